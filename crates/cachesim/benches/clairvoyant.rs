@@ -1,5 +1,5 @@
-//! How far the bound and the schedule of who knows the future are apart, and how long they
-//! take to find, on launches of apps; `-- long` has a hundred million events at the end.
+//! The gap between the offline bound and schedule, and the time to compute them, on launches of
+//! apps. `-- long` adds a stream of a hundred million events.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -16,7 +16,7 @@ fn main() {
     let long = std::env::args().any(|argument| argument == "long");
     let nine = Phone::NINE;
     let many = Phone { apps: 25, ..nine };
-    println!("apps     events     tier  write  no less than    reached    apart  seconds on a CPU");
+    println!("apps     events     tier  write   lower bound   schedule      gap  seconds on a CPU");
     for phone in [nine, many] {
         let stream = phone.stream();
         for tier in [2_000, 8_000, 16_000] {

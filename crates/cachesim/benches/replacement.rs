@@ -1,10 +1,9 @@
-//! Replacement policies: requests a second in memory (goal: 60 million for FIFO, LRU,
-//! CLOCK, SIEVE and S3-FIFO), and from a file on, beside libCacheSim (goal: twice as fast).
+//! Replacement policies: requests per second in memory (goal: 60 million for FIFO, LRU,
+//! CLOCK, SIEVE and S3-FIFO), and from the file on against libCacheSim (goal: twice as fast).
 //!
 //! 10 million requests by Zipf's law with exponent 1 for a million pages, and room for 50 000.
-//! The best of some rounds, in each of which everything has its turn, is printed; for
-//! libCacheSim the best of three sizes of its hash table. Without libcachesim (see
-//! `make bench`) its columns are missing.
+//! Prints the best of several rounds that alternate between the policies; for libCacheSim the best
+//! of three sizes of its hash table. Without libcachesim (see `make bench`) its columns are missing.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -28,7 +27,7 @@ const CAPACITY: u32 = 50_000;
 const ROUNDS: usize = 2;
 const HASHPOWERS: [u32; 3] = [17, 20, 24];
 
-/// Seconds, the fewest so far, and the miss ratio.
+/// The shortest time so far and the miss ratio.
 #[derive(Clone, Copy)]
 struct Best {
     seconds: f64,
@@ -53,7 +52,7 @@ impl Best {
     }
 }
 
-/// From requests to a miss ratio.
+/// A simulation that returns the miss ratio of requests.
 type Run = Box<dyn Fn(&[Page]) -> f64>;
 
 struct Row {
@@ -106,7 +105,7 @@ fn rows() -> Vec<Row> {
 
 fn main() {
     let file = zipf::trace();
-    // `-- memory` leaves the slow part out.
+    // `-- memory` skips the slow part.
     let files = !std::env::args().any(|argument| argument == "memory");
     let mut peer = files.then(|| Peer::new(&file)).flatten();
     let pages = read_pages(&file);

@@ -1,7 +1,7 @@
-//! Requests that nobody keeps: drawn, numbered and given to a policy in batches, so that memory
-//! depends on the pages and not on the requests (goal: a request of a billion costs at most 1.5 times
-//! one of ten million). Ten and a hundred million requests by Zipf's law with exponent 1 for a million
-//! pages, and room for 50 000; `-- long` has a billion.
+//! Streamed requests: drawn, numbered and given to a policy in batches, so that memory depends on
+//! the pages and not on the requests. Goal: a request of a billion costs at most 1.5 times one of
+//! ten million. Ten and a hundred million requests by Zipf's law with exponent 1 for a million
+//! pages, and room for 50 000; `-- long` adds a billion.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -20,7 +20,7 @@ const PAGES: u64 = 1_000_000;
 const CAPACITY: u64 = 50_000;
 const BATCH: usize = 1 << 14;
 
-/// So many requests.
+/// A stream of so many requests.
 struct Stream(u64);
 
 struct Times {
@@ -46,7 +46,7 @@ impl Visit for Stream {
             left -= now;
             let begin = Instant::now();
             keys.clear();
-            // Popular pages are anywhere.
+            // Scatters the popular pages.
             let page = |_| (zipf.sample(&mut random) as u64).wrapping_mul(2_654_435_761) % PAGES;
             keys.extend((0..now).map(page));
             let drawn = Instant::now();
@@ -65,7 +65,7 @@ impl Visit for Stream {
 fn main() {
     let long = std::env::args().any(|argument| argument == "long");
     let millions: &[u64] = if long { &[10, 100, 1_000] } else { &[10, 100] };
-    println!("ns a request; room for {CAPACITY} of {PAGES} pages");
+    println!("ns per request; room for {CAPACITY} of {PAGES} pages");
     println!("policy    millions  misses   drawn  numbered  simulated  all, on a CPU   peak MiB");
     for policy in [Policy::Lru, "s3-fifo".parse().unwrap()] {
         for millions in millions {
@@ -87,7 +87,7 @@ fn main() {
     }
 }
 
-/// The most memory that this process has had so far, in MiB (`proc_pid_status(5)`).
+/// The peak memory of this process so far, in MiB (`proc_pid_status(5)`).
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

@@ -1,15 +1,15 @@
-//! What programs do with pages: four bytes a time.
+//! Accesses of programs to pages, four bytes each.
 
 use super::page::Page;
 
-/// What a program did with a page.
+/// The kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Did {
-    /// It read the page.
+    /// The program reads the page.
     Read,
-    /// It changed the page.
+    /// The program changes the page.
     Write,
-    /// It touched the page for the first time: whatever was in it before is gone.
+    /// The program touches the page for the first time: its earlier content is gone.
     First,
 }
 
@@ -17,15 +17,14 @@ impl Did {
     const ALL: [Self; 3] = [Self::Read, Self::Write, Self::First];
 }
 
-/// One access to a page, as one number: what was done above the 30 bits of
-/// the page.
+/// An access to a page, packed into 32 bits: the kind above the 30 bits of the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Access(u32);
 
 const PAGE_BITS: u32 = 30;
 
 impl Access {
-    /// To a page below [`MOST_PAGES`](super::page::MOST_PAGES).
+    /// An access to a page below [`MOST_PAGES`](super::page::MOST_PAGES).
     pub fn new(page: Page, did: Did) -> Self {
         debug_assert!(page.0 < super::page::MOST_PAGES, "{page:?}");
         Self(page.0 | (did as u32) << PAGE_BITS)
@@ -36,7 +35,7 @@ impl Access {
         Page(self.0 & ((1 << PAGE_BITS) - 1))
     }
 
-    /// What was done.
+    /// The kind of the access.
     pub fn did(self) -> Did {
         Did::ALL[(self.0 >> PAGE_BITS) as usize]
     }
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_halves_lead_back() {
+    fn page_and_kind_are_unpacked_as_packed() {
         for did in Did::ALL {
             for page in [0, 1, MOST_PAGES - 1] {
                 let access = Access::new(Page(page), did);

@@ -1,4 +1,4 @@
-//! One bit a page.
+//! A set of pages, one bit per page.
 
 use super::page::Page;
 
@@ -17,7 +17,7 @@ impl Bits {
         self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1
     }
 
-    /// Puts the page into the set; whether it was there already.
+    /// Puts the page into the set. Returns whether it was in the set already.
     pub(crate) fn set(&mut self, page: Page) -> bool {
         let (word, bit) = (&mut self.0[page.index() / 64], 1 << (page.index() % 64));
         let was = *word & bit != 0;
@@ -30,7 +30,7 @@ impl Bits {
         self.0[page.index() / 64] &= !(1 << (page.index() % 64));
     }
 
-    /// Takes out all pages, in their order, and hands each to `each`.
+    /// Takes out all pages in ascending order and calls `each` with every one.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Page)) {
         for (index, word) in self.0.iter_mut().enumerate() {
             while *word != 0 {

@@ -1,5 +1,6 @@
-//! Dense numbers for the keys of a trace: what was 64 bits wide and scattered
-//! becomes an index, once, so that no policy ever hashes.
+//! Dense numbers for the keys of a trace.
+//!
+//! A scattered key of 64 bits becomes an index once, so that no policy has to hash.
 
 use std::hint::black_box;
 
@@ -8,16 +9,15 @@ use super::page::{MOST_PAGES, Page, SpaceError};
 /// Neighbouring keys share a leaf of this many bits.
 const LEAF_BITS: u32 = 5;
 const LEAF: usize = 1 << LEAF_BITS;
-/// How many leaves there are before it is judged whether they fill: 4 MiB.
+/// With fewer leaves than this (4 MiB), how full they are is not judged.
 const LEAVES_TO_JUDGE: usize = 1 << 15;
-/// Keys whose memory is fetched at a time.
+/// Keys whose cache lines are fetched together.
 const BATCH: usize = 128;
 const NONE: u32 = u32::MAX;
 /// 2^64 divided by the golden ratio (Knuth, *The Art of Computer Programming* 3, 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// An entry of the directory: a key without its low bits, and its leaf; or a
-/// key and its page.
+/// An entry of the directory: the high bits of a key and its leaf, or a key and its page.
 #[derive(Clone, Copy)]
 struct Entry {
     key: u64,
@@ -26,18 +26,17 @@ struct Entry {
 
 /// Gives pages numbers in the order of their first appearance.
 ///
-/// Sectors, page numbers and addresses come in neighbourhoods, so a directory
-/// (open addressing, half full at most) leads to leaves of 32 numbers. Where
-/// keys turn out to be scattered, the directory holds each key by itself. In
-/// both forms a batch of keys is touched before it is looked at: the processor
-/// then waits for all of their cache lines at once instead of one by one.
+/// Sectors, page numbers and addresses come in neighbourhoods, so a directory (open addressing, at
+/// most half full) points to leaves of 32 numbers. If keys turn out to be scattered, the directory
+/// holds each key by itself. In both forms the entries of a batch of keys are touched before they
+/// are used: the processor then waits for all their cache lines at once instead of one by one.
 pub struct Dense {
     directory: Vec<Entry>,
-    /// Entries of the directory that are taken.
+    /// Used entries of the directory.
     taken: usize,
-    /// Bits of a multiplied key that are not its place in the directory.
+    /// Bits to shift out of a hashed key to get its index in the directory.
     shift: u32,
-    /// Low bits of a key that are its place in a leaf; none if there are no leaves.
+    /// Low bits of a key that are its index in a leaf; 0 without leaves.
     leaf_bits: u32,
     leaves: Vec<[u32; LEAF]>,
     pages: u32,
@@ -64,7 +63,7 @@ impl Dense {
         dense
     }
 
-    /// How many different pages there were so far.
+    /// How many different pages there are so far.
     pub fn footprint(&self) -> u32 {
         self.pages
     }
@@ -78,8 +77,7 @@ impl Dense {
     ///
     /// # Errors
     ///
-    /// More than [`MOST_PAGES`] different keys. Those of the batch that was not
-    /// looked at are missing then.
+    /// More than [`MOST_PAGES`] different keys. Pages of the remaining batches are then missing.
     pub fn pages(&mut self, keys: &[u64], into: &mut Vec<Page>) -> Result<(), SpaceError> {
         into.reserve(keys.len());
         for batch in keys.chunks(BATCH) {
@@ -125,7 +123,7 @@ impl Dense {
             }
             into.push(Page(*page));
         }
-        // Only between batches, as leaves may go.
+        // Only between batches, because this may remove the leaves.
         if 2 * self.taken > self.directory.len() {
             self.grow();
         }
@@ -157,7 +155,7 @@ impl Dense {
         page
     }
 
-    /// Where the key is in the directory, or a free place for it.
+    /// The index of the key in the directory, or of a free entry for it.
     fn find(&self, key: u64) -> usize {
         let mut at = self.place(key);
         loop {
@@ -187,7 +185,7 @@ impl Dense {
             self.resize(2 * self.directory.len());
             return;
         }
-        // A leaf with one key would be 32 times as large as it.
+        // A leaf that holds one key is 32 times as large as the key.
         let mut scattered = Vec::with_capacity(self.pages as usize);
         self.each(|key, page| scattered.push(Entry { key, value: page }));
         self.leaves = Vec::new();
@@ -197,7 +195,7 @@ impl Dense {
         self.resize((4 * self.taken).next_power_of_two());
     }
 
-    /// Spreads the entries over a directory of this size, a power of two.
+    /// Rehashes the entries into a directory of this size, a power of two.
     fn resize(&mut self, size: usize) {
         let empty = vec![Entry { key: 0, value: NONE }; size];
         let entries = std::mem::replace(&mut self.directory, empty);

@@ -1,8 +1,8 @@
-//! Memory without swap, as stock Android runs it: anonymous pages stay, and
-//! where there is no room for more, the app that was launched longest ago is
-//! killed (Android's low memory killer). An app that was killed starts again at
-//! its next launch: then it reads what its first launch read of files, and makes
-//! the anonymous pages anew that its first launch touched.
+//! Memory without swap, as stock Android runs it: anonymous pages stay in memory.
+//!
+//! When memory is full, the app that was launched longest ago is killed (Android's low memory
+//! killer). A killed app starts again at its next launch: it reads the file pages that its first
+//! launch read, and creates the anonymous pages that its first launch touched.
 
 use super::access::{Access, Did};
 use super::bits::Bits;
@@ -12,28 +12,28 @@ use super::tier::{PerPage, Traffic, Waits};
 use super::workload::steps::Step;
 use super::workload::{Launch, Owned, Workload};
 
-/// What is killed when.
+/// When apps are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Pages of files for which apps are killed, so that at least these many
-    /// stay in memory: `minfree` of Android's low memory killer.
+    /// Apps are killed when fewer pages than this are left for files: `minfree` of Android's low
+    /// memory killer.
     pub minfree: u32,
-    /// Pages that each app pins while it is alive: graphics.
+    /// Pages that each living app pins: graphics.
     pub pinned: u32,
 }
 
-/// What came of it.
+/// The result of a run without swap.
 #[derive(Debug, Clone)]
 pub struct Killing {
-    /// What storage read and wrote.
+    /// Reads and writes of storage.
     pub traffic: Traffic,
-    /// How often for each page.
+    /// Reads and writes of storage by page.
     pub per_page: PerPage,
     /// Apps that were killed.
     pub kills: u64,
     /// Launches of apps that had been killed.
     pub restarts: u64,
-    /// What each launch waited for, and whether its app had to start.
+    /// Each launch, whether its app had to start, and the page-ins that it waited for.
     pub launches: Vec<(Launch, bool, Waits)>,
 }
 
@@ -62,17 +62,17 @@ struct Running<'a> {
     capacity: u32,
     /// Anonymous pages in memory.
     anonymous: Bits,
-    /// How many there are, with those that are pinned.
+    /// Anonymous and pinned pages in memory.
     taken: u32,
     files: Lru,
     owned: Owned,
-    /// The app of each page's owner: whose end the page does not survive.
+    /// The app that owns each page; the page is freed when the app ends.
     app_of: Vec<Option<usize>>,
     /// The first launch of each app, by its number.
     first: Vec<Option<usize>>,
     /// Apps that are alive, the one that was launched longest ago first.
     alive: Vec<usize>,
-    /// The launch that what happens is part of.
+    /// The launch that the current access is part of.
     launching: Option<usize>,
     outcome: Killing,
 }
@@ -154,7 +154,7 @@ impl<'a> Running<'a> {
         }
         let is_dead = |app: usize| self.first[app].is_some() && !self.alive.contains(&app);
         if self.app_of[page.index()].is_some_and(is_dead) {
-            // What it did in the background, it does not do.
+            // A dead app does nothing in the background.
             return;
         }
         self.hold_anonymous(page);
@@ -180,7 +180,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Frees what a process had that is no app's.
+    /// Frees the pages of a process that belongs to no app.
     fn free(&mut self, process: u32) {
         let pages = &self.workload.pages;
         for page in pages.all().filter(|page| pages.owner(*page) == process) {
@@ -189,7 +189,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Kills apps until enough pages of files fit, and drops the others.
+    /// Kills apps until `minfree` pages are left for files, then drops file pages that do not fit.
     fn make_room(&mut self) {
         while self.taken.saturating_add(self.rules.minfree) > self.capacity && self.alive.len() > 1
         {
@@ -199,7 +199,7 @@ impl<'a> Running<'a> {
         self.drop_files();
     }
 
-    /// Ends the app at this place of those that are alive.
+    /// Ends the app at this index of `alive`.
     fn end(&mut self, place: usize) {
         let app = self.alive.remove(place);
         self.taken -= self.rules.pinned;
@@ -232,7 +232,7 @@ impl<'a> Running<'a> {
         self.drop_files();
     }
 
-    /// Drops pages of files until all fits. One stays: it is in use.
+    /// Drops file pages until the rest fits. One page stays: it is in use.
     fn drop_files(&mut self) {
         let room = self.capacity.saturating_sub(self.taken).max(1);
         while self.files.len() > room && self.files.evict().is_some() {

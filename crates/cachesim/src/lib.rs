@@ -1,8 +1,8 @@
-//! Caches and tiers of storage as models: replacement and admission policies, bounds that no policy
-//! can beat, miss-ratio curves, and memory over a tier. Pure: without a clock, a machine or a file.
+//! Models of caches and tiers of storage: replacement and admission policies, offline optima,
+//! miss-ratio curves, and memory over a tier. The crate reads no clock, no machine and no file.
 //!
-//! Pages have dense numbers ([`Dense`] gives them to the keys of a trace), and each model is told what
-//! happens to them one after the other:
+//! Pages have dense numbers ([`Dense`] gives them to the keys of a trace). A model takes the events
+//! of pages one by one:
 //!
 //! ```
 //! use unjank_cachesim::{Dense, Lru, Replacement as _, Space};
@@ -16,7 +16,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`page`] | pages by dense numbers, and how many of them there are room for |
+//! | [`page`] | page numbers, and the capacity and footprint of a cache |
 //! | [`dense`] | dense numbers for the keys of a trace |
 //! | [`replacement`] | which page leaves a full cache: policies |
 //! | [`admission`] | which pages a tier admits: policies |
@@ -26,8 +26,8 @@
 //! | [`access`] | what programs do with pages |
 //! | [`workload`] | accesses, launches and exits of the programs of a trace |
 //! | [`memory`] | page reclaim: which accesses fault, and what is evicted for them |
-//! | [`paging`] | what memory asks of the storage below it |
-//! | [`paged`] | from a workload to that: memory with swap |
+//! | [`paging`] | page-ins, page-outs and drops: the requests of memory to the levels below it |
+//! | [`paged`] | memory with swap: turns a workload into such requests |
 //! | [`killing`] | memory without swap, where a low-memory killer makes room |
 
 pub mod access;

@@ -1,8 +1,8 @@
-//! Four bits a page.
+//! An array of four bits per page.
 
 use super::page::Page;
 
-/// A number from 0 to 15 for each page, two of them a byte.
+/// A number from 0 to 15 for each page, two per byte.
 #[derive(Debug, Clone)]
 pub(crate) struct Nibbles(Box<[u8]>);
 
@@ -17,7 +17,7 @@ impl Nibbles {
         self.0[page.index() / 2] >> (page.index() % 2 * 4) & 15
     }
 
-    /// Gives a page a number, of which the low four bits count.
+    /// Sets the number of a page to the low four bits of `number`.
     pub(crate) fn set(&mut self, page: Page, number: u8) {
         let shift = page.index() % 2 * 4;
         let both = &mut self.0[page.index() / 2];

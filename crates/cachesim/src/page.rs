@@ -1,40 +1,40 @@
-//! Pages by dense numbers, and how many of them there are room for.
+//! Page numbers, and the capacity and footprint of a cache.
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 
-/// A page by its number: dense, from zero, in the order of first appearance.
+/// A page number. Numbers are dense, start at zero, and follow the order of first appearance.
 ///
 /// [`Dense`](super::Dense) gives numbers to the keys of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Page(pub u32);
 
 impl Page {
-    /// Its place in an array with an entry per page.
+    /// The page's index in an array with one entry per page.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The most pages that there can be: 4 TiB of 4 KiB pages. Two bits of a
-/// 32-bit link are left for a policy's own marks.
+/// The maximum number of pages: 4 TiB of 4 KiB pages. Two bits of a 32-bit link are left for a
+/// policy's own marks.
 pub const MOST_PAGES: u32 = (1 << 30) - 16;
 
-/// How many pages fit into a cache, and how many different ones there are.
+/// The capacity of a cache, and the footprint: how many different pages there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     capacity: u32,
     footprint: u32,
 }
 
-/// Why there is no such space.
+/// Why a [`Space`] cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// Nothing fits into it.
-    #[error("a cache has room for one page at least")]
+    /// The capacity is zero.
+    #[error("a cache needs room for at least one page")]
     Empty,
-    /// Numbers of pages end before.
-    #[error("{0} pages are too many; {MOST_PAGES} is the most")]
+    /// More pages than [`MOST_PAGES`].
+    #[error("{0} pages are too many; the maximum is {MOST_PAGES}")]
     TooLarge(u64),
 }
 
@@ -60,7 +60,7 @@ impl Space {
         self.capacity
     }
 
-    /// How many different pages there are. All numbers are below it.
+    /// How many different pages there are. All page numbers are below it.
     pub fn footprint(self) -> u32 {
         self.footprint
     }

@@ -1,11 +1,11 @@
-//! Memory with swap: from what programs do to what memory asks of whatever
-//! lies below. What lies below never changes what memory does, so this is done
-//! once for all tiers.
+//! Memory with swap: turns the accesses of programs into requests to the levels below memory.
 //!
-//! - A page that is touched for the first time, again, was given back between:
-//!   what was in it is gone, here and below.
-//! - A page of a file that a program writes is in storage at once, as that of a
-//!   database that syncs; it does not take part in what the tier sees.
+//! The levels below never change these requests, so they are computed once for all tiers.
+//!
+//! - A page that is touched "for the first time" once more was freed in between: its content is
+//!   gone, in memory and below.
+//! - A file page that a program writes is in storage at once, like that of a database that syncs.
+//!   The tier does not see the write.
 //! - An app that was launched pins pages (graphics) until its process ends.
 
 use super::access::Did;
@@ -15,24 +15,24 @@ use super::paging::{Happened, Paging};
 use super::workload::steps::Step;
 use super::workload::{App, Owned, Span, Times, Workload};
 
-/// What memory asked of whatever lies below.
+/// The requests of memory to the levels below it.
 #[derive(Debug, Clone, Default)]
 pub struct Paged {
-    /// In its order.
+    /// The requests in order.
     pub stream: Vec<Paging>,
-    /// When.
+    /// The times of the requests.
     pub times: Times,
     /// How many different pages there are.
     pub footprint: u32,
     /// Launches of apps.
     pub launches: Vec<PagedLaunch>,
-    /// What of the stream is part of them, by place.
+    /// Which requests are part of which launch, by index in the stream.
     pub spans: Vec<Span>,
-    /// The apps that are launched, by their names.
+    /// The names of the apps that are launched.
     pub apps: Vec<String>,
-    /// Pages of files that were written past the tier, each as often as it was.
+    /// Writes of file pages that bypass the tier, one entry per write.
     pub written: Vec<Page>,
-    /// Places in the stream of page-ins that nobody waited for: readahead.
+    /// Indices in the stream of page-ins that nothing waits for: readahead.
     pub ahead: Vec<usize>,
 }
 
@@ -48,8 +48,7 @@ pub struct PagedLaunch {
 }
 
 impl Paged {
-    /// Runs a workload through memory. Each app that is alive pins `pinned`
-    /// pages.
+    /// Runs a workload through memory. Each living app pins `pinned` pages.
     pub fn run<R: Reclaim>(
         workload: &Workload,
         memory: Memory<R>,
@@ -69,7 +68,7 @@ impl Paged {
                 ..Self::default()
             },
         };
-        // Accesses so far: what happens between two has the time of the next.
+        // Accesses so far. Events between two accesses get the time of the next one.
         let mut at = 0;
         for step in workload.steps() {
             match step {
@@ -121,7 +120,7 @@ impl<R: Reclaim> Running<'_, R> {
 
     fn touch(&mut self, page: Page, change: bool, at: usize) {
         let touched = self.memory.touch(page, change);
-        // What is asked for is found before what leaves can push it out.
+        // The page-in comes first: the eviction below could push its page out of the tier.
         if touched.fault == Fault::PageIn {
             self.push(page, Happened::PageIn, at);
         }
@@ -170,7 +169,7 @@ impl<R: Reclaim> Running<'_, R> {
         }
     }
 
-    /// Tells of the page that left, and of those for which there is no room.
+    /// Records the evicted page, and further ones until memory fits beside the pinned pages.
     fn leave(&mut self, evicted: Option<Evicted>, at: usize) {
         let mut next = evicted;
         while let Some(Evicted { page, dirty }) = next.or_else(|| self.memory.squeeze()) {

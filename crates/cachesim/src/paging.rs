@@ -1,17 +1,17 @@
-//! What memory does with pages over whatever lies below: four bytes a time.
+//! Requests of memory to the levels below it, four bytes each.
 
 use super::page::Page;
 
-/// What happened to a page.
+/// The kind of a paging event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Happened {
-    /// Memory asked for it.
+    /// Memory brings the page in.
     PageIn,
-    /// Memory evicted it changed.
+    /// Memory evicts the page, which is dirty.
     PageOut,
-    /// Memory dropped it as it had come.
+    /// Memory evicts the page, which is clean.
     CleanDrop,
-    /// Its content is nowhere any more.
+    /// The page was freed: its process ended, or its swap slot was freed.
     Gone,
 }
 
@@ -19,15 +19,14 @@ impl Happened {
     const ALL: [Self; 4] = [Self::PageIn, Self::PageOut, Self::CleanDrop, Self::Gone];
 }
 
-/// Something that happened to a page, as one number: what happened above the
-/// 30 bits of the page.
+/// An event of a page, packed into 32 bits: the kind above the 30 bits of the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Paging(u32);
 
 const PAGE_BITS: u32 = 30;
 
 impl Paging {
-    /// Of a page below [`MOST_PAGES`](super::page::MOST_PAGES).
+    /// An event of a page below [`MOST_PAGES`](super::page::MOST_PAGES).
     pub fn new(page: Page, happened: Happened) -> Self {
         debug_assert!(page.0 < super::page::MOST_PAGES, "{page:?}");
         Self(page.0 | (happened as u32) << PAGE_BITS)
@@ -38,7 +37,7 @@ impl Paging {
         Page(self.0 & ((1 << PAGE_BITS) - 1))
     }
 
-    /// What happened to it.
+    /// The kind of the event.
     pub fn happened(self) -> Happened {
         Happened::ALL[(self.0 >> PAGE_BITS) as usize]
     }
@@ -56,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_halves_lead_back() {
+    fn page_and_kind_are_unpacked_as_packed() {
         for happened in Happened::ALL {
             for page in [0, 1, MOST_PAGES - 1] {
                 let paging = Paging::new(Page(page), happened);

@@ -1,5 +1,5 @@
-//! No policy costs less than the bound, whatever it replaces and admits; and
-//! on launches of apps the bound is not far below what a schedule reaches.
+//! No replacement policy with any admission rule costs less than the bound, and on launches of apps
+//! the bound is close to the offline schedule.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -40,8 +40,8 @@ impl<A: Admission> Visit for Fed<'_, A> {
     }
 }
 
-/// Holds every policy with every admission against the bound of each cost; the
-/// least cost of a policy at the default cost, the bound and what was reached.
+/// Compares every policy with every admission rule against the bound at each cost. Returns, for the
+/// default cost, the least cost of a policy, the bound, and the cost of the schedule.
 fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
     let bounds = [0.0, Costs::default().tier_write(), 0.5, 2.0].map(|write| {
         let costs = Costs::new(write);

@@ -1,5 +1,4 @@
-//! Misses beside those of libCacheSim, to the last request where the policy is
-//! the same.
+//! Compares misses with those of libCacheSim: equal where the policy is the same.
 //!
 //! Needs libcachesim in a virtual environment under `target`, which `make test`
 //! makes. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it was
@@ -19,8 +18,8 @@ use unjank_cachesim::{Page, Policy, Replacement, Space};
 const REQUESTS: usize = 200_000;
 const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
 
-/// How far from libCacheSim the misses of a policy may be, as a share of them.
-/// `docs/method/swap.md` has the reasons.
+/// The tolerated difference from libCacheSim's misses, as a share of them. `docs/method/swap.md` has
+/// the reasons.
 fn tolerance(policy: &str) -> f64 {
     match policy {
         "lirs" => 0.000_5,
@@ -52,7 +51,7 @@ fn misses_are_those_of_libcachesim() {
         let theirs: u64 = misses.parse().unwrap();
         let ours = misses_of(policy, size.parse().unwrap(), trace);
         if policy == "w-tinylfu" && theirs == REQUESTS as u64 {
-            // There a window without room for a page lets none in.
+            // With a window of less than one page, libCacheSim admits nothing.
             assert!(size.parse::<u32>().unwrap() < 100, "{line}");
         } else if ours.abs_diff(theirs) as f64 > tolerance(policy) * theirs as f64 {
             writeln!(differences, "{name} {size} {policy}: {ours}, they have {theirs}").unwrap();
@@ -90,12 +89,11 @@ fn misses_of(policy: &str, capacity: u64, trace: &[u32]) -> u64 {
     policy.parse::<Policy>().unwrap().visit(space, Misses(trace))
 }
 
-/// Records of 24 bytes: when (s), what, how large, and the request after which it
-/// comes again, or -1.
+/// Records of 24 bytes: time (s), object, size, and the index of the next request for it, or -1.
 fn oracle_general(trace: &[u32]) -> Vec<u8> {
     let mut next: HashMap<u32, i64> = HashMap::new();
     let mut records = Vec::with_capacity(trace.len());
-    // From the end, and then the other way round.
+    // Built from the end, then reversed.
     for (at, page) in trace.iter().enumerate().rev() {
         let again = next.insert(*page, at as i64).unwrap_or(-1);
         let mut record = Vec::with_capacity(24);
@@ -109,7 +107,7 @@ fn oracle_general(trace: &[u32]) -> Vec<u8> {
     records.concat()
 }
 
-/// Numbers from 0 to 1 that are the same everywhere (Knuth's MMIX generator).
+/// Random numbers from 0 to 1, the same on every machine (Knuth's MMIX generator).
 fn chances(mut state: u64) -> impl FnMut() -> f64 {
     move || {
         state =

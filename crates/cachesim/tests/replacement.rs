@@ -1,5 +1,5 @@
-//! Every policy beside a naive one, written from the words of its paper with
-//! queues that are searched: the same hits, the same victims.
+//! Compares every policy with a naive implementation, written from its paper with queues that are
+//! searched: the same hits, the same victims.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ enum Step {
     Remove(u32),
 }
 
-/// Goes through the steps with both, and compares what can be seen.
+/// Runs the steps with both implementations and compares the results.
 struct Beside<'a> {
     steps: &'a [Step],
     naive: Box<dyn Naive>,
@@ -81,7 +81,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn policies_are_their_papers(
+    fn policies_match_their_papers(
         (footprint, steps) in (1..70u32).prop_flat_map(|pages| (Just(pages), steps(pages))),
         capacity in prop_oneof![1..8u32, 1..80u32],
     ) {
@@ -96,7 +96,7 @@ proptest! {
 
 /// A thousand pages by Zipf's law, long enough for adaptation and ageing.
 #[test]
-fn policies_stay_their_papers() {
+fn policies_match_their_papers_in_the_long_run() {
     let mut state = 7u64;
     let mut chance = move || {
         state =
@@ -116,10 +116,9 @@ fn policies_stay_their_papers() {
     }
 }
 
-/// In a cache that holds all, each page misses once; LARC lets pages in at the
-/// second request.
+/// In a cache that holds all pages, each page misses once; LARC admits pages at the second request.
 #[test]
-fn a_cache_for_all_misses_each_once() {
+fn a_cache_for_all_pages_misses_each_once() {
     struct Misses;
     impl Visit for Misses {
         type Output = u64;

@@ -163,7 +163,7 @@ fn what_cannot_be_simulated_is_said() {
         (["--sizes", "big"], "\"big\" is no size: it looks like 64MiB, 10%"),
         (["--policy", "rlu"], "there is no policy \"rlu\"; there are fifo, lru"),
         (["--policy", "2q:in=1"], "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
-        (["--policy", "mq:queues=9"], "queues of mq is 1 to 8, and cannot be \"9\""),
+        (["--policy", "mq:queues=9"], "queues of mq is 1 to 8, not \"9\""),
         (["--sample", "2"], "a share looks like 0.01 or 1%"),
         (["--sample", "0.0000001"], "is in the sample; --sample takes a larger share"),
         (["--only", "launch"], "there is no operation \"launch\""),

@@ -171,9 +171,9 @@ fn wrong_requests_are_answered_in_words() {
     let unknown = error(&["simulate", &trace, "--policy", "sometimes/lru"]);
     assert!(unknown.contains("there is no rule"), "{unknown}");
     let none = error(&["simulate", &trace, "--no-store", "--memory", "1KiB"]);
-    assert!(none.contains("room for one page"), "{none}");
+    assert!(none.contains("room for at least one page"), "{none}");
     let no_tier = error(&["simulate", &trace, "--no-store", "--tier", "0"]);
-    assert!(no_tier.contains("room for one page"), "{no_tier}");
+    assert!(no_tier.contains("room for at least one page"), "{no_tier}");
     let off = error(&["simulate", &trace, "--no-store", "--swap", "off"]);
     assert!(off.contains("--memory"), "{off}");
     let empty = directory.path().join("empty.csv");

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A Python process with libcachesim that waits for orders.
+/// A Python process with libcachesim that runs the requested simulations.
 pub(crate) struct Peer {
     pub(crate) process: Child,
     answers: BufReader<ChildStdout>,
@@ -30,7 +30,7 @@ impl Peer {
         Some(Self { process, answers })
     }
 
-    /// Seconds and the miss ratio. `None` if it does not have the policy.
+    /// Seconds and the miss ratio; `None` if libCacheSim does not have the policy.
     pub(crate) fn run(&mut self, name: &str, capacity: u64, hashpower: u32) -> Option<(f64, f64)> {
         let theirs = match name {
             "fifo" => "FIFO",
@@ -56,7 +56,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It ends by itself with its input; what it says then does not matter.
+        // It also ends by itself when its input ends, so errors do not matter.
         let _killed = self.process.kill();
         let _ended = self.process.wait();
     }

@@ -27,7 +27,7 @@ fn write_trace(file: &Path) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let zipf = Zipf::new(PAGES as f64, 1.0).unwrap();
     let keys: Vec<u64> = (0..REQUESTS)
-        // Popular pages are anywhere.
+        // Scatters the popular pages.
         .map(|_| (zipf.sample(&mut random) as u64).wrapping_mul(2_654_435_761) % PAGES)
         .collect();
     let uses = NextUses::of(keys.iter().map(|key| Page(*key as u32))).unwrap();

@@ -1,13 +1,11 @@
-//! What was not asked for in a day goes back to storage: the rule of mmd, the
-//! memory daemon of Android 17, with its published constants
-//! (`system/memory/mmd`, `src/zram/writeback.rs`; the defaults of
-//! <https://source.android.com/docs/core/perf/mmd>).
+//! The rule of mmd, the memory daemon of Android 17: pages that were not requested for about a day
+//! go back to storage. Constants are mmd's published ones (`system/memory/mmd`,
+//! `src/zram/writeback.rs`; the defaults of <https://source.android.com/docs/core/perf/mmd>).
 //!
-//! mmd looks after zram: every page enters while there is room. Once an hour,
-//! pages that nobody asked for in 20 to 25 hours are written to storage, the
-//! sooner the fuller it is; 5 to 300 MiB in a round, 1 GiB a day. Its
-//! conditions that a phone is idle and charged, and its backoff of ten minutes,
-//! are taken for met.
+//! mmd manages zram. Every page enters while there is room. Once an hour, pages that were not
+//! requested for 20 to 25 hours are written to storage, the sooner the fuller zram is: 5 to 300 MiB
+//! in a round, at most 1 GiB a day. Its conditions that the phone is idle and charged, and its
+//! backoff of ten minutes, are taken as met.
 
 use unjank_units::Nanos;
 
@@ -18,20 +16,20 @@ use crate::tier::Found;
 
 const ROUND: Nanos = Nanos::from_millis(3_600_000);
 const DAY: Nanos = Nanos::from_millis(86_400_000);
-/// Idle time after which a page leaves, of an empty and of a full tier, in seconds.
+/// Idle time after which a page leaves an empty and a full tier, in seconds.
 const AGES: [f64; 2] = [90_000.0, 72_000.0];
 /// Pages of 4 KiB in a MiB.
 const MIB: f64 = 256.0;
-/// Least and most pages of a round.
+/// Minimum and maximum number of pages of a round.
 const OF_ROUND: [f64; 2] = [5.0 * MIB, 300.0 * MIB];
-/// Most pages of a day.
+/// Maximum number of pages of a day.
 const OF_DAY: f64 = 1024.0 * MIB;
 
-/// Remembers when each page was asked for last.
+/// Remembers when each page was requested last.
 pub struct Age {
     held: Lru,
-    /// In seconds.
-    asked_at: Box<[u32]>,
+    /// The time of each page's last request, in seconds.
+    requested_at: Box<[u32]>,
     next_round: Nanos,
     next_day: Nanos,
     /// Idle time after which a page leaves in this round, in seconds.
@@ -41,11 +39,11 @@ pub struct Age {
 }
 
 impl Age {
-    /// For an empty tier.
+    /// The rule for an empty tier.
     pub fn new(tier: Space) -> Self {
         Self {
             held: Lru::new(tier),
-            asked_at: vec![0; tier.footprint() as usize].into(),
+            requested_at: vec![0; tier.footprint() as usize].into(),
             next_round: ROUND,
             next_day: DAY,
             idle_for: AGES[0],
@@ -76,7 +74,7 @@ fn seconds(at: Nanos) -> u32 {
 
 impl Admission for Age {
     fn admits(&mut self, eviction: Eviction) -> bool {
-        self.asked_at[eviction.page.index()] = seconds(eviction.at);
+        self.requested_at[eviction.page.index()] = seconds(eviction.at);
         self.held.len() < self.held.space().capacity()
     }
 
@@ -91,7 +89,7 @@ impl Admission for Age {
     fn requested(&mut self, page: Page, found: Found, at: Nanos) {
         if found == Found::Tier {
             self.held.hit(page);
-            self.asked_at[page.index()] = seconds(at);
+            self.requested_at[page.index()] = seconds(at);
         }
     }
 
@@ -107,7 +105,7 @@ impl Admission for Age {
             return None;
         }
         let page = self.held.oldest()?;
-        let idle = f64::from(seconds(at).saturating_sub(self.asked_at[page.index()]));
+        let idle = f64::from(seconds(at).saturating_sub(self.requested_at[page.index()]));
         if idle < self.idle_for {
             return None;
         }
@@ -119,7 +117,7 @@ impl Admission for Age {
     fn gone(&mut self, _: Page) {}
 
     fn bytes(&self) -> usize {
-        self.held.bytes() + size_of_val(&*self.asked_at)
+        self.held.bytes() + size_of_val(&*self.requested_at)
     }
 }
 
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_tier_gives_back_what_was_idle_for_twenty_hours() {
+    fn a_full_tier_returns_pages_that_were_idle_for_twenty_hours() {
         let mut rule = Age::new(Space::new(2_000, 3_000).unwrap());
         for page in 0..2_000 {
             assert!(evict_at(&mut rule, page, at(u64::from(page / 1_000))));
@@ -148,7 +146,7 @@ mod tests {
             rule.left(page);
             left.push(page.0);
         }
-        assert_eq!((left.len(), left[0]), (1_999, 1), "all but the one that was asked for");
+        assert_eq!((left.len(), left[0]), (1_999, 1), "all but the requested one");
         assert!(evict_at(&mut rule, 2_500, at(25)));
         assert_eq!(rule.leaves(at(60)), None, "two pages are less than a round");
     }

@@ -1,9 +1,9 @@
-//! Everything enters.
+//! Admits every page.
 
 use super::{Admission, Eviction};
 use crate::page::Page;
 
-/// Lets every page in.
+/// Admits every page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Always;
 

@@ -1,4 +1,4 @@
-//! So many pages in a time, so that a tier that wears out lasts.
+//! A limit on the rate of writes, so that a tier that wears out lasts.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::page::PAGE;
 use crate::page::Page;
 use crate::tier::Found;
 
-/// So many writes of the tier in a time.
+/// A rate of writes of the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteRate {
-    /// Pages of 4 KiB, one at least.
+    /// Pages of 4 KiB per period, at least one.
     pub pages: u32,
-    /// In this time, which is longer than zero.
+    /// The period, longer than zero.
     pub period: Nanos,
 }
 
 impl WriteRate {
-    /// A second, a minute, an hour and a day, as they are typed.
+    /// The named periods.
     pub const PERIODS: [(&'static str, Nanos); 4] = [
         ("s", Nanos::from_millis(1_000)),
         ("min", Nanos::from_millis(60_000)),
@@ -38,10 +38,10 @@ impl fmt::Display for WriteRate {
     }
 }
 
-/// Lets in what another rule lets in, as long as writes to the tier stay
-/// within a rate; what was not used is kept for one period at most, and so much
-/// is there at the beginning. Writes in place count, too, but are never turned
-/// away: the tier holds the page.
+/// Admits the pages that another rule admits, as long as writes of the tier stay within a rate.
+///
+/// The rate is a token bucket that holds one period and is full at the beginning. Writes in place
+/// count but are never rejected, because the tier holds the page.
 #[derive(Debug, Clone)]
 pub struct Budget<A> {
     rule: A,
@@ -53,7 +53,7 @@ pub struct Budget<A> {
 }
 
 impl<A> Budget<A> {
-    /// So many writes at most.
+    /// Limits the writes under `rule` to `rate`.
     pub fn new(rule: A, rate: WriteRate) -> Self {
         let pages = f64::from(rate.pages);
         let last = Nanos::ZERO;
@@ -70,7 +70,7 @@ impl<A> Budget<A> {
 impl<A: Admission> Admission for Budget<A> {
     fn admits(&mut self, eviction: Eviction) -> bool {
         self.refill(eviction.at);
-        // The rule is asked in any case: it learns from evictions.
+        // The rule is asked even without budget: it learns from evictions.
         if !self.rule.admits(eviction) {
             return false;
         }
@@ -100,7 +100,7 @@ impl<A: Admission> Admission for Budget<A> {
 
     fn rewritten(&mut self, page: Page, at: Nanos) {
         self.refill(at);
-        // It may go below zero: what is written too much now is missing later.
+        // May go below zero: later writes make up for it.
         self.left -= 1.0;
         self.rule.rewritten(page, at);
     }
@@ -138,14 +138,14 @@ mod tests {
         assert_eq!([600, 601].map(&mut enters), [true, false], "half a second gives one");
         assert_eq!([9_000, 9_000, 9_000].map(&mut enters), [true, true, false]);
         rule.rewritten(Page(1), Nanos::from_millis(9_100));
-        assert!(!evict_at(&mut rule, 1, Nanos::from_millis(9_500)), "it is owed");
+        assert!(!evict_at(&mut rule, 1, Nanos::from_millis(9_500)), "the rewrite is made up for");
         assert_eq!(rule.over_budget(), 4);
         let eviction = Eviction { page: Page(1), dirty: true, at: Nanos::from_millis(10_200) };
-        assert!(rule.admits(eviction) && rule.admits(eviction), "only who enters is written");
+        assert!(rule.admits(eviction) && rule.admits(eviction), "only entries use the budget");
     }
 
     #[test]
-    fn a_rule_knows_whom_the_budget_kept_out() {
+    fn a_rule_counts_only_the_pages_that_entered() {
         let one = WriteRate { pages: 1, period: Nanos::from_millis(60_000) };
         let space = Space::new(2, 10).unwrap();
         let mut mmd = Budget::new(Age::new(space), one);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_told_in_the_words_of_their_period() {
+    fn rates_are_printed_with_the_name_of_their_period() {
         let rate = |pages, millis| WriteRate { pages, period: Nanos::from_millis(millis) };
         assert_eq!(rate(262_144, 86_400_000).to_string(), "1.00 GiB/day");
         assert_eq!(rate(256, 10_000).to_string(), "1.00 MiB in 10.0 s");

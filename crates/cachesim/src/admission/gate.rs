@@ -1,10 +1,9 @@
-//! Who was evicted more often than the pages that fill the tier.
+//! Admits pages that were evicted more often than the pages that would fill the tier.
 //!
-//! Each page has a counter of four bits. How many pages have which count is
-//! known at any time, and therefore the least count at which a page is one of
-//! the tier's fullness of most counted ones: that is the gate. Counts are
-//! halved little by little, one page at each eviction, so that what was hot
-//! long ago gives way, and no eviction takes longer than another.
+//! Each page has a counter of four bits. A histogram of the counts gives the least count with which
+//! a page is among the most evicted ones that fit: that is the gate. Counts are halved one page at a
+//! time, at evictions, so that pages that were hot long ago give way and every eviction takes
+//! constant time.
 
 use super::{Admission, Eviction};
 use crate::nibbles::Nibbles;
@@ -29,9 +28,8 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate for a tier of `capacity` of `footprint` pages, at which all
-    /// counts are halved once while each page is evicted `life` times on
-    /// average.
+    /// A gate for a tier with room for `capacity` of `footprint` pages. All counts are halved once
+    /// while each page is evicted `life` times on average.
     pub fn new(footprint: u32, capacity: u32, life: u32) -> Self {
         let mut pages_with = [0; MOST as usize + 1];
         pages_with[0] = footprint;
@@ -47,8 +45,8 @@ impl Gate {
         }
     }
 
-    /// The least count with which a page may enter: two, as in the paper, or
-    /// more while more pages than fit have been evicted twice.
+    /// The least count with which a page may enter: two, as in the paper, or more while more pages
+    /// than fit were evicted twice.
     pub fn least(&self) -> u8 {
         let mut pages = 0;
         for count in (2..=MOST).rev() {

@@ -1,20 +1,20 @@
-//! From the second eviction on, if the first is among the last ones that were
-//! turned away: the paper's rule with bounded memory.
+//! Admits a page from its second eviction on, if the first is among the last rejected ones: the
+//! paper's rule with bounded memory.
 
 use super::{Admission, Eviction};
 use crate::page::{Page, Space, SpaceError};
 use crate::replacement::{Lru, Replacement as _};
 
-/// Remembers a number of pages, those that were turned away last.
+/// Remembers the pages that were rejected last.
 pub struct Ghost {
     remembered: Lru,
 }
 
 impl Ghost {
-    /// A rule that remembers so many of `footprint` pages.
+    /// A rule that remembers `remembered` of `footprint` pages.
     ///
     /// # Errors
-    /// None, or too many, are remembered.
+    /// Zero or too many pages to remember.
     pub fn new(footprint: u32, remembered: u32) -> Result<Self, SpaceError> {
         let space = Space::new(u64::from(remembered), u64::from(footprint))?;
         Ok(Self { remembered: Lru::new(space) })
@@ -49,7 +49,7 @@ mod tests {
     use crate::admission::tests::evict;
 
     #[test]
-    fn the_oldest_is_forgotten_and_who_entered_begins_anew() {
+    fn the_oldest_page_and_pages_that_entered_are_forgotten() {
         let mut rule = Ghost::new(10, 2).unwrap();
         assert_eq!([1, 2, 3, 1].map(|page| evict(&mut rule, page)), [false; 4]);
         assert!(evict(&mut rule, 3));

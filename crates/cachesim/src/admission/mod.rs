@@ -1,16 +1,16 @@
-//! Who may enter the tier when memory evicts it.
+//! Admission rules: which evicted pages enter the tier.
 //!
-//! | module | rule | memory |
+//! | module | which pages enter | memory |
 //! |---|---|---|
-//! | [`never`](mod@never) | nothing: there is no tier | none |
-//! | [`always`] | everything | none |
-//! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
-//! | [`ghost`] | the same, if the first is among the last ones | eight bytes a page |
-//! | [`gate`] | what was evicted more often than most of what is there | four bits a page |
-//! | [`refault`] | what came back sooner than the oldest page of the tier | four bits a page |
-//! | [`reject_first`] | as CacheLib's `RejectFirstAP`: the second eviction within two windows | a bit a page and window |
-//! | [`age`] | mmd's: while there is room; what is idle for a day leaves | twelve bytes a page |
-//! | [`budget`] | so many pages in a time | some words |
+//! | [`never`](mod@never) | none: there is no tier | none |
+//! | [`always`] | every page | none |
+//! | [`second`] | a page from its second eviction on: the paper's rule | 1 bit a page |
+//! | [`ghost`] | the same, if its first eviction is among the last rejected ones | 8 bytes a page |
+//! | [`gate`] | a page evicted more often than the pages that would fill the tier | 4 bits a page |
+//! | [`refault`] | a page that came back sooner than the tier's longest absent page | 4 bits a page |
+//! | [`reject_first`] | CacheLib's `RejectFirstAP`: second eviction within two windows | 2 bits a page |
+//! | [`age`] | mmd's rule: every page while there is room; idle pages leave | 12 bytes a page |
+//! | [`budget`] | the pages that another rule admits, within a rate of writes | some words |
 
 pub mod age;
 pub mod always;
@@ -43,16 +43,16 @@ use super::tier::Found;
 pub struct Eviction {
     /// The page.
     pub page: Page,
-    /// Whether memory has changed it, so that it has to be written somewhere.
+    /// Whether the page is dirty, so that it must be written somewhere.
     pub dirty: bool,
-    /// When.
+    /// The time of the eviction.
     pub at: Nanos,
 }
 
-/// A rule for who may enter the tier.
+/// An admission rule.
 pub trait Admission {
-    /// Whether this page may enter. Asked once for each eviction; a budget or the
-    /// replacement policy may keep it out nonetheless.
+    /// Whether this page may enter. Called once per eviction; a budget or the replacement policy may
+    /// still reject the page.
     fn admits(&mut self, eviction: Eviction) -> bool;
 
     /// A page has entered the tier.
@@ -61,27 +61,27 @@ pub trait Admission {
     /// A page has left the tier.
     fn left(&mut self, _page: Page) {}
 
-    /// Memory asks for a page, and it was found there.
+    /// Memory brought a page in, which was in `found`.
     fn requested(&mut self, _page: Page, _found: Found, _at: Nanos) {}
 
-    /// Memory evicts a page that it has changed and that the tier holds.
+    /// Memory evicts a dirty page that the tier holds.
     fn rewritten(&mut self, _page: Page, _at: Nanos) {}
 
-    /// Memory drops a page as it came, and the tier holds it.
+    /// Memory drops a clean page that the tier holds.
     fn dropped(&mut self, _page: Page, _at: Nanos) {}
 
-    /// A page that leaves the tier now, though none comes; asked until there is
-    /// none, at each eviction.
+    /// A page to return to storage although none enters. Called at each eviction until it returns
+    /// `None`.
     fn leaves(&mut self, _at: Nanos) -> Option<Page> {
         None
     }
 
-    /// Pages that a budget kept out so far, though its rule let them in.
+    /// Pages that the rule admitted and a budget rejected so far.
     fn over_budget(&self) -> u64 {
         0
     }
 
-    /// The content of a page is gone, and its number may become another's.
+    /// A page was freed; its number may be reused.
     fn gone(&mut self, page: Page);
 
     /// The memory that the rule takes, in bytes.
@@ -134,7 +134,7 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
 mod tests {
     use super::*;
 
-    /// Whether a page that memory evicts enters.
+    /// Evicts a page from memory. Returns whether it enters.
     pub(super) fn evict(rule: &mut impl Admission, page: u32) -> bool {
         evict_at(rule, page, Nanos::ZERO)
     }

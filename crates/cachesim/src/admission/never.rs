@@ -1,9 +1,9 @@
-//! Nobody enters: there is no tier.
+//! Admits no page: there is no tier.
 
 use super::{Admission, Eviction};
 use crate::page::Page;
 
-/// Lets no page in.
+/// Admits no page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Never;
 

@@ -1,20 +1,17 @@
-//! Who came back sooner than the page that stays away for the longest.
+//! Admits pages that came back sooner than the page of the tier that stays away for the longest.
 //!
-//! While there is room, a page may enter at its second eviction, as in the
-//! paper. Once the tier is full, a page has to be worth more than another: it may
-//! enter at its next eviction if it came back while the tier held a page that had
-//! been evicted before it, and that memory still has not asked for. Had that page
-//! made room for it, it would have been found in the tier. Linux asks the same of
-//! file pages to tell which it evicted too early (`mm/workingset.c`), one level
-//! up; LIRS asks it of the pages of a cache (Jiang & Zhang, SIGMETRICS 2002).
-//! Pages that all come back after the same long time leave each other alone,
-//! where the paper's rule swaps each for the next and keeps none until it is
-//! needed.
+//! While there is room, a page may enter at its second eviction, as in the paper. Once the tier is
+//! full, the rule asks more: a page may enter at its next eviction if it came back while the tier
+//! held a page that was evicted before it and still stays away. In the place of that page it would
+//! have been found in the tier. Linux uses the same criterion one level up to recognise file pages
+//! that it evicted too early (`mm/workingset.c`); LIRS uses it for the pages of a cache (Jiang &
+//! Zhang, SIGMETRICS 2002). Pages that all come back after the same long time leave each other
+//! alone, so a part of them is kept. The paper's rule replaces each by the next and keeps none until
+//! it is needed.
 //!
-//! Four bits a page: the span of time in which it was last evicted, or whether it
-//! came back soon. Only what was earlier is asked, never how long ago, so spans
-//! may be of any length: they are made longer while the oldest page is older than
-//! what can be told apart, and shorter while all are young.
+//! Each page takes four bits: the span of time in which it was last evicted, or whether it came back
+//! soon. Only the order of evictions matters, so spans may have any length. They become longer while
+//! the oldest page is older than the distinguishable spans, and shorter while all pages are young.
 
 use unjank_units::Nanos;
 
@@ -24,9 +21,9 @@ use crate::nibbles::Nibbles;
 use crate::page::{Page, Space};
 use crate::tier::Found;
 
-/// It was never evicted. What is between is a [`Time`].
+/// The page was never evicted. States between this and [`LATE`] are a [`Time`].
 const NEVER: u8 = 0;
-/// Memory has it again, and it came back late, or soon.
+/// The page came back to memory, late or soon.
 const LATE: u8 = 14;
 const SOON: u8 = 15;
 
@@ -35,14 +32,13 @@ const SOON: u8 = 15;
 pub struct Refault {
     states: Nibbles,
     spans: Spans,
-    /// Pages of the tier that memory does not have, by the time of their last
-    /// eviction.
+    /// How many pages of the tier are not in memory, by the time of their last eviction.
     held: [u32; LAST as usize + 1],
     room: u32,
 }
 
 impl Refault {
-    /// For an empty tier.
+    /// The rule for an empty tier.
     pub fn new(tier: Space) -> Self {
         Self {
             states: Nibbles::new(tier.footprint()),
@@ -52,7 +48,7 @@ impl Refault {
         }
     }
 
-    /// When the page of the tier that stays away for the longest was evicted.
+    /// The time of eviction of the page of the tier that stays away for the longest.
     fn oldest(&self) -> Time {
         if self.held[usize::from(LONG_AGO)] > 0 {
             return LONG_AGO;
@@ -76,7 +72,7 @@ impl Refault {
         }
     }
 
-    /// Time goes on with each eviction.
+    /// Advances the clock by one eviction.
     fn pass(&mut self) {
         let Some(past) = self.spans.pass(&mut self.states) else { return };
         let old = std::mem::take(&mut self.held[usize::from(past)]);
@@ -92,7 +88,7 @@ impl Refault {
 impl Admission for Refault {
     fn admits(&mut self, eviction: Eviction) -> bool {
         let state = self.states.get(eviction.page);
-        // Whether it is let in or not, what counts next is when it comes back.
+        // Admitted or not, what counts next is when the page comes back.
         self.states.set(eviction.page, self.spans.now());
         self.pass();
         state == SOON || state != NEVER && self.room > 0
@@ -154,7 +150,7 @@ mod tests {
         Tier::new(Lru::new(space), Refault::new(space))
     }
 
-    /// Memory asks for a page and drops it at once. Where it was found.
+    /// Brings a page in and drops it at once. Returns where it was found.
     fn visit(tier: &mut Tier<Lru, Refault>, page: u32) -> Found {
         let found = tier.page_in(Page(page), NOW);
         tier.clean_drop(Page(page), NOW);
@@ -171,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_sooner_than_the_oldest_takes_its_place() {
+    fn a_page_that_comes_back_sooner_than_the_oldest_takes_its_place() {
         let mut tier = tier(2, 100);
         for page in [1, 1, 2, 2] {
             visit(&mut tier, page);
@@ -186,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_turn_is_kept_in_part() {
+    fn a_part_of_a_loop_is_kept() {
         let mut tier = tier(50, 100);
         for _ in 0..100 {
             for page in 0..100 {
@@ -204,9 +200,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is counted of the tier's pages is always what they are.
         #[test]
-        fn no_page_is_counted_twice_or_never(
+        fn the_counts_match_the_pages_of_the_tier(
             capacity in 1_u64..40,
             events in prop::collection::vec((0_u32..80, 0_u8..8), 1..3_000),
         ) {

@@ -1,27 +1,26 @@
-//! The second eviction within a window, as `RejectFirstAP` of
-//! `CacheLib` (`allocator/NvmAdmissionPolicy.h`): what it remembers is
-//! forgotten window by window, so a page whose evictions lie further apart
-//! never enters.
+//! Admits a page at its second eviction within a window, as `RejectFirstAP` of `CacheLib`
+//! (`allocator/NvmAdmissionPolicy.h`). Rejected pages are forgotten window by window, so a page
+//! whose evictions lie further apart never enters.
 
 use super::{Admission, Eviction};
 use crate::bits::Bits;
 use crate::page::Page;
 
-/// Remembers the pages that were turned away in this window and the last.
+/// Remembers the pages that were rejected in this window and the last.
 #[derive(Debug, Clone)]
 pub struct RejectFirst {
     now: Bits,
     before: Bits,
     window: u32,
-    /// Pages turned away in this window.
-    turned_away: u32,
+    /// Pages rejected in this window.
+    rejected: u32,
 }
 
 impl RejectFirst {
-    /// A rule whose windows end after `window` pages were turned away.
+    /// A rule whose windows end after `window` rejected pages.
     pub fn new(footprint: u32, window: u32) -> Self {
         let (now, before) = (Bits::new(footprint), Bits::new(footprint));
-        Self { now, before, window: window.max(1), turned_away: 0 }
+        Self { now, before, window: window.max(1), rejected: 0 }
     }
 }
 
@@ -31,13 +30,13 @@ impl Admission for RejectFirst {
         if self.now.get(page) || self.before.get(page) {
             return true;
         }
-        if self.turned_away == self.window {
+        if self.rejected == self.window {
             std::mem::swap(&mut self.now, &mut self.before);
             self.now.clear_all();
-            self.turned_away = 0;
+            self.rejected = 0;
         }
         self.now.set(page);
-        self.turned_away += 1;
+        self.rejected += 1;
         false
     }
 

@@ -1,11 +1,11 @@
-//! From the second eviction on: Bahn & Kim's rule (JIIBC 23-2-8, 2023), which
-//! records metadata only at the first.
+//! Admits a page from its second eviction on: Bahn & Kim's rule (JIIBC 23-2-8, 2023), which only
+//! records metadata at the first.
 
 use super::{Admission, Eviction};
 use crate::bits::Bits;
 use crate::page::Page;
 
-/// Remembers for ever which pages were evicted before: the paper sets no bound.
+/// Remembers all pages that were evicted before: the paper sets no bound.
 #[derive(Debug, Clone)]
 pub struct SecondEviction {
     evicted: Bits,

@@ -1,8 +1,8 @@
-//! Time in spans, of which the last nine are told apart, in less than four bits.
+//! A clock of spans in less than four bits, of which the last nine are distinguishable.
 //!
-//! Numbers of spans come again. A hand goes over all pages meanwhile, some at
-//! each event, and clears those whose span is past telling, so that no event
-//! takes longer than another.
+//! Span numbers are reused. Before a number comes again, a hand goes over all pages, some at each
+//! event, and marks those whose span is no longer distinguishable. So every event takes constant
+//! time.
 
 use crate::nibbles::Nibbles;
 use crate::page::Page;
@@ -10,53 +10,51 @@ use crate::page::Page;
 /// The number of a span, or [`LONG_AGO`].
 pub(super) type Time = u8;
 
-/// Before the spans that are told apart.
+/// Before the distinguishable spans.
 pub(super) const LONG_AGO: Time = 1;
 /// The last number of a span; the first follows [`LONG_AGO`].
 pub(super) const LAST: Time = 13;
-/// Numbers of spans, which are used in turn.
+/// How many span numbers there are; they are used in turn.
 const NUMBERS: u8 = LAST - LONG_AGO;
-/// Spans ago that are told apart. The numbers of earlier ones are cleared before
-/// they come again.
+/// The age in spans up to which spans are distinguishable. Older ones are marked before their
+/// number is reused.
 const APART: u8 = 8;
-/// Spans in which all pages are looked at: one less than it takes until a
-/// number that is to be cleared comes again.
+/// Spans in which the hand goes once over all pages: one less than until a number is reused.
 const ROUND: u32 = (NUMBERS - APART - 2) as u32;
-/// The most pages that are looked at in an event.
+/// The maximum number of pages that the hand passes in an event.
 const MOST_LOOKS: u32 = 64;
 
-/// A clock that counts events and calls so many of them a span.
+/// A clock that counts events in spans.
 #[derive(Debug, Clone)]
 pub(super) struct Spans {
     now: Time,
-    /// Events of a span, and those that are left of this one.
+    /// Events per span, and those left of this one.
     length: u32,
     left: u32,
-    /// Pages to look at, and the next one.
+    /// The number of pages, and the position of the hand.
     footprint: u32,
     hand: u32,
 }
 
 impl Spans {
-    /// A clock for `footprint` pages, with spans of `length` events or a little
-    /// more.
+    /// A clock for `footprint` pages, with spans of about `length` events.
     pub(super) fn new(footprint: u32, length: u32) -> Self {
         let mut spans = Self { now: LONG_AGO + 1, length: 1, left: 1, footprint, hand: 0 };
         spans.set_length(length);
         spans
     }
 
-    /// The span that is under way.
+    /// The current span.
     pub(super) fn now(&self) -> Time {
         self.now
     }
 
-    /// What a time that was written down is now: long ago, or itself.
+    /// A recorded time as seen now: itself, or [`LONG_AGO`].
     pub(super) fn seen_from_now(&self, time: Time) -> Time {
         if time == LONG_AGO || self.age(time) > APART { LONG_AGO } else { time }
     }
 
-    /// Whether `one` was after `other`. Within a span nobody can tell.
+    /// Whether `one` was after `other`; false within the same span.
     pub(super) fn is_after(&self, one: Time, other: Time) -> bool {
         match (self.seen_from_now(one), self.seen_from_now(other)) {
             (LONG_AGO, _) => false,
@@ -65,14 +63,14 @@ impl Spans {
         }
     }
 
-    /// The spans that are told apart, the oldest first.
+    /// The distinguishable spans, the oldest first.
     pub(super) fn oldest_first(&self) -> impl Iterator<Item = Time> + use<> {
         let now = self.now;
         (0..=APART).rev().map(move |age| earlier(now, age))
     }
 
-    /// Counts an event, and writes [`LONG_AGO`] over some times of `states` that
-    /// are. If a span begins: the one that has become long ago.
+    /// Counts an event and moves the hand, which sets old times of `states` to [`LONG_AGO`]. If a
+    /// span begins, returns the one that has become long ago.
     pub(super) fn pass(&mut self, states: &mut Nibbles) -> Option<Time> {
         for _ in 0..self.footprint.div_ceil(self.length.saturating_mul(ROUND)) {
             let page = Page(self.hand);
@@ -94,12 +92,12 @@ impl Spans {
         Some(earlier(self.now, APART + 1))
     }
 
-    /// Makes the span that has just begun, and those that follow, half as long.
+    /// Halves the length of the span that has just begun and of those that follow.
     pub(super) fn halve(&mut self) {
         self.set_length(self.length / 2);
     }
 
-    /// Makes the span that has just begun, and those that follow, twice as long.
+    /// Doubles the length of the span that has just begun and of those that follow.
     pub(super) fn double(&mut self) {
         self.set_length(self.length.saturating_mul(2));
     }
@@ -116,12 +114,12 @@ impl Spans {
     }
 }
 
-/// Whether what is written for a page is a time, and nothing else.
+/// Whether the state of a page is a time.
 pub(super) fn is_time(state: u8) -> bool {
     (LONG_AGO..=LAST).contains(&state)
 }
 
-/// The number of the span that was so many before.
+/// The number of the span `spans` before `now`.
 fn earlier(now: Time, spans: u8) -> Time {
     (now - LONG_AGO - 1 + NUMBERS - spans) % NUMBERS + LONG_AGO + 1
 }
@@ -133,9 +131,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against times that are written down in full.
+        /// Compares with times that are recorded in full.
         #[test]
-        fn what_was_earlier_is_told_whatever_the_lengths(
+        fn times_are_compared_correctly_whatever_the_lengths(
             footprint in 1_u32..600,
             events in prop::collection::vec((0_u32..600, 0_u8..40), 1..4_000),
         ) {

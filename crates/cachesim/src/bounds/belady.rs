@@ -1,51 +1,49 @@
-//! The fewest misses that any replacement can have.
+//! Belady's MIN: the fewest misses that any replacement policy can have.
 //!
 //! Source: Belady, *A study of replacement algorithms for a virtual-storage
-//! computer*, IBM Systems Journal 1966 (MIN): the page leaves whose next request
-//! is farthest away.
+//! computer*, IBM Systems Journal 1966. It evicts the page whose next request is farthest away.
 
 use super::next_use::{NEVER, NextUses};
 use super::times::Times;
 
-/// What a run of requests came to.
+/// Counts of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// All requests.
     pub requests: u64,
     /// Requests for pages that were not in the cache.
     pub misses: u64,
-    /// Pages that came into the cache.
+    /// Pages admitted to the cache.
     pub admissions: u64,
 }
 
 impl Outcome {
-    /// Misses among requests; none of none.
+    /// Misses per request; 0 without requests.
     pub fn miss_ratio(&self) -> f64 {
         self.misses as f64 / self.requests.max(1) as f64
     }
 }
 
-/// Whether a page that was missed has to come into the cache.
+/// Whether a missed page must be admitted to the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Belady {
-    /// It has to, as in demand paging.
+    /// Every missed page is admitted, as in demand paging.
     Demand,
-    /// It passes by where that costs nothing. There are not more misses than
-    /// with [`Belady::Demand`], often fewer, and far fewer admissions; it is not the least
-    /// number of admissions that is possible.
+    /// A missed page bypasses the cache if that costs nothing. This never has more misses than
+    /// [`Belady::Demand`], often has fewer, and has far fewer admissions, though not the fewest
+    /// possible.
     Bypass,
 }
 
 impl Belady {
     /// Runs through all requests with a cache for `capacity` pages.
     ///
-    /// A page in the cache is known by the time of its next request, which no
-    /// other page has: the cache is a set of points in time, and a request hits
-    /// where its own time is in the set.
+    /// The time of its next request identifies a page in the cache. So the cache is a set of
+    /// times, and a request hits if its own time is in the set.
     pub fn run(self, uses: &NextUses, capacity: u32) -> Outcome {
         let next = uses.as_slice();
         let mut cached = Times::new(next.len());
-        // Pages in the cache that nobody will ask for. Any of them may leave.
+        // Pages in the cache that are never requested again. Any of them may leave.
         let mut dead = 0;
         let mut outcome = Outcome { requests: next.len() as u64, ..Outcome::default() };
         for (now, next) in (0..).zip(next.iter().copied()) {
@@ -87,8 +85,8 @@ mod tests {
     use super::*;
     use crate::page::Page;
 
-    /// The fewest misses by trying everything: every set of pages that could be
-    /// in the cache, with the fewest misses that lead to it.
+    /// The fewest misses by exhaustive search: for every possible content of the cache, the
+    /// fewest misses that lead to it.
     fn fewest(requests: &[u32], capacity: usize, bypass: bool) -> u64 {
         let mut caches = HashMap::from([(BTreeSet::new(), 0)]);
         for page in requests {
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_again_passes_by() {
+    fn a_page_that_is_never_requested_again_bypasses_the_cache() {
         let uses = NextUses::of((0..100).map(|at| Page(if at % 2 == 0 { 0 } else { at }))).unwrap();
         let bypass = Belady::Bypass.run(&uses, 1);
         assert_eq!((bypass.misses, bypass.admissions), (51, 1));

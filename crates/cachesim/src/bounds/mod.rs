@@ -1,10 +1,10 @@
-//! What no policy can beat: replacement that knows the future.
+//! Offline optima: bounds that no policy can beat.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`next_use`] | when each requested page is requested again |
 //! | [`belady`] | the fewest misses, with and without bypass |
-//! | [`clairvoyant`](mod@clairvoyant) | the least traffic of a tier, with bypass and the cost of writes |
+//! | [`clairvoyant`](mod@clairvoyant) | the least cost of a tier with bypass whose writes have a cost |
 
 pub mod belady;
 pub mod clairvoyant;

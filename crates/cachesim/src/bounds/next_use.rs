@@ -1,12 +1,12 @@
-//! When each requested page is requested again.
+//! The next request for the page of each request.
 
 use crate::page::Page;
 
-/// There is no further request.
+/// The page is not requested again.
 pub const NEVER: u32 = u32::MAX;
 
-/// For each request the number of the next one for the same page: four bytes a
-/// request, and, while they are found, four bytes a page.
+/// For each request the index of the next one for the same page: four bytes per request, and four
+/// bytes per page while they are computed.
 #[derive(Debug, Clone, Default)]
 pub struct NextUses {
     next: Vec<u32>,
@@ -14,9 +14,9 @@ pub struct NextUses {
     last: Vec<u32>,
 }
 
-/// More requests than a 32-bit number can tell apart.
+/// More requests than a 32-bit index can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{NEVER} requests are the most that can be looked through from their end")]
+#[error("an offline optimum takes at most {NEVER} requests")]
 pub struct TooManyRequests;
 
 impl NextUses {
@@ -36,11 +36,11 @@ impl NextUses {
         Ok(uses)
     }
 
-    /// Takes further requests, in their order.
+    /// Adds requests in their order.
     ///
     /// # Errors
     ///
-    /// There are 2^32 - 1 requests already. Those that fit are taken.
+    /// More than 2^32 - 1 requests. Those that fit are added.
     pub fn extend(
         &mut self,
         requests: impl IntoIterator<Item = Page>,
@@ -62,7 +62,7 @@ impl NextUses {
         Ok(())
     }
 
-    /// For each request the number of the next one, or [`NEVER`].
+    /// For each request the index of the next one, or [`NEVER`].
     pub fn as_slice(&self) -> &[u32] {
         &self.next
     }

@@ -1,9 +1,9 @@
-//! A set of points in time that knows its latest: one bit a point.
+//! A set of times with a fast maximum, one bit per time.
 
 const BITS: usize = 64;
 
-/// Levels of bits; a bit of an upper level is set where the word below it is
-/// not zero. Six levels hold 2^32 points.
+/// Levels of bits: a bit of an upper level is set if the word below it is not zero. Six levels hold
+/// 2^32 times.
 pub(super) struct Times {
     /// The lowest level first.
     levels: Vec<Vec<u64>>,
@@ -11,7 +11,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// An empty set of points below `end`.
+    /// An empty set of times below `end`.
     pub(super) fn new(end: usize) -> Self {
         let mut levels = vec![vec![0; end.div_ceil(BITS).max(1)]];
         while let Some(words) = levels.last().map(Vec::len).filter(|words| *words > 1) {
@@ -29,7 +29,7 @@ impl Times {
         self.levels[0][time / BITS] & bit(time) != 0
     }
 
-    /// Puts in a point that is not there.
+    /// Inserts a time that is not in the set.
     pub(super) fn insert(&mut self, time: u32) {
         let mut at = time as usize;
         for level in &mut self.levels {
@@ -44,7 +44,7 @@ impl Times {
         self.len += 1;
     }
 
-    /// Takes out a point that is there.
+    /// Removes a time that is in the set.
     pub(super) fn remove(&mut self, time: u32) {
         let mut at = time as usize;
         for level in &mut self.levels {
@@ -58,7 +58,6 @@ impl Times {
         self.len -= 1;
     }
 
-    /// The latest point.
     pub(super) fn latest(&self) -> Option<u32> {
         if self.len == 0 {
             return None;

@@ -1,16 +1,15 @@
-//! Linux's generations (multi-gen LRU, `lru_gen`): pages by when they were last
-//! seen in use, in two to four generations.
+//! Linux's generations (multi-gen LRU, `lru_gen`): pages in two to four generations by when they
+//! were last seen in use.
 //!
-//! After `mm/vmscan.c` and `include/linux/mm_inline.h` of 6.12, for pages that
-//! are mapped, and without tiers, Bloom filters and the balance between files
-//! and swap:
+//! After `mm/vmscan.c` and `include/linux/mm_inline.h` of 6.12, for mapped pages, without tiers,
+//! Bloom filters and the balance between files and swap:
 //!
-//! - A page that a fault brings joins the youngest generation.
-//! - What leaves is of the oldest one. A page there that was touched since the
-//!   last look joins the youngest instead.
-//! - When no more than two generations are left, a walk through the page
-//!   tables moves all pages that were touched since the last look to the
-//!   youngest, and a new, empty one begins before it (`try_to_inc_max_seq`).
+//! - A page that a fault brings in joins the youngest generation.
+//! - Eviction takes a page of the oldest generation. A page there that was touched since the last
+//!   scan joins the youngest instead.
+//! - When fewer than two generations would be left, a walk through the page tables begins a new
+//!   youngest generation and moves all pages to it that were touched since the last scan
+//!   (`try_to_inc_max_seq`).
 
 use super::Reclaim;
 use crate::bits::Bits;
@@ -28,8 +27,8 @@ pub struct Generational {
     space: Space,
     links: Links<{ MOST as usize }>,
     len: u32,
-    /// Of each page, modulo [`MOST`]. Its list may still be that of an older
-    /// one, until eviction comes to it (`sort_folio`).
+    /// The generation of each page, modulo [`MOST`]. The page may still be in the list of an older
+    /// one until eviction reaches it (`sort_folio`).
     generation: Box<[u8]>,
     young: Bits,
     oldest: u32,

@@ -1,12 +1,12 @@
-//! Memory over storage: which touches of pages wait for a page-in, and which
-//! pages are evicted for them.
+//! Memory over storage: which touches of pages wait for a page-in, and which pages are evicted for
+//! them.
 //!
-//! - An anonymous page that is touched first is filled with zeros, without
-//!   I/O, and has no copy below: it is dirty from the beginning.
-//! - A page of a file has a copy below from the beginning.
-//! - A page that was evicted comes back as it went, clean, and its copy below
-//!   stays good until it is changed.
-//! - A page that is evicted dirty is written; a clean one is dropped.
+//! - An anonymous page is filled with zeros at its first touch, without I/O. It has no copy below,
+//!   so it is dirty from the beginning.
+//! - A file page has a copy below from the beginning.
+//! - A page that comes back after an eviction is clean. Its copy below stays valid until the page is
+//!   changed.
+//! - A dirty page that is evicted is written; a clean one is dropped.
 
 mod generational;
 mod named;
@@ -22,17 +22,17 @@ use super::bits::Bits;
 use super::page::Page;
 use super::replacement::{Clock, Lru, Replacement};
 
-/// Pages that cannot be pinned away.
+/// Pages that always remain for others than the pinned ones.
 const LEAST: u32 = 64;
 
 /// What a touch of a page waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// For nothing: the page was in memory.
+    /// Nothing: the page was in memory.
     None,
-    /// For a page of zeros.
+    /// A page of zeros.
     First,
-    /// For a copy from below.
+    /// A page-in from below.
     PageIn,
 }
 
@@ -41,23 +41,22 @@ pub enum Fault {
 pub struct Evicted {
     /// The page.
     pub page: Page,
-    /// Whether it has to be written.
+    /// Whether the page has to be written.
     pub dirty: bool,
 }
 
-/// What a touch of a page did.
+/// The result of a touch of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touched {
-    /// What it waited for.
+    /// What the touch waited for.
     pub fault: Fault,
-    /// The page that left for it.
+    /// The page that was evicted for it.
     pub evicted: Option<Evicted>,
 }
 
-/// A policy for memory, which can be asked for a page that leaves though none
-/// comes.
+/// A replacement policy of memory, which can evict a page although none comes in.
 pub trait Reclaim: Replacement {
-    /// Takes out the page that leaves next; `None` of an empty one.
+    /// Evicts the next page; `None` if there is none.
     fn reclaim(&mut self) -> Option<Page>;
 }
 
@@ -76,16 +75,15 @@ impl Reclaim for Clock {
 /// Memory under a replacement policy.
 pub struct Memory<R> {
     cache: R,
-    /// Pages of memory that nothing else can have.
+    /// Pages of memory that are pinned.
     pinned: u32,
     dirty: Bits,
-    /// Pages with a copy below that is no older than theirs was when they left.
+    /// Pages with a copy below.
     below: Bits,
 }
 
 impl<R: Reclaim> Memory<R> {
-    /// Empty memory; `of_file` tells which pages have a copy below from the
-    /// beginning.
+    /// Empty memory. The pages of `of_file` have a copy below from the beginning.
     pub fn new(cache: R, of_file: impl Iterator<Item = Page>) -> Self {
         let footprint = cache.space().footprint();
         let mut below = Bits::new(footprint);
@@ -111,15 +109,13 @@ impl<R: Reclaim> Memory<R> {
         Touched { fault, evicted: self.bring(page) }
     }
 
-    /// Brings a page that nobody has touched, if it is below and not here:
-    /// readahead. `None` if it did not come.
+    /// Reads a page ahead if it has a copy below and is not in memory; `None` otherwise.
     pub fn bring_ahead(&mut self, page: Page) -> Option<Option<Evicted>> {
         let comes = self.below.get(page) && !self.cache.contains(page);
         comes.then(|| self.bring(page))
     }
 
-    /// The content of an anonymous page is nowhere any more. Whether there was a
-    /// copy below.
+    /// Frees an anonymous page. Returns whether there was a copy below.
     pub fn discard(&mut self, page: Page) -> bool {
         self.cache.remove(page);
         self.dirty.clear(page);
@@ -128,8 +124,8 @@ impl<R: Reclaim> Memory<R> {
         was_below
     }
 
-    /// A program writes a page of a file, which is in storage at once. The page
-    /// that leaves for it.
+    /// A program writes a file page, which is in storage at once. Returns the page that is evicted
+    /// for it.
     pub fn write_through(&mut self, page: Page) -> Option<Evicted> {
         self.below.set(page);
         self.dirty.clear(page);
@@ -140,18 +136,17 @@ impl<R: Reclaim> Memory<R> {
         self.bring(page)
     }
 
-    /// Nothing but what pins them can have so many pages more. Some pages
-    /// remain in any case.
+    /// Pins so many pages more. Some pages always remain for others.
     pub fn pin(&mut self, pages: u32) {
         self.pinned = self.pinned.saturating_add(pages);
     }
 
-    /// So many pages are no longer pinned.
+    /// Unpins so many pages.
     pub fn unpin(&mut self, pages: u32) {
         self.pinned = self.pinned.saturating_sub(pages);
     }
 
-    /// A page that has to leave because of pinned ones; `None` if all fit.
+    /// Evicts a page for which the pinned pages leave no room; `None` if all fit.
     pub fn squeeze(&mut self) -> Option<Evicted> {
         let room = self.cache.space().capacity().saturating_sub(self.pinned).max(LEAST);
         if self.cache.len() <= room {
@@ -229,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_below_is_brought_ahead() {
+    fn only_pages_with_a_copy_below_are_read_ahead() {
         let mut memory = memory(1);
         assert_eq!(memory.bring_ahead(Page(1)), None);
         assert_eq!(memory.bring_ahead(Page(8)), Some(None));

@@ -1,4 +1,4 @@
-//! Memory's policies by the names that are typed on a command line.
+//! Policies of memory by their names on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::workload::Workload;
 /// Which pages memory evicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryPolicy {
-    /// Least recently used, which no kernel can know.
+    /// Exact least recently used, which no kernel tracks.
     Lru,
     /// Second chance with one bit.
     Clock,
@@ -26,7 +26,7 @@ impl MemoryPolicy {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::TwoList, Self::Generational, Self::Clock, Self::Lru];
 
-    /// The name as typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lru => "lru",
@@ -36,8 +36,8 @@ impl MemoryPolicy {
         }
     }
 
-    /// Runs a workload through memory under this policy, of the capacity of
-    /// `space`, whose footprint is that of the workload.
+    /// Runs a workload through memory under this policy. `space` has the capacity of memory and the
+    /// footprint of the workload.
     pub fn page(
         self,
         workload: &Workload,
@@ -72,7 +72,7 @@ impl fmt::Display for MemoryPolicy {
 
 /// A name that no policy of memory has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no memory policy {0:?}; there are two-list, generational, clock, lru")]
+#[error("there is no memory policy {0:?}; policies: two-list, generational, clock, lru")]
 pub struct UnknownMemoryPolicy(String);
 
 impl FromStr for MemoryPolicy {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_are_parsed_as_printed() {
         for policy in MemoryPolicy::ALL {
             assert_eq!(policy.name().parse(), Ok(policy));
         }

@@ -1,10 +1,10 @@
-//! Readahead of swap: the neighbours of a page that is brought come with it.
+//! Readahead of swap: a page-in brings the neighbours of the page along.
 
 use crate::page::Page;
 
-/// Pages that come together: `1 << vm.page-cluster` of them, aligned, as
-/// `swap_cluster_readahead` reads slots (`mm/swap_state.c`). The model takes
-/// neighbouring numbers for neighbouring slots.
+/// Pages are read in aligned clusters of `1 << vm.page-cluster`, as `swap_cluster_readahead` reads
+/// slots (`mm/swap_state.c`). The model assumes that neighbouring page numbers are neighbouring
+/// slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readahead {
     order: u32,
@@ -14,8 +14,8 @@ impl Readahead {
     /// The largest `vm.page-cluster` that makes sense: 2 MiB.
     pub const MOST: u32 = 9;
 
-    /// With `vm.page-cluster` at `order`; zero brings no neighbours. Orders
-    /// above [`MOST`](Self::MOST) are taken for it.
+    /// Readahead with `vm.page-cluster` at `order`; zero brings no neighbours. Orders above
+    /// [`MOST`](Self::MOST) are clamped to it.
     pub fn new(order: u32) -> Self {
         Self { order: order.min(Self::MOST) }
     }

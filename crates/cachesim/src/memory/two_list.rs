@@ -1,19 +1,16 @@
-//! Linux's two lists: pages come to the inactive one, those that are in use
-//! there move to the active one, and what leaves is inactive.
+//! Linux's two lists: new pages join the inactive list, pages in use move from there to the active
+//! list, and inactive pages are evicted.
 //!
-//! After `mm/vmscan.c` and `mm/workingset.c` of 6.12, for pages that are mapped,
-//! and without zones, priorities of scans and the balance between files and
-//! swap:
+//! After `mm/vmscan.c` and `mm/workingset.c` of 6.12, for mapped pages, without zones, priorities of
+//! scans and the balance between files and swap:
 //!
-//! - At the end of the inactive list, a page that was touched since the last
-//!   look is spared for another trip, and becomes active if that was so at the
-//!   look before, too (`folio_check_references`). The fault that brought a
-//!   page counts as a touch.
-//! - The oldest active pages become inactive while there are too many: more
-//!   than the square root of ten times the memory in GiB for each inactive
-//!   one, or than one below a GiB (`inactive_is_low`).
-//! - A page that comes back is active at once if no more pages left or became
-//!   active meanwhile than are active now (`workingset_refault`).
+//! - At the end of the inactive list, a page that was touched since the last scan stays for another
+//!   round, and becomes active if the scan before had found it touched, too
+//!   (`folio_check_references`). The fault that brought the page in counts as a touch.
+//! - The oldest active pages become inactive while there are more active pages per inactive one than
+//!   the square root of ten times the memory in GiB, or than one below a GiB (`inactive_is_low`).
+//! - A page that comes back is active at once if at most as many pages were evicted or activated
+//!   meanwhile as are active now (`workingset_refault`).
 
 use super::Reclaim;
 use crate::bits::Bits;
@@ -23,7 +20,7 @@ use crate::replacement::links::{Links, List};
 
 /// Pages of 4 KiB in a GiB.
 const GIB: u64 = 1 << 18;
-/// What [`TwoList::left_at`] says of a page that has never left.
+/// The [`TwoList::left_at`] of a page that was never evicted.
 const NEVER: u32 = 0;
 
 /// The two lists.
@@ -35,15 +32,15 @@ pub struct TwoList {
     inactive_len: u32,
     active_len: u32,
     is_active: Bits,
-    /// Touched since the last look: the accessed bits of page tables.
+    /// Touched since the last scan: the accessed bits of page tables.
     young: Bits,
-    /// Young at the last look: `PG_referenced`.
+    /// Young at the last scan: `PG_referenced`.
     referenced: Bits,
-    /// The age at which each page left.
+    /// The age at which each page was evicted.
     left_at: Box<[u32]>,
-    /// Pages that left or became active: `nonresident_age`. It wraps around.
+    /// Pages evicted or activated so far: `nonresident_age`. It wraps around.
     age: u32,
-    /// How many active pages there may be for an inactive one.
+    /// The maximum number of active pages per inactive one.
     ratio: u64,
 }
 
@@ -70,8 +67,8 @@ impl TwoList {
         }
     }
 
-    /// The page that leaves. Each look at a young page takes back a touch, so
-    /// that no more looks are made than pages were touched.
+    /// Evicts a page. Each scan of a young page takes back a touch, so there are at most as many
+    /// scans as touches.
     fn evict(&mut self) -> Option<Page> {
         loop {
             while u64::from(self.active_len) > u64::from(self.inactive_len) * self.ratio {
@@ -224,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn active_pages_are_no_more_than_inactive_ones_in_little_memory() {
+    fn below_a_gib_there_are_at_most_as_many_active_pages_as_inactive_ones() {
         let mut lists = lists(8);
         for round in 0..20 {
             run(&mut lists, &[0, 1, 2, 3, 4, 5, 6, 7, 10 + round]);

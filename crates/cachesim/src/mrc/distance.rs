@@ -1,5 +1,4 @@
-//! How many other pages were requested since the last request for a page: its
-//! LRU stack distance.
+//! LRU stack distances: how many other pages were requested since the last request for a page.
 //!
 //! Source: Mattson, Gecsei, Slutz, Traiger, *Evaluation techniques for storage
 //! hierarchies*, IBM Systems Journal 1970.
@@ -9,12 +8,12 @@ use crate::page::Page;
 
 const NONE: u32 = u32::MAX;
 
-/// Each page holds the slot of its last request; slots are in the order of time.
+/// Each page holds the slot of its last request. Slots are in the order of time.
 ///
-/// When all slots are used up, those that are still held move together. There
-/// are two for each page, so that this happens once in as many requests as there are pages.
+/// When all slots are used up, the held ones are compacted. There are two slots per page, so this
+/// happens at most once in as many requests as there are pages.
 ///
-/// Pages beyond the footprint are taken, too: there is room for twice as many then.
+/// A page beyond the footprint doubles the room.
 pub struct StackDistance {
     slots: Vec<u32>,
     recency: Recency,
@@ -37,16 +36,15 @@ impl StackDistance {
         }
     }
 
-    /// A request: how many other pages were requested since the last one for this
-    /// page. `None` if it is the first.
+    /// Takes a request and returns its stack distance; `None` for the first request of a page.
     ///
-    /// An LRU cache for more pages than that would have hit.
+    /// An LRU cache with room for more pages than that would have hit.
     pub fn request(&mut self, page: Page) -> Option<u32> {
         if page.index() >= self.slots.len() {
             self.grow(page.index() + 1);
         }
         if self.next == self.recency.slots() {
-            self.move_together();
+            self.compact();
         }
         let now = self.next as u32;
         let last = std::mem::replace(&mut self.slots[page.index()], now);
@@ -68,10 +66,10 @@ impl StackDistance {
         size_of_val(&*self.slots) + size_of_val(&*self.ranks) + self.recency.bytes()
     }
 
-    /// Makes room for this many pages and more.
+    /// Makes room for at least this many pages.
     #[cold]
     fn grow(&mut self, pages: usize) {
-        self.move_together();
+        self.compact();
         let pages = pages.max(2 * self.slots.len());
         self.slots.resize(pages, NONE);
         self.recency = Recency::new(2 * pages);
@@ -80,7 +78,7 @@ impl StackDistance {
     }
 
     #[cold]
-    fn move_together(&mut self) {
+    fn compact(&mut self) {
         self.recency.ranks(&mut self.ranks);
         for slot in self.slots.iter_mut().filter(|slot| **slot != NONE) {
             *slot = self.recency.rank(*slot as usize, &self.ranks);
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_survive_moving_together() {
+    fn distances_survive_compaction() {
         // More requests than there are slots, several times.
         let pages: Vec<u32> = (0..150_000u64).map(|at| (at * at % 509 % 100) as u32).collect();
         holds(&pages, 100);

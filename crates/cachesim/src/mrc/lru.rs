@@ -1,4 +1,4 @@
-//! The misses of LRU caches of all sizes, from one pass.
+//! The misses of LRU caches of all sizes, in one pass.
 
 use super::distance::StackDistance;
 use crate::page::Page;
@@ -26,7 +26,7 @@ impl LruCurve {
         }
     }
 
-    /// All requests.
+    /// The number of requests so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }

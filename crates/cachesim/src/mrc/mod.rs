@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`lru`] | the exact curve of LRU, all sizes in one pass |
 //! | [`sampled`] | the curve of any policy from a sample of the pages |
-//! | [`distance`](mod@distance) | how many other pages were requested since |
+//! | [`distance`](mod@distance) | LRU stack distances |
 
 pub mod distance;
 pub mod lru;

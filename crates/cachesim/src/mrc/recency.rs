@@ -1,14 +1,14 @@
-//! A set of slots in the order of time that says how many lie after a given one.
+//! A set of time slots that counts the taken slots after a given one.
 
 const WORD: usize = 64;
 /// A cache line of words.
 const BLOCK: usize = 8 * WORD;
 const REGION: usize = 64 * BLOCK;
 
-/// A bit a slot, and how many are set in each block and each region.
+/// One bit per slot, and the number of set bits in each block and each region.
 ///
-/// Counting goes from the end, where the slots of late are: through the regions
-/// after the slot, the blocks of its region and the words of its block.
+/// A count adds up the regions after the slot, the blocks of its region and the words of its
+/// block. That is short for recent slots, which are near the end.
 pub(super) struct Recency {
     words: Box<[u64]>,
     blocks: Box<[u16]>,
@@ -26,7 +26,6 @@ impl Recency {
         }
     }
 
-    /// How many slots there are.
     pub(super) fn slots(&self) -> usize {
         self.words.len() * WORD
     }
@@ -45,7 +44,7 @@ impl Recency {
         self.regions[slot / REGION] -= 1;
     }
 
-    /// How many slots after this one are taken; none of them is at `end` or later.
+    /// How many slots after this one are taken, if none at `end` or later is.
     pub(super) fn after(&self, slot: usize, end: usize) -> u32 {
         let (word, block, region) = (slot / WORD, slot / BLOCK, slot / REGION);
         let above = self.words[word] & (u64::MAX << (slot % WORD)) & !(1 << (slot % WORD));
@@ -58,7 +57,7 @@ impl Recency {
             + regions.iter().sum::<u32>()
     }
 
-    /// How many slots up to each word are taken, the word not included.
+    /// Writes, for each word, how many slots before it are taken.
     pub(super) fn ranks(&self, ranks: &mut [u32]) {
         let mut before = 0;
         for (rank, word) in ranks.iter_mut().zip(&self.words) {
@@ -67,13 +66,13 @@ impl Recency {
         }
     }
 
-    /// The number of a taken slot among the taken, with the ranks of words.
+    /// How many slots before this one are taken, from the ranks of the words.
     pub(super) fn rank(&self, slot: usize, ranks: &[u32]) -> u32 {
         let below = self.words[slot / WORD] & !(u64::MAX << (slot % WORD));
         ranks[slot / WORD] + below.count_ones()
     }
 
-    /// Takes the first slots, and frees all others.
+    /// Takes the first `taken` slots and frees all others.
     pub(super) fn take_first(&mut self, taken: usize) {
         let of = |at: usize, size: usize| taken.saturating_sub(at * size).min(size);
         for (at, word) in self.words.iter_mut().enumerate() {

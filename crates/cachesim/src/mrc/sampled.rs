@@ -1,8 +1,8 @@
-//! The curve of any policy: a small cache that sees the requests of some pages
-//! stands for a large one that sees all of them.
+//! The curve of any policy from a sample: a small cache that gets the requests for some pages
+//! stands for a large one that gets all of them.
 //!
 //! Sources: Waldspurger, Park, Garthwaite, Ahmad, *Efficient MRC Construction with
-//! SHARDS*, FAST 2015 (which pages, the correction, and a rate that falls as more comes);
+//! SHARDS*, FAST 2015 (the sampled pages, the correction, and the falling rate);
 //! Waldspurger, Saemundsson, Ahmad, Park, *Cache Modeling and Optimization using Miniature
 //! Simulations*, USENIX ATC 2017. The interval is from a delete-a-group jackknife (Kott, *The
 //! Delete-a-Group Jackknife*, Journal of Official Statistics 2001).
@@ -11,21 +11,21 @@ use crate::dense::Dense;
 use crate::page::{Page, Space, SpaceError};
 use crate::replacement::{Policy, Replacement, Visit};
 
-/// Groups of the pages in a sample, each of which is left out once.
+/// Groups of the sampled pages for the jackknife; each is left out once.
 pub const GROUPS: u8 = 16;
-/// The two-sided 95 % point of Student's distribution with one degree of freedom less.
+/// The two-sided 95 % point of Student's distribution with `GROUPS - 1` degrees of freedom.
 const STUDENT: f64 = 2.131;
-/// With room for fewer pages than this in the small cache, it says nothing of how far it may err.
+/// There is no interval if the small cache has room for fewer pages than this.
 pub const LEAST_ROOM: f64 = 32.0;
-/// Requests between two looks at whether to stop.
+/// Requests between two checks for a stop.
 const CHUNK: usize = 1 << 20;
 
-/// Takes the requests of those pages whose hash is below a threshold.
+/// Keeps the requests for the pages whose hash is below a threshold.
 pub struct Sampler {
-    /// The share of pages that are in it, from 0 to 1.
+    /// The share of pages in the sample, from 0 to 1.
     rate: f64,
     seed: u64,
-    /// Requests that are kept at most.
+    /// The maximum number of requests to keep.
     most: usize,
     dense: Dense,
     pages: Vec<Page>,
@@ -34,12 +34,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Nothing so far. `rate` is the share of pages that will be in it; another
-    /// seed takes other pages.
+    /// An empty sample. `rate` is the share of pages to take; another seed takes other pages.
     pub fn new(rate: f64, seed: u64) -> Self {
         Self {
             rate: rate.clamp(0.0, 1.0),
-            // Seeds that are neighbours must not take neighbours of the same pages.
+            // Neighbouring seeds must not select neighbours of the same pages.
             seed: mix(seed),
             most: usize::MAX,
             dense: Dense::new(),
@@ -49,19 +48,19 @@ impl Sampler {
         }
     }
 
-    /// Keeps at most so many requests: where there are more, half of the pages are given up,
-    /// and half of those, as often as needed.
+    /// Keeps at most so many requests: while there are more, half of the pages are dropped from
+    /// the sample.
     #[must_use]
     pub fn at_most(mut self, requests: usize) -> Self {
         self.most = requests.max(1);
         self
     }
 
-    /// Takes the requests for the pages with these keys, if they are in the sample.
+    /// Adds those requests for the pages with these keys that are in the sample.
     ///
     /// # Errors
     ///
-    /// More different pages than there are numbers.
+    /// More different pages than [`MOST_PAGES`](crate::page::MOST_PAGES).
     pub fn extend(&mut self, keys: &[u64]) -> Result<(), SpaceError> {
         self.requests += keys.len() as u64;
         if self.rate < 1.0 {
@@ -92,7 +91,7 @@ impl Sampler {
     }
 
     fn takes(&self, key: u64) -> bool {
-        // Groups are the low bits of the same hash, whose high bits decide here.
+        // The high bits of the hash decide here; groups are its low bits.
         (mix(key ^ self.seed) as f64) < self.rate * 2f64.powi(64)
     }
 
@@ -116,43 +115,43 @@ impl Sampler {
     }
 }
 
-/// The requests of some pages of a trace, or of all. 4 bytes each, and 1 for each page.
+/// The requests for some or all pages of a trace: 4 bytes per request and 1 per page.
 #[derive(Debug, Clone)]
 pub struct Sample {
     rate: f64,
-    /// Of the trace.
+    /// All requests of the trace.
     requests: u64,
     /// The group of each page.
     groups: Vec<u8>,
     pages: Vec<Page>,
 }
 
-/// A miss ratio, and how far it may be from that of the whole trace.
+/// A miss ratio, and the interval that holds that of the whole trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Misses for each request.
     pub miss_ratio: f64,
-    /// 95 %; none where the value is exact, or too few pages fit into the small cache.
+    /// The 95 % interval; `None` if the value is exact or the small cache is too small.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Sample {
-    /// The share of the pages that is in it.
+    /// The share of the trace's pages that is in the sample, from 0 to 1.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Whether it is the trace itself.
+    /// Whether the sample is the whole trace.
     pub fn is_all(&self) -> bool {
         self.rate >= 1.0
     }
 
-    /// Requests of the trace.
+    /// The number of requests of the whole trace.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Requests that are in the sample.
+    /// The requests in the sample.
     pub fn pages(&self) -> &[Page] {
         &self.pages
     }
@@ -162,20 +161,20 @@ impl Sample {
         self.groups.len() as u32
     }
 
-    /// Different pages of the trace, as far as the sample tells.
+    /// Different pages of the whole trace, estimated from the sample.
     pub fn whole_footprint(&self) -> u64 {
         (f64::from(self.footprint()) / self.rate.max(f64::MIN_POSITIVE)).round() as u64
     }
 
-    /// The estimated miss ratio of a cache with room for `capacity` pages; exact where the sample
-    /// is the trace. `None` if `stop` has said so.
+    /// The estimated miss ratio of a cache with room for `capacity` pages; exact if the sample is
+    /// the whole trace. `None` if `stop` returned true.
     ///
-    /// As in SHARDS, requests beyond the expected number are taken for hits, as those of popular
-    /// pages are at almost any size; and missing ones as well.
+    /// As in SHARDS, a difference between the number of sampled requests and the expected number
+    /// counts as hits: it is due to popular pages, which hit at almost any size.
     ///
     /// # Errors
     ///
-    /// No room, or for more pages than can be.
+    /// A capacity of zero, or above [`MOST_PAGES`](crate::page::MOST_PAGES).
     pub fn miss_ratio(
         &self,
         policy: Policy,
@@ -185,10 +184,10 @@ impl Sample {
         self.without(None, policy, capacity, stop)
     }
 
-    /// The same with an interval, which takes the time of 16 samples more.
+    /// Like [`miss_ratio`](Self::miss_ratio) with an interval, which takes 16 more simulations.
     ///
-    /// Each group of pages is left out in turn; how much the answer depends on which says
-    /// how much it depends on the pages that were drawn.
+    /// Each group of pages is left out in turn. The spread of the results shows how much the
+    /// estimate depends on the sampled pages.
     ///
     /// # Errors
     ///
@@ -213,14 +212,14 @@ impl Sample {
         let groups = f64::from(GROUPS);
         let mean = others.iter().sum::<f64>() / groups;
         let squares: f64 = others.iter().map(|other| (other - mean).powi(2)).sum();
-        // What is in the sample cannot err: at a rate of 1 nothing is left to chance.
+        // Finite-population correction: at a rate of 1 the value is exact.
         let variance = (groups - 1.0) / groups * squares * (1.0 - self.rate);
         let margin = STUDENT * variance.sqrt();
         let interval = [(miss_ratio - margin).max(0.0), (miss_ratio + margin).min(1.0)];
         Ok(Some(Estimate { miss_ratio, interval: Some(interval) }))
     }
 
-    /// The miss ratio without the pages of a group, in a cache that is smaller by as much.
+    /// The miss ratio without the pages of a group, in a proportionally smaller cache.
     fn without(
         &self,
         group: Option<u8>,
@@ -280,8 +279,8 @@ mod tests {
 
     const GO_ON: fn() -> bool = || false;
 
-    /// Skewed: half of the requests for a quarter of the pages, and no page so
-    /// popular that the sample hangs on it.
+    /// Skewed: half of the requests are for a quarter of the pages, and no single page is popular
+    /// enough to dominate a sample.
     fn trace() -> Vec<u64> {
         let page = |at: u64| {
             let chance = (mix(at) >> 11) as f64 / (1u64 << 53) as f64;
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_of_the_pages_tells_the_curve() {
+    fn a_tenth_of_the_pages_estimates_the_curve() {
         let trace = trace();
         let samples: Vec<Sample> = (0..8).map(|seed| sample(0.1, seed, &trace)).collect();
         for policy in Policy::ALL {
@@ -365,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_falls_where_more_comes_than_is_kept() {
+    fn the_rate_is_halved_until_the_requests_fit() {
         let trace = trace();
         let mut sampler = Sampler::new(1.0, 3).at_most(60_000);
         for piece in trace.chunks(7_777) {
@@ -374,14 +373,14 @@ mod tests {
         }
         let fallen = sampler.finish();
         assert!(fallen.rate() < 0.2 && fallen.rate() > 0.05, "{}", fallen.rate());
-        // The same pages as from the beginning at that rate.
+        // The same pages as with that rate from the beginning.
         let known = sample(fallen.rate(), 3, &trace);
         assert_eq!((&fallen.pages, &fallen.groups), (&known.pages, &known.groups));
         assert!((fallen.whole_footprint() as f64 / 60_000.0 - 1.0).abs() < 0.1);
     }
 
     #[test]
-    fn it_stops_and_says_nothing_of_caches_that_are_too_small() {
+    fn it_stops_and_has_no_interval_for_caches_that_are_too_small() {
         let sample = sample(0.1, 1, &trace());
         assert_eq!(sample.estimate(Policy::Lru, 9_000, &|| true), Ok(None));
         let estimate = sample.estimate(Policy::Lru, 100, &GO_ON).unwrap().unwrap();

@@ -1,10 +1,9 @@
-//! ARC: a list of pages requested once lately and one of those requested more
-//! often share the cache; which of them should have grown is learned from
-//! pages that come back.
+//! ARC: a list of pages requested once and a list of pages requested more often share the cache.
+//! Pages that come back show which of the two should have been larger.
 //!
 //! Source: Megiddo, Modha, *ARC: A Self-Tuning, Low Overhead Replacement Cache*,
-//! FAST 2003, figure 4. The target p is a real number, as the paper has it, and
-//! so misses agree with libCacheSim's to the last request.
+//! FAST 2003, figure 4. The target p is a real number, as in the paper, so misses are equal to
+//! libCacheSim's.
 
 use super::Replacement;
 use super::links::{Links, List};
@@ -23,9 +22,9 @@ const B2: u8 = 4;
 /// The lists T1, T2, B1 and B2, the latest in front.
 pub struct Arc {
     space: Space,
-    /// The size at which T1 aims, in pages.
+    /// The target size of T1, in pages.
     target: f64,
-    /// Sizes of the lists, at their state.
+    /// Sizes of the lists, indexed by state.
     sizes: [u32; 5],
     states: Box<[u8]>,
     links: Links<4>,
@@ -53,7 +52,7 @@ impl Arc {
             return None;
         }
         let t1 = f64::from(self.size(T1));
-        // The lists are counted, so comparing them with the target is exact.
+        // Sizes are integers, so comparing them with the target is exact.
         #[expect(clippy::float_cmp, reason = "the paper's condition")]
         let at_target = t1 == self.target;
         let leaves_t1 = t1 > self.target || (from_b2 && at_target);
@@ -64,7 +63,7 @@ impl Arc {
         Some(page)
     }
 
-    /// For a page of which nothing is known.
+    /// Makes room for a page that is in no list.
     fn make_room(&mut self) -> Option<Page> {
         let capacity = self.space.capacity();
         let l1 = self.size(T1) + self.size(B1);
@@ -93,7 +92,7 @@ impl Arc {
         self.links.push_front(self.list(list), page);
     }
 
-    /// Takes a page out of the list in which it is, and says which that was.
+    /// Removes a page from its list and returns the list.
     fn take(&mut self, page: Page) -> u8 {
         let list = std::mem::replace(&mut self.states[page.index()], ABSENT);
         if list != ABSENT {
@@ -124,7 +123,7 @@ impl Replacement for Arc {
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let (b1, b2) = (f64::from(self.size(B1)), f64::from(self.size(B2)));
-        // A page that is remembered takes no part in making room for itself.
+        // A remembered page leaves its list before room is made for it.
         let (list, victim) = match self.take(page) {
             B1 => {
                 let grown = self.target + (b2 / b1).max(1.0);

@@ -1,9 +1,8 @@
-//! CLOCK: first in, first out, with a second chance for pages that were
-//! requested since the hand last came by.
+//! CLOCK: first in, first out, with a second chance for pages that were requested since the hand
+//! last passed.
 //!
-//! Source: Corbató, *A Paging Experiment with the Multics System*, 1968. One bit
-//! a page; a page starts without it. With more bits, requests are counted, and the
-//! hand takes one off.
+//! Source: Corbató, *A Paging Experiment with the Multics System*, 1968. One bit per page, which
+//! starts at 0. With more bits, requests are counted, and the hand decrements the count.
 
 use super::Replacement;
 use super::parameters::Slot;
@@ -13,15 +12,15 @@ use crate::page::{Page, Space};
 const ABSENT: u8 = 0;
 const OLD: u8 = 1;
 
-/// What can be chosen.
+/// The parameters of CLOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
-    /// Bits of the counter of requests.
+    /// Bits of the request counter.
     pub bits: u8,
 }
 
 impl Parameters {
-    /// As in the paper.
+    /// The values of the paper.
     pub const PAPER: Self = Self { bits: 1 };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
@@ -29,16 +28,15 @@ impl Parameters {
     }
 }
 
-/// Pages around a clock's face, and a hand at the oldest.
+/// Pages on a clock face, and a hand at the oldest.
 ///
-/// The face is a queue whose back is where the hand points: a page that stays
-/// goes to the front.
+/// The face is a queue with the hand at its back: a page that stays goes to the front.
 pub struct Clock {
     space: Space,
     len: u32,
-    /// The mark of a page with as many requests as are counted.
+    /// The largest mark.
     most: u8,
-    /// Above [`OLD`], the number of requests that are counted.
+    /// [`OLD`] plus the number of counted requests.
     marks: Box<[u8]>,
     face: Queues<1>,
 }
@@ -57,7 +55,7 @@ impl Clock {
         Self { space, len: 0, most, marks, face }
     }
 
-    /// Takes out the page that would leave next.
+    /// Evicts the next page.
     pub fn take_out(&mut self) -> Option<Page> {
         let page = self.evict()?;
         self.len -= 1;

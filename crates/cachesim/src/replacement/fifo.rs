@@ -1,4 +1,4 @@
-//! First in, first out: the page that came first leaves, whatever happened since.
+//! First in, first out: evicts the page that was admitted first.
 
 use super::Replacement;
 use super::queues::Queues;
@@ -6,7 +6,7 @@ use crate::page::{Page, Space};
 
 /// A queue by arrival.
 ///
-/// Hits look at one byte a page and nothing else.
+/// A hit reads one byte per page and nothing else.
 pub struct Fifo {
     space: Space,
     len: u32,

@@ -1,19 +1,17 @@
-//! How often each page was requested of late: small counters that are halved
-//! from time to time.
+//! How often each page was requested recently: small exact counters that are halved periodically.
 
 use super::counts::Counts;
 use crate::page::{Page, Space};
 
-/// Counters end here, as those of four bits do.
+/// Counters saturate here, as those of four bits do.
 const MOST: u32 = 15;
 const COUNT_BITS: u32 = 4;
 
-/// An exact counter for each page, where a sketch would share counters: with
-/// dense pages it takes four bytes a page, and no collision falsifies it.
+/// An exact counter for each page, where a sketch shares counters. It takes four bytes per page and
+/// has no collisions.
 ///
-/// A counter is halved when it is looked at: its upper bits say in which period
-/// that was last (the number of periods wraps after 2^28 of them). So no
-/// request has to wait until all counters are halved.
+/// A counter is halved when it is read: its upper bits hold the period of the last update (periods
+/// wrap after 2^28). So no request waits until all counters are halved.
 pub struct Frequency {
     counters: Box<[u32]>,
     period: u32,
@@ -29,8 +27,8 @@ impl Frequency {
 }
 
 impl Counts for Frequency {
-    /// Counters that are halved first after `sample` requests, and then, as half of
-    /// each count is still in them, after half as many.
+    /// Counters at zero. They are halved first after `sample` requests and then after half as many,
+    /// because they still hold half of each count.
     fn new(space: Space, sample: u64) -> Self {
         let counters = vec![0; space.footprint() as usize].into_boxed_slice();
         Self { counters, period: 0, left: sample, sample }
@@ -66,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_end_and_are_halved() {
+    fn counts_saturate_and_are_halved() {
         let mut frequency = Frequency::new(Space::new(10, 3).unwrap(), 40);
         for _ in 0..20 {
             frequency.count(Page(0));

@@ -1,9 +1,9 @@
-//! LARC: a page comes into the cache at its second miss, if that is soon enough after the
-//! first; how soon is adapted to how well the cache does.
+//! LARC: admits a page at its second miss if that is soon enough after the first. How soon adapts to
+//! the hit ratio.
 //!
 //! Source: Huang, Wei, Chen, Chen, Feng, *Improving Flash-based Disk Cache with Lazy
 //! Adaptive Replacement*, MSST 2013. The list of candidates has between 10 % and
-//! 90 % of the capacity; here it has room for one page at least.
+//! 90 % of the capacity; here it has room for at least one page.
 
 use super::Replacement;
 use super::links::{Links, List};

@@ -1,8 +1,8 @@
-//! Circular lists of pages that share one array: eight bytes a page.
+//! Circular lists of pages that share one array, eight bytes per page.
 
 use crate::page::{Page, Space};
 
-/// The neighbours of a page, or of the ends of a list.
+/// The neighbours of a page or of a list's sentinel.
 #[derive(Clone, Copy)]
 struct Link {
     /// Towards the back.
@@ -21,10 +21,10 @@ const MARK_SHIFT: u32 = 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct List(u32);
 
-/// `LISTS` doubly linked lists; a page is in one of them at most.
+/// `LISTS` doubly linked lists; a page is in at most one of them.
 ///
-/// Behind the links of all pages are those of the lists' ends, so that no
-/// operation asks whether a neighbour is there.
+/// After the links of all pages come the sentinels of the lists, so that no operation has to check
+/// whether a neighbour exists.
 pub(crate) struct Links<const LISTS: usize> {
     links: Box<[Link]>,
 }
@@ -50,8 +50,8 @@ impl<const LISTS: usize> Links<LISTS> {
         self.links[page.index()].next != NOWHERE
     }
 
-    /// The mark of a page, from zero to three; zero at first. It stays where the
-    /// page goes, in a list or not.
+    /// The mark of a page, from zero to three; initially zero. It stays with the page in any list or
+    /// none.
     pub(crate) fn mark(&self, page: Page) -> u32 {
         self.links[page.index()].prev >> MARK_SHIFT
     }
@@ -69,7 +69,7 @@ impl<const LISTS: usize> Links<LISTS> {
         self.set_prev(second, page.0);
     }
 
-    /// Takes a page out of the list in which it is.
+    /// Removes a page from its list.
     pub(crate) fn unlink(&mut self, page: Page) {
         self.bridge(page);
         self.links[page.index()].next = NOWHERE;
@@ -89,7 +89,7 @@ impl<const LISTS: usize> Links<LISTS> {
         self.page(self.links[list.0 as usize].prev & !MARK)
     }
 
-    /// Takes the last page out of a list.
+    /// Removes the last page of a list.
     pub(crate) fn pop_back(&mut self, list: List) -> Option<Page> {
         let page = self.back(list)?;
         self.unlink(page);
@@ -101,12 +101,12 @@ impl<const LISTS: usize> Links<LISTS> {
         self.page(self.links[page.index()].prev & !MARK)
     }
 
-    /// The memory that it takes.
+    /// The memory that it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.links)
     }
 
-    /// Makes neighbours of a page's neighbours.
+    /// Links the neighbours of a page with each other.
     fn bridge(&mut self, page: Page) {
         let Link { next, prev } = self.links[page.index()];
         let prev = prev & !MARK;

@@ -1,21 +1,21 @@
-//! LIRS: the cache belongs to pages whose last two requests were close to each
-//! other; all others pass through a queue of one in a hundred pages.
+//! LIRS: keeps pages whose last two requests were close to each other; all others pass through a
+//! queue of 1 % of the cache.
 //!
 //! Source: Jiang, Zhang, *LIRS: An Efficient Low Inter-reference Recency Set
 //! Replacement Policy*, SIGMETRICS 2002, with its 1 % for pages of high
-//! inter-reference recency (HIR), one page at least. The paper sets no bound to the
-//! stack. As in libCacheSim, it holds twice the capacity at most, unless another bound
-//! is chosen; beyond that, what left the cache longest ago is forgotten first.
+//! inter-reference recency (HIR), at least one page. The paper does not bound the stack. As in
+//! libCacheSim, it holds at most twice the capacity unless another bound is chosen; beyond that, the
+//! pages that left the cache longest ago are forgotten.
 //!
-//! Misses differ from libCacheSim's by some requests, because there a page too many may
-//! stay: with room for four, after requests for 1 2 3 4 4 1 5 all five are hits.
+//! Misses differ slightly from libCacheSim's, which can keep a page too many: with room for four,
+//! after requests for 1 2 3 4 4 1 5, all five are hits.
 
 use super::Replacement;
 use super::links::{Links, List};
 use super::parameters::{Share, Slot};
 use crate::page::{Page, Space};
 
-/// What a page is; a page that is none of these is not known.
+/// The state of a page that is in no list.
 const UNKNOWN: u32 = 0;
 /// Of low inter-reference recency: in the cache and the stack.
 const LIR: u32 = 1;
@@ -24,18 +24,18 @@ const HIR: u32 = 2;
 /// Left the cache: in the stack and the queue of the remembered.
 const GONE: u32 = 3;
 
-/// What can be chosen.
+/// The parameters of LIRS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
-    /// Room for pages of high inter-reference recency, one page at least.
+    /// Room for pages of high inter-reference recency, at least one page.
     pub hir: Share,
-    /// Pages in the stack at most, for each page that fits. Those that are in the
-    /// cache stay in it, however many they are.
+    /// The maximum number of pages in the stack, for each page that fits. Pages in the cache are
+    /// never removed from it by this bound.
     pub stack: Share,
 }
 
 impl Parameters {
-    /// As in the paper, with libCacheSim's stack.
+    /// The values of the paper, with libCacheSim's bound of the stack.
     pub const PAPER: Self = Self { hir: Share::percent(1), stack: Share::percent(200) };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
@@ -48,7 +48,7 @@ impl Parameters {
 
 /// The stack S, the queue Q, and a queue of pages in S that left the cache.
 ///
-/// Sixteen bytes a page: what a page is, is told by the mark of its links.
+/// Sixteen bytes per page: the mark of a page's links is its state.
 pub struct Lirs {
     space: Space,
     most_lir: u32,
@@ -93,7 +93,7 @@ impl Lirs {
         self.queues.list(1)
     }
 
-    /// Puts or moves a page to the top of the stack.
+    /// Pushes or moves a page to the top of the stack.
     fn raise(&mut self, page: Page) {
         if self.stack.linked(page) {
             self.stack.move_to_front(self.top(), page);
@@ -110,8 +110,8 @@ impl Lirs {
         }
     }
 
-    /// Makes a page at the top of the stack LIR, and another HIR if those are
-    /// too many then.
+    /// Makes a page at the top of the stack LIR, and the lowest one HIR if there are too many LIR
+    /// pages then.
     fn promote(&mut self, page: Page) {
         self.stack.set_mark(page, LIR);
         self.lir += 1;
@@ -128,7 +128,7 @@ impl Lirs {
         self.prune();
     }
 
-    /// Takes pages that are not LIR from the bottom of the stack.
+    /// Removes pages that are not LIR from the bottom of the stack.
     fn prune(&mut self) {
         while let Some(lowest) = self.stack.back(self.top()) {
             match self.stack.mark(lowest) {

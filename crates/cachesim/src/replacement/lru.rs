@@ -1,4 +1,4 @@
-//! Least recently used: the page whose last request is longest ago leaves.
+//! Least recently used: evicts the page whose last request is longest ago.
 
 use super::Replacement;
 use super::links::{Links, List};
@@ -25,7 +25,7 @@ impl Lru {
         self.links.back(self.recent)
     }
 
-    /// Takes out the page whose last request is longest ago.
+    /// Evicts the page whose last request is longest ago.
     pub fn evict(&mut self) -> Option<Page> {
         let page = self.links.pop_back(self.recent)?;
         self.len -= 1;

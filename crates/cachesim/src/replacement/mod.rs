@@ -1,10 +1,10 @@
-//! Who leaves a full cache: replacement policies.
+//! Replacement policies: which page leaves a full cache.
 //!
-//! All of them work on dense page numbers ([`Page`]), take all their memory when
-//! they are made, at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to sixteen more
-//! for each page that fits), and
-//! take constant time for each request, amortised where a hand goes over marks. None of them reads a
-//! clock or draws a random number, so that a run is the same on every machine.
+//! All policies work on dense page numbers ([`Page`]). They allocate all their memory when they are
+//! made: at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to
+//! sixteen more for each page that fits). A request takes constant time, amortised where a hand
+//! moves over marks. No policy reads a clock or draws a random number, so a run is the same on every
+//! machine.
 //!
 //! | module | policy | source |
 //! |---|---|---|
@@ -55,24 +55,22 @@ pub use named::{Policies, Policy, UnknownPolicy, Visit};
 
 use super::page::{Page, Space};
 
-/// A cache of pages: which are in it, and who leaves for whom.
+/// A cache of pages under a replacement policy.
 ///
-/// A page passed to any of these lies below the footprint.
+/// Page numbers passed to it are below the footprint.
 pub trait Replacement {
     /// Whether the page is in the cache.
     fn contains(&self, page: Page) -> bool;
 
-    /// A request for a page that is in the cache.
+    /// Takes a request for a page that is in the cache.
     fn hit(&mut self, page: Page);
 
-    /// A request for a page that is not in the cache. The answer is the page
-    /// that leaves for it: `None` while there is room, and the page itself where
-    /// the policy does not let it in.
+    /// Takes a request for a page that is not in the cache. Returns the page that leaves for it:
+    /// `None` while there is room, and the page itself if the policy does not admit it.
     fn admit(&mut self, page: Page) -> Option<Page>;
 
-    /// Forgets a page whose content is gone (its swap slot was freed): its place
-    /// is free, and its history is no longer that of whoever gets its number.
-    /// Whether it was in the cache.
+    /// Removes a page that was freed (its swap slot, for example) and forgets its history, because
+    /// its number may be reused. Returns whether it was in the cache.
     fn remove(&mut self, page: Page) -> bool;
 
     /// How many pages are in the cache.
@@ -83,13 +81,13 @@ pub trait Replacement {
         self.len() == 0
     }
 
-    /// How many pages fit, and how many there are.
+    /// The capacity and the footprint.
     fn space(&self) -> Space;
 
     /// The memory that the policy takes, in bytes.
     fn bytes(&self) -> usize;
 
-    /// A request for any page: whether it was a hit.
+    /// Takes a request for any page. Returns whether it was a hit.
     fn request(&mut self, page: Page) -> bool {
         let hit = self.contains(page);
         if hit {
@@ -100,7 +98,7 @@ pub trait Replacement {
         hit
     }
 
-    /// Runs through requests and counts those that miss.
+    /// Takes requests and counts the misses.
     fn misses(&mut self, requests: impl IntoIterator<Item = Page>) -> u64
     where
         Self: Sized,

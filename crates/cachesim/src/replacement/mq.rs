@@ -1,30 +1,29 @@
-//! MQ: eight lists by how often a page was requested; who is not requested for long
-//! goes down a list.
+//! MQ: eight lists by the number of requests of a page; a page that is not requested for long is
+//! demoted by one list.
 //!
 //! Source: Zhou, Philbin, Li, *The Multi-Queue Replacement Algorithm for Second Level
 //! Buffer Caches*, USENIX ATC 2001. A page requested f times is in list ⌊log₂ f⌋. The
-//! paper finds the time after which a page goes down, and how many pages are
-//! remembered, for each trace; here both are four times the capacity (requests, and
-//! pages).
+//! paper finds the lifetime in a list and the number of remembered pages for each trace; here both
+//! are four times the capacity (in requests and in pages).
 
 use super::Replacement;
 use super::links::{Links, List};
 use super::parameters::{Share, Slot};
 use crate::page::{Page, Space};
 
-/// Lists of pages in the cache; the remembered have one more.
+/// Lists of pages in the cache; one more has the remembered pages.
 const MOST_QUEUES: u8 = 8;
 const GHOST: u8 = MOST_QUEUES;
 const ABSENT: u8 = MOST_QUEUES + 1;
 
-/// What can be chosen.
+/// The parameters of MQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
     /// Lists of pages in the cache.
     pub queues: u8,
-    /// Requests after which a page goes down, for each page that fits.
+    /// Requests after which a page is demoted, for each page that fits.
     pub life: Share,
-    /// How many pages are remembered, for each that fits.
+    /// The maximum number of remembered pages, for each page that fits.
     pub history: Share,
 }
 
@@ -42,13 +41,13 @@ impl Parameters {
     }
 }
 
-/// What is known of a page besides its neighbours.
+/// The state of a page besides its neighbours.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The request after which it goes down. Wraps.
+    /// The request after which the page is demoted. Wraps.
     expires: u32,
     queue: u8,
-    /// Requests, as far as they matter.
+    /// Requests, saturating.
     requests: u8,
 }
 
@@ -60,7 +59,7 @@ pub struct Mq {
     queues: u8,
     life: u32,
     most_ghosts: u32,
-    /// The number of the request. Wraps.
+    /// The number of the current request. Wraps.
     now: u32,
     len: u32,
     ghosts: u32,
@@ -79,7 +78,7 @@ impl Mq {
         Self {
             space,
             queues: parameters.queues.clamp(1, MOST_QUEUES),
-            // Numbers of requests are compared over half of their range.
+            // Request numbers wrap, so a lifetime must be below half of their range.
             life: parameters.life.of(space).clamp(1, u32::MAX / 4),
             most_ghosts: parameters.history.of(space),
             now: 0,
@@ -90,7 +89,7 @@ impl Mq {
         }
     }
 
-    /// Puts a page that is in no list where its requests belong.
+    /// Puts a page that is in no list into the one for its number of requests.
     fn put(&mut self, page: Page, requests: u8) {
         let queue = (requests.ilog2() as u8).min(self.queues - 1);
         self.known[page.index()] = Known { expires: self.expiry(), queue, requests };
@@ -98,7 +97,7 @@ impl Mq {
         self.adjust();
     }
 
-    /// Lets the page of each list that waits longest go down if its time is over.
+    /// Demotes the oldest page of each list if its lifetime is over.
     fn adjust(&mut self) {
         self.now = self.now.wrapping_add(1);
         for queue in 1..self.queues {
@@ -153,7 +152,7 @@ impl Replacement for Mq {
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let requests = self.known[page.index()].requests.saturating_add(1);
-        // A remembered page takes no place among the remembered any more.
+        // The page leaves the remembered ones before room is made for it.
         if self.known[page.index()].queue == GHOST {
             self.links.unlink(page);
             self.ghosts -= 1;

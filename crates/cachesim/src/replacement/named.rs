@@ -1,4 +1,4 @@
-//! Policies by the names that are typed on a command line.
+//! Replacement policies by their names on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use super::{
 use super::{clock, lirs, mq, s3_fifo, two_q, w_tiny_lfu};
 use crate::page::Space;
 
-/// What is done with a policy of any type.
+/// Generic code for a policy of any type.
 ///
-/// A call through [`Policy::visit`] is compiled for each policy apart, so that
-/// a loop over requests has no indirect calls in it.
+/// [`Policy::visit`] compiles it separately for each policy, so that a loop over requests has no
+/// indirect calls.
 pub trait Visit {
-    /// What comes out.
+    /// The result.
     type Output;
 
-    /// Does it with an empty cache.
+    /// Runs the code with an empty cache.
     fn visit<R: Replacement>(self, cache: R) -> Self::Output;
 }
 
@@ -32,15 +32,15 @@ macro_rules! policies {
         pub enum Policy { $($(#[$doc])* $name $(($parameters))?,)* }
 
         impl Policy {
-            /// All of them, with the parameters of their papers.
+            /// All policies, with the parameters of their papers.
             pub const ALL: &[Self] = &[$(Self::$name $((<$parameters>::PAPER))?,)*];
 
-            /// The name as typed, without parameters.
+            /// The name on the command line, without parameters.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name { .. } => $typed,)* }
             }
 
-            /// Makes an empty cache under this policy and does something with it.
+            /// Runs `visitor` with an empty cache under this policy.
             pub fn visit<V: Visit>(self, space: Space, visitor: V) -> V::Output {
                 match self {
                     $(Self::$name $(($chosen))? => {
@@ -49,7 +49,7 @@ macro_rules! policies {
                 }
             }
 
-            /// Its parameters by name.
+            /// The policy's parameters by name.
             fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
                 match self {
                     $(Self::$name $(($chosen))? => {
@@ -78,7 +78,7 @@ policies! {
     Arc = "arc";
     /// LIRS.
     Lirs(chosen: lirs::Parameters) = "lirs";
-    /// Window-TinyLFU, as it is deployed.
+    /// Window-TinyLFU with Caffeine's sketch.
     WTinyLfu(chosen: w_tiny_lfu::Parameters) = "w-tinylfu";
     /// Window-TinyLFU with exact counters.
     WTinyLfuExact(chosen: w_tiny_lfu::Parameters) = "w-tinylfu-exact";
@@ -89,7 +89,7 @@ policies! {
 }
 
 impl Policy {
-    /// The policy of that name, with its paper's parameters.
+    /// The policy of this name, with the parameters of its paper.
     fn named(typed: &str) -> Result<Self, UnknownPolicy> {
         let letters = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
         let meant = |policy: &&Self| letters(policy.name()) == letters(typed);
@@ -97,7 +97,7 @@ impl Policy {
         Self::ALL.iter().find(meant).copied().ok_or_else(unknown)
     }
 
-    /// Its parameters as they are typed: `kin=0.25, kout=0.5`.
+    /// The policy's parameters in the form of the command line: `kin=0.25, kout=0.5`.
     pub fn parameters(mut self) -> String {
         let typed = |(key, slot): &(&str, Slot<'_>)| format!("{key}={}", slot.value());
         self.slots().iter().map(typed).collect::<Vec<_>>().join(", ")
@@ -134,33 +134,33 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What is no policy.
+/// A name or parameter that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownPolicy {
-    /// No policy has the name.
+    /// No policy has this name.
     #[error("there is no policy {typed:?}; there are {}", names())]
     Name {
         /// What was typed.
         typed: String,
     },
-    /// The policy does not have the parameter.
+    /// The policy does not have this parameter.
     #[error("{policy} has no parameter {typed:?}; it has {known}")]
     Key {
         /// The policy.
         policy: &'static str,
         /// What was typed.
         typed: String,
-        /// Its parameters and their usual values.
+        /// The policy's parameters and their default values.
         known: String,
     },
-    /// The parameter cannot have the value.
-    #[error("{key} of {policy} is {range}, and cannot be {typed:?}")]
+    /// The parameter cannot have this value.
+    #[error("{key} of {policy} is {range}, not {typed:?}")]
     Value {
         /// The policy.
         policy: &'static str,
         /// The parameter.
         key: &'static str,
-        /// Which values it may have.
+        /// The values that it may have.
         range: String,
         /// What was typed.
         typed: String,
@@ -174,8 +174,8 @@ fn names() -> String {
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
-    /// A name, and perhaps parameters: `s3-fifo`, `s3-fifo:small=0.2:ghost=1`. Of names,
-    /// case, hyphens and underscores do not matter: `S3FIFO` is `s3-fifo`.
+    /// Parses a name with optional parameters: `s3-fifo`, `s3-fifo:small=0.2:ghost=1`. Case, hyphens
+    /// and underscores of the name are ignored: `S3FIFO` is `s3-fifo`.
     fn from_str(typed: &str) -> Result<Self, UnknownPolicy> {
         let mut parts = typed.split(':');
         let mut policy = Self::named(parts.next().unwrap_or_default())?;
@@ -184,7 +184,7 @@ impl FromStr for Policy {
     }
 }
 
-/// Policies that are typed as one word: a policy, or `all`.
+/// One value of a `--policy` option: a policy, or `all`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policies(pub Vec<Policy>);
 
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_are_parsed_as_printed() {
         for policy in Policy::ALL {
             assert_eq!(policy.name().parse(), Ok(*policy));
             assert_eq!(policy.to_string().to_uppercase().parse(), Ok(*policy));
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_all() {
+    fn an_unknown_name_is_an_error_that_lists_all() {
         let error = "rlu".parse::<Policy>().unwrap_err().to_string();
         assert!(error.starts_with("there is no policy \"rlu\"; there are fifo, lru"), "{error}");
     }
 
     #[test]
-    fn parameters_are_typed_behind_the_name() {
+    fn parameters_follow_the_name() {
         for typed in ["2q:kin=0.1", "s3-fifo:small=0.25:moves=1", "mq:queues=4", "clock:bits=3"] {
             assert_eq!(typed.parse::<Policy>().unwrap().to_string(), typed);
         }
@@ -231,15 +231,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_chosen_is_answered_with_what_can() {
+    fn a_wrong_parameter_is_an_error_that_names_the_valid_ones() {
         let error = |typed: &str| typed.parse::<Policy>().unwrap_err().to_string();
         for (typed, expected) in [
             ("2q:in=0.1", "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
             ("lru:size=1", "lru has no parameter \"size\"; it has none"),
-            ("2q:kin=2", "kin of 2q is 0 to 1, and cannot be \"2\""),
-            ("2q:kin", "kin of 2q is 0 to 1, and cannot be \"\""),
-            ("mq:queues=9", "queues of mq is 1 to 8, and cannot be \"9\""),
-            ("w-tinylfu:window=NaN", "window of w-tinylfu is 0 to 1, and cannot be \"NaN\""),
+            ("2q:kin=2", "kin of 2q is 0 to 1, not \"2\""),
+            ("2q:kin", "kin of 2q is 0 to 1, not \"\""),
+            ("mq:queues=9", "queues of mq is 1 to 8, not \"9\""),
+            ("w-tinylfu:window=NaN", "window of w-tinylfu is 0 to 1, not \"NaN\""),
         ] {
             assert_eq!(error(typed), expected);
         }
@@ -296,7 +296,7 @@ mod tests {
             for capacity in [1, 1_000, 100_000, 1_000_000] {
                 let space = Space::new(capacity, 100_000).unwrap();
                 let bytes = policy.visit(space, Bytes);
-                // The ends of lists come on top, and W-TinyLFU's sketch.
+                // Plus the sentinels of the lists and W-TinyLFU's sketch.
                 let sketch = if policy.name() == "w-tinylfu" { capacity.min(100_000) } else { 0 };
                 let most = 16 * (100_000 + sketch as usize) + 256;
                 assert!(bytes <= most, "{policy} takes {bytes} bytes");

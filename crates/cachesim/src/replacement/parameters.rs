@@ -1,26 +1,26 @@
-//! Parameters of policies: their papers' values, unless others are asked for.
+//! Parameters of policies.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::page::Space;
 
-/// A share of the capacity, or some times as much, in millionths.
+/// A multiple of the capacity, in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u32);
 
 impl Share {
-    /// So many hundredths.
+    /// A share in per cent.
     pub const fn percent(percent: u32) -> Self {
         Self(percent.saturating_mul(10_000))
     }
 
-    /// So many pages, rounded down.
+    /// The share of the capacity in pages, rounded down.
     pub fn of(self, space: Space) -> u32 {
         space.share(self.get())
     }
 
-    /// As a number: 0.25 for a quarter.
+    /// The share as a number: 0.25 for a quarter.
     pub fn get(self) -> f64 {
         f64::from(self.0) / 1e6
     }
@@ -32,14 +32,14 @@ impl fmt::Display for Share {
     }
 }
 
-/// Where a parameter is, and which values it may have.
+/// A mutable parameter and its range.
 pub(super) enum Slot<'a> {
     Share(&'a mut Share, RangeInclusive<f64>),
     Count(&'a mut u8, RangeInclusive<u8>),
 }
 
 impl Slot<'_> {
-    /// Sets it to what was typed; otherwise what may be typed.
+    /// Parses and sets the value. The error is the valid range.
     pub(super) fn set(&mut self, typed: &str) -> Result<(), String> {
         match self {
             Self::Share(share, range) => {

@@ -1,44 +1,42 @@
-//! Queues of pages that share one array: pages come in at the front and leave
-//! at the back, so that the next ones to leave lie side by side in memory, and
-//! the processor reads ahead. In a linked list, each is known only when the one before
-//! it has been read.
+//! Queues of pages that share one array. Pages enter at the front and leave at the back.
 //!
-//! A page that is taken from the middle leaves a hole, which is passed over
-//! later.
+//! The next pages to leave lie side by side in memory, so the processor prefetches them. In a
+//! linked list, the address of each is known only when the one before has been read.
+//!
+//! A page that is removed from the middle leaves a hole, which is skipped later.
 
 use crate::page::Page;
 
 /// An entry without a page.
 const HOLE: u32 = u32::MAX;
-/// Entries for each page that can be in a queue, in halves.
+/// Entries for each page that can be in a queue, times two.
 const HALVES: usize = 5;
 
-/// A part of the array, with a beginning anywhere in it.
+/// A part of the array, used as a ring buffer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ring {
     base: u32,
     room: u32,
-    /// Where the oldest entry is, as an offset to the base.
+    /// The offset of the oldest entry from the base.
     back: u32,
-    /// Entries, with holes.
+    /// Entries, including holes.
     entries: u32,
 }
 
-/// `QUEUES` queues for `pages` pages in all; a page is in one of them at most.
+/// `QUEUES` queues that share room for a number of pages; a page is in at most one of them.
 pub(crate) struct Queues<const QUEUES: usize> {
     entries: Box<[u32]>,
     rings: [Ring; QUEUES],
-    /// For each page its entry, if it is needed: a page that is taken from the middle is
-    /// looked up here.
+    /// The index of each page's entry, needed to remove a page from the middle.
     places: Box<[u32]>,
-    /// Whether `places` has those of all queues; else of the queues from this one on.
+    /// `places` is kept for the queues from this one on.
     placed_from: usize,
 }
 
 impl<const QUEUES: usize> Queues<QUEUES> {
-    /// Queues for so many of `footprint` pages at a time. From those with the number
-    /// `taken_from` on, pages are often taken from the middle; from others, too, but
-    /// once the first is, their pages' places are noted down for good.
+    /// Queues for at most `pages` of `footprint` pages at a time. The places of pages are kept for
+    /// the queues from `taken_from` on, and for all queues once a page is taken from the middle of
+    /// another one.
     pub(crate) fn new(pages: u32, footprint: u32, taken_from: usize) -> Self {
         let pages = pages.min(footprint).max(1) as usize;
         let mut queues = Self {
@@ -51,7 +49,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         queues
     }
 
-    /// Puts a page in front.
+    /// Puts a page at the front.
     pub(crate) fn push(&mut self, queue: usize, page: Page) {
         if self.rings[queue].entries == self.rings[queue].room {
             self.make_room();
@@ -79,7 +77,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         None
     }
 
-    /// Takes a page from wherever it is in a queue.
+    /// Removes a page from anywhere in a queue.
     pub(crate) fn take(&mut self, queue: usize, page: Page) {
         if queue < self.placed_from {
             self.placed_from = 0;
@@ -88,14 +86,13 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         self.entries[self.places[page.index()] as usize] = HOLE;
     }
 
-    /// The memory that it takes.
+    /// The memory that it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.entries) + size_of_val(&*self.places)
     }
 
-    /// Moves all queues together to the beginning, without holes, and apart again.
-    /// There is room for as many entries again as there can be pages, and half as
-    /// many more, so that this is a constant time for each page that came in since.
+    /// Compacts all queues to the beginning of the array, without holes, and spreads them again.
+    /// The array has 2.5 entries per page, so this takes amortised constant time per push.
     #[cold]
     fn make_room(&mut self) {
         let mut end = 0;
@@ -116,7 +113,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         self.note_places();
     }
 
-    /// Gives each queue its share of what is free, from the last one on.
+    /// Gives each queue an equal share of the free entries, from the last queue on.
     fn spread(&mut self) {
         let taken: u32 = self.rings.iter().map(|ring| ring.entries).sum();
         let share = (self.entries.len() as u32 - taken) / QUEUES as u32;
@@ -143,7 +140,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
     }
 }
 
-/// An offset that may be beyond the end once.
+/// Wraps an offset that is less than twice the room.
 fn wrapped(at: u32, room: u32) -> u32 {
     if at >= room { at - room } else { at }
 }
@@ -158,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn queues_are_queues(
+        fn queues_behave_like_deques(
             steps in prop::collection::vec((0..12u32, 0..3usize, 0..10u32), 0..600),
             taken_from in 0..4usize,
         ) {

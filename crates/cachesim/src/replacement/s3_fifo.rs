@@ -1,15 +1,15 @@
-//! S3-FIFO: three queues by arrival. New pages go through a small one; those that
-//! were requested twice there, or come back soon after, go to the main one.
+//! S3-FIFO: three FIFO queues. New pages go through a small one; pages that are requested twice
+//! there, or come back soon after, go to the main one.
 //!
 //! Source: Yang, Zhang, Qiu, Yue, Rashmi, *FIFO Queues are All You Need for Cache
 //! Eviction*, SOSP 2023, algorithm 1, with its parameters: the small queue has
-//! 10 % of the capacity, as many pages are remembered as the main queue has
-//! room for (libCacheSim: 90 % of the capacity), and two requests move a page.
+//! 10 % of the capacity, the ghost queue as many pages as the main queue has room for (libCacheSim:
+//! 90 % of the capacity), and two requests move a page.
 //!
-//! As in libCacheSim, with which it agrees to the last request where the small
-//! queue has room for two pages or more, pages go straight to the main queue while
-//! the cache fills for the first time and the small queue is full. The paper does not say
-//! what happens then. (With room for less than two, libCacheSim caches nothing.)
+//! As in libCacheSim, pages go straight to the main queue while the cache fills for the first time
+//! and the small queue is full; the paper does not cover this case. Misses are equal to
+//! libCacheSim's if the small queue has room for two pages or more. (With less, libCacheSim caches
+//! nothing.)
 
 use super::Replacement;
 use super::parameters::{Share, Slot};
@@ -27,19 +27,19 @@ const QUEUE: u8 = 0b11;
 const REQUEST: u8 = 0b100;
 const MOST_REQUESTS: u8 = 3 * REQUEST;
 
-/// What can be chosen.
+/// The parameters of S3-FIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
     /// The capacity of the small queue.
     pub small: Share,
-    /// How many pages are remembered.
+    /// The capacity of the ghost queue.
     pub ghost: Share,
-    /// So many requests move a page from the small queue to the main one.
+    /// The number of requests that moves a page from the small queue to the main one.
     pub moves: u8,
 }
 
 impl Parameters {
-    /// As in the paper, and in libCacheSim.
+    /// The values of the paper and of libCacheSim.
     pub const PAPER: Self = Self { small: Share::percent(10), ghost: Share::percent(90), moves: 2 };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
@@ -56,12 +56,12 @@ pub struct S3Fifo {
     space: Space,
     most_small: u32,
     most_ghosts: u32,
-    /// Requests that move a page, as states count them.
+    /// Requests that move a page, in the encoding of `states`.
     moving: u8,
     small: u32,
     main: u32,
     ghosts: u32,
-    /// Whether no page has had to leave so far.
+    /// Whether no page was evicted so far.
     filling: bool,
     states: Box<[u8]>,
     queues: Queues<3>,
@@ -143,7 +143,7 @@ impl S3Fifo {
         Some(page)
     }
 
-    /// Takes a page out of the queue in which it is, and says which that was.
+    /// Removes a page from its queue and returns the queue.
     fn take(&mut self, page: Page) -> u8 {
         let queue = self.states[page.index()] & QUEUE;
         if queue != ABSENT {
@@ -163,7 +163,7 @@ impl S3Fifo {
     }
 }
 
-/// The number of a queue among [`Queues`].
+/// The index of a queue in [`Queues`].
 fn index(queue: u8) -> usize {
     usize::from(queue) - 1
 }

@@ -1,5 +1,5 @@
-//! SIEVE: like CLOCK, but a page that stays keeps its place, and new pages come
-//! in front of all others instead of behind the hand.
+//! SIEVE: like CLOCK, but a page that stays keeps its place, and new pages go to the front of the
+//! list instead of behind the hand.
 //!
 //! Source: Zhang, Yang, Yue, Vigfusson, Rashmi, *SIEVE is Simpler than LRU*,
 //! NSDI 2024, algorithm 1.
@@ -12,7 +12,7 @@ const ABSENT: u8 = 0;
 const OLD: u8 = 1;
 const VISITED: u8 = 2;
 
-/// A list by arrival, and a hand that goes from its back to its front.
+/// A list by arrival, and a hand that moves from its back to its front.
 pub struct Sieve {
     space: Space,
     len: u32,

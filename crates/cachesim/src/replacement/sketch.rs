@@ -1,12 +1,11 @@
-//! How often each page was requested of late, by estimate: the counters that
-//! Caffeine deploys, which pages share.
+//! An estimate of how often each page was requested recently, from the shared counters that
+//! Caffeine uses.
 //!
 //! Source: Caffeine 3, `FrequencySketch` (Manes; after Cormode, Muthukrishnan, *An
-//! Improved Data Stream Summary: The Count-Min Sketch*, 2005). Four counters of four bits
-//! a page, all in one block of 64 bytes, so that a request touches one cache line.
-//! A request counts where one of them is not full yet; when so many have counted,
-//! all counters are halved, and the number of those that counted with them. A
-//! page is as frequent as the least of its counters.
+//! Improved Data Stream Summary: The Count-Min Sketch*, 2005). Each page has four counters of four
+//! bits in one block of 64 bytes, so that a request touches one cache line. A request counts if one
+//! of them is not full. After a sample of counted requests, all counters and the number of counted
+//! requests are halved. The frequency of a page is the least of its counters.
 
 use super::counts::Counts;
 use crate::page::{Page, Space};
@@ -23,7 +22,7 @@ const LOWER: u64 = 0x7777_7777_7777_7777;
 /// Sixteen counters for each page that fits.
 pub struct Sketch {
     blocks: Box<[Block]>,
-    /// Requests that have counted since counters were halved, and half of those before.
+    /// Requests counted since the counters were halved, and half of those before.
     counted: u64,
     sample: u64,
 }
@@ -43,11 +42,11 @@ impl Sketch {
             odd += u64::from((*word & LOWEST).count_ones());
             *word = *word >> 1 & LOWER;
         }
-        // What halving rounds off no longer counts; a request is in four counters.
+        // Subtracts the counts that halving rounds off; a request is in four counters.
         self.counted = self.counted.saturating_sub(odd / 4) / 2;
     }
 
-    /// A page's block, and its counters there.
+    /// A page's block, and its counters in it.
     fn places(&self, page: Page) -> (usize, Places) {
         let hash = spread(page.0);
         let block = hash as usize & (self.blocks.len() - 1);
@@ -63,7 +62,7 @@ impl Sketch {
 
 impl Counts for Sketch {
     fn new(space: Space, sample: u64) -> Self {
-        // Where all pages fit, nobody asks who is more frequent.
+        // If all pages fit, frequencies are never compared.
         let pages = space.capacity().min(space.footprint()).max(BLOCK as u32);
         let blocks = pages.next_power_of_two() as usize / BLOCK;
         Self { blocks: vec![Block([0; BLOCK]); blocks].into(), counted: 0, sample }
@@ -91,7 +90,7 @@ impl Counts for Sketch {
             as u32
     }
 
-    /// Its counters are other pages' as well: they stay, as Caffeine's do.
+    /// Does nothing, as in Caffeine: other pages share the counters.
     fn forget(&mut self, _: Page) {}
 
     fn bytes(&self) -> usize {
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_counter_counts_no_more_and_ages_nothing() {
+    fn a_request_with_full_counters_does_not_count() {
         let mut sketch = Sketch::new(Space::new(10, 3).unwrap(), 100);
         for _ in 0..1_000 {
             sketch.count(Page(0));

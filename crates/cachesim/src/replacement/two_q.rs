@@ -1,11 +1,11 @@
-//! 2Q: new pages go through a short queue; who comes back after it has left that
-//! queue is kept in a list by last request.
+//! 2Q: new pages go through a short queue; a page that comes back after it has left that queue goes
+//! to an LRU list.
 //!
 //! Source: Johnson, Shasha, *2Q: A Low Overhead High Performance Buffer Management
 //! Replacement Algorithm*, VLDB 1994, the full version, with the paper's Kin
-//! of 25 % and Kout of 50 % of the capacity, rounded down. As in libCacheSim,
-//! with which it agrees to the last request, a page leaves A1out before room is
-//! made for it (the paper makes room first, which may push out that very page).
+//! of 25 % and Kout of 50 % of the capacity, rounded down. Misses are equal to libCacheSim's. As
+//! there, a page leaves A1out before room is made for it (the paper makes room first, which may push
+//! out that very page).
 
 use super::Replacement;
 use super::links::{Links, List};
@@ -20,17 +20,17 @@ const GHOST: u8 = 2;
 /// In Am: in the cache, by last request.
 const MAIN: u8 = 3;
 
-/// What can be chosen.
+/// The parameters of 2Q.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
-    /// From where on A1in gives pages away.
+    /// The size of A1in above which pages are evicted from it.
     pub kin: Share,
-    /// How many pages A1out remembers.
+    /// The capacity of A1out.
     pub kout: Share,
 }
 
 impl Parameters {
-    /// As in the paper.
+    /// The values of the paper.
     pub const PAPER: Self = Self { kin: Share::percent(25), kout: Share::percent(50) };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
@@ -103,7 +103,7 @@ impl TwoQ {
         self.links.list(u32::from(state) - 1)
     }
 
-    /// Takes a page out of the queue in which it is, and says which that was.
+    /// Removes a page from its queue and returns the queue.
     fn take(&mut self, page: Page) -> u8 {
         let state = std::mem::replace(&mut self.states[page.index()], ABSENT);
         if state != ABSENT {

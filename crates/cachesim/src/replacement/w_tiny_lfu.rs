@@ -1,16 +1,15 @@
-//! W-TinyLFU: new pages pass through a small list, and come into the main one only if they
-//! were requested more often of late than the page that would leave for them.
+//! W-TinyLFU: new pages pass through a small window and enter the main list only if they were
+//! requested more often recently than the page that would leave for them.
 //!
 //! Source: Einziger, Friedman, Manes, *TinyLFU: A Highly Efficient Cache Admission
-//! Policy*, ACM Transactions on Storage 2017: a window of 1 % (one page at least), a
+//! Policy*, ACM Transactions on Storage 2017: a window of 1 % (at least one page), a
 //! segmented LRU whose protected part has 80 % of the rest, counters up to
 //! 15 that are halved after requests for ten times the capacity.
 //!
-//! [`WTinyLfu`] counts as Caffeine does, in a sketch that pages share;
-//! [`WTinyLfuExact`] counts every request of every page exactly. Of Caffeine's cache,
-//! the window that adapts its size is not here, nor the chance of one in 128 by which
-//! it lets in a page that is no more frequent than the other. Misses are
-//! near to libCacheSim's and not equal: `docs/method/swap.md` says why.
+//! [`WTinyLfu`] counts as Caffeine does, in a shared sketch; [`WTinyLfuExact`] counts every request
+//! of every page. Two parts of Caffeine are left out: the window that adapts its size, and the
+//! chance of one in 128 to admit a page that is no more frequent than the other. Misses are close to
+//! libCacheSim's but not equal: `docs/method/swap.md` says why.
 
 use super::Replacement;
 pub use super::counts::Counts;
@@ -22,7 +21,7 @@ use crate::page::{Page, Space};
 
 const ABSENT: u8 = 0;
 const WINDOW: u8 = 1;
-/// In the main list, not requested there so far.
+/// In the main list, not yet requested there.
 const PROBATION: u8 = 2;
 /// In the main list, requested there.
 const PROTECTED: u8 = 3;
@@ -30,17 +29,17 @@ const PROTECTED: u8 = 3;
 /// Requests until counters are halved, for each page that fits.
 const SAMPLE: u64 = 10;
 
-/// What can be chosen.
+/// The parameters of W-TinyLFU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Parameters {
-    /// The window's share of the capacity, one page at least.
+    /// The window's share of the capacity, at least one page.
     pub window: Share,
     /// The protected share of the rest.
     pub protected: Share,
 }
 
 impl Parameters {
-    /// As in the paper.
+    /// The values of the paper.
     pub const PAPER: Self = Self { window: Share::percent(1), protected: Share::percent(80) };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
@@ -51,9 +50,9 @@ impl Parameters {
     }
 }
 
-/// As it is deployed: with Caffeine's sketch.
+/// W-TinyLFU with Caffeine's sketch.
 pub type WTinyLfu = Windowed<Sketch>;
-/// With an exact counter for each page.
+/// W-TinyLFU with an exact counter for each page.
 pub type WTinyLfuExact = Windowed<Frequency>;
 
 /// The window and the two segments of the main list, the latest in front.
@@ -61,7 +60,7 @@ pub struct Windowed<C> {
     space: Space,
     most_window: u32,
     most_protected: u32,
-    /// Sizes of the lists, at their state.
+    /// Sizes of the lists, indexed by state.
     sizes: [u32; 4],
     counts: C,
     states: Box<[u8]>,
@@ -93,7 +92,7 @@ impl<C: Counts> Windowed<C> {
         self.sizes[usize::from(list)]
     }
 
-    /// Finds a place for the page that leaves the window; the page that leaves the cache.
+    /// Decides about the page that leaves the window. Returns the page that leaves the cache.
     fn admit_to_main(&mut self, candidate: Page) -> Option<Page> {
         if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.most_window {
             self.put(PROBATION, candidate);
@@ -117,7 +116,7 @@ impl<C: Counts> Windowed<C> {
         self.links.push_front(self.list(list), page);
     }
 
-    /// Takes a page out of the list in which it is, and says which that was.
+    /// Removes a page from its list and returns the list.
     fn take(&mut self, page: Page) -> u8 {
         let list = std::mem::replace(&mut self.states[page.index()], ABSENT);
         if list != ABSENT {

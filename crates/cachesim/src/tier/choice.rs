@@ -1,21 +1,20 @@
-//! The policy of a tier by what its writes cost.
+//! The recommended policy of a tier by the cost of its writes.
 //!
-//! No policy suits every tier: one that lets fewer pages in saves writes of the
-//! tier and costs reads of storage. Only the tier's owner knows what a write is worth: the
-//! wear of flash, power, or nothing at all. The bounds are rounded from the costs at
-//! which the next policy becomes cheaper (`docs/method/swap.md`, *Which policy*).
+//! No policy is the best for every tier: one that admits fewer pages saves writes of the tier and
+//! costs reads of storage. Only the tier's owner knows the cost of a write: wear of flash, power, or
+//! nothing. The limits are rounded from the costs at which the next policy becomes cheaper
+//! (`docs/method/swap.md`, *Choosing a policy*).
 
 use super::{Rule, TierPolicy};
 use crate::replacement::Policy;
 
-/// Up to this cost every page may enter.
+/// Up to this cost of a write, `always/lru` is recommended.
 pub const CHEAP_WRITE: f64 = 0.05;
-/// Up to this cost the paper's rule decides.
+/// Up to this cost of a write, the paper's rule is recommended.
 pub const FAIR_WRITE: f64 = 0.25;
 
 impl TierPolicy {
-    /// The policy for a tier of which a write costs as much as so many reads of
-    /// storage.
+    /// The policy for a tier whose write costs as much as `cost` reads of storage.
     pub fn for_write_cost(cost: f64) -> Self {
         if cost <= CHEAP_WRITE {
             Self { admission: Rule::Always, replacement: Policy::Lru }
@@ -32,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dearer_writes_let_fewer_pages_in() {
+    fn more_expensive_writes_select_a_stricter_rule() {
         let chosen = [0.0, 0.001, 0.1, 1.0, 64.0].map(|cost| {
             let policy = TierPolicy::for_write_cost(cost);
             policy.to_string()

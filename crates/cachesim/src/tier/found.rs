@@ -1,6 +1,6 @@
-//! Where a page was found.
+//! The levels below memory.
 
-/// Where a page was found.
+/// The level of the hierarchy that holds the current copy of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// In the tier.

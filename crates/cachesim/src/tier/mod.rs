@@ -1,23 +1,19 @@
-//! A small fast tier between memory and storage, as Bahn & Kim propose it
-//! (JIIBC 23-2-8, 2023): what memory evicts may be kept in it, and what memory
-//! asks for is looked for there first.
+//! A small fast tier between memory and storage, as Bahn & Kim propose it (JIIBC 23-2-8, 2023).
+//! It can hold pages that memory evicts, and serves page-ins of the pages that it holds.
 //!
-//! - A page that memory evicts dirty, and that the tier holds, is written over
-//!   in place. One that it does not hold enters it if the
-//!   [admission](super::admission) lets it, and goes to storage otherwise.
-//! - A page that memory drops clean has a current copy below already. If the
-//!   tier holds it, nothing happens, and that is no request; otherwise it may
-//!   enter, with one write to the tier.
-//! - A page-in is a read of the tier if it holds the page, else of storage.
-//!   The tier keeps its copy: until memory has changed the page, dropping it
-//!   again costs nothing. Nothing enters the tier by a page-in.
-//! - A page that leaves the tier is written to storage if the copy there is
-//!   stale, and costs nothing otherwise.
-//! - A page whose content is gone (its process has ended, its slot was freed)
-//!   leaves at once, without a write; what was known of it is forgotten.
-//! - A trace ends while the tier holds pages whose copy in storage is stale.
-//!   Their writes are still to come, and are counted apart
-//!   ([`Traffic::left_dirty`]).
+//! - A dirty page that memory evicts and the tier holds is written over in place. A dirty page that
+//!   it does not hold enters if the [admission rule](super::admission) admits it, and is written to
+//!   storage otherwise.
+//! - A clean page that memory drops has a current copy below. If the tier holds it, nothing
+//!   happens, and that is no request. Otherwise it may enter, with one write of the tier.
+//! - A page-in is a read of the tier if it holds the page, else of storage. The tier keeps its copy,
+//!   so dropping the page again costs nothing until memory changes it. No page enters the tier at a
+//!   page-in.
+//! - A page that leaves the tier is written to storage if the copy there is stale.
+//! - A page that is freed (its process ended, its slot was freed) leaves at once without a write,
+//!   and its history is forgotten.
+//! - When a trace ends, the tier may hold pages whose copy in storage is stale. Their writes are
+//!   still to come and are counted apart ([`Traffic::left_dirty`]).
 
 mod choice;
 mod found;
@@ -38,11 +34,11 @@ use super::bits::Bits;
 use super::page::Page;
 use super::replacement::Replacement;
 
-/// The tier, with who enters and who leaves.
+/// The tier, with its replacement policy and its admission rule.
 pub struct Tier<R, A> {
     cache: R,
     admission: A,
-    /// Pages of the tier whose copy in storage is older.
+    /// Pages of the tier whose copy in storage is stale.
     stale: Bits,
     traffic: Traffic,
     per_page: Option<PerPage>,
@@ -60,17 +56,17 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.per_page = Some(PerPage::new(self.cache.space().footprint()));
     }
 
-    /// These counts; `None` if nobody asked for them.
+    /// These counts; `None` without [`count_pages`](Self::count_pages).
     pub fn per_page(&self) -> Option<&PerPage> {
         self.per_page.as_ref()
     }
 
-    /// A page is written to storage past the tier.
+    /// A write to storage bypasses the tier.
     pub fn write_through(&mut self, page: Page) {
         self.write(page);
     }
 
-    /// Memory asks for a page.
+    /// Memory brings a page in. Returns where the page was.
     pub fn page_in(&mut self, page: Page, at: Nanos) -> Found {
         self.traffic.page_ins += 1;
         let found = if self.cache.contains(page) { Found::Tier } else { Found::Storage };
@@ -88,7 +84,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         found
     }
 
-    /// Memory evicts a page that it has changed.
+    /// Memory evicts a dirty page.
     pub fn page_out(&mut self, page: Page, at: Nanos) {
         self.traffic.page_outs += 1;
         self.let_leave(at);
@@ -104,7 +100,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
     }
 
-    /// Memory drops a page that is as it came.
+    /// Memory drops a clean page.
     pub fn clean_drop(&mut self, page: Page, at: Nanos) {
         self.traffic.clean_drops += 1;
         self.let_leave(at);
@@ -115,7 +111,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
     }
 
-    /// The content of a page is gone.
+    /// A page was freed.
     pub fn gone(&mut self, page: Page) {
         if self.cache.remove(page) {
             self.admission.left(page);
@@ -124,7 +120,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.admission.gone(page);
     }
 
-    /// What was read and written so far.
+    /// Reads and writes so far.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
@@ -134,12 +130,13 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.cache.bytes() + self.admission.bytes() + self.stale.bytes()
     }
 
-    /// Pages that a budget kept out, though the rule let them in.
+    /// Pages that the rule admitted and a write budget rejected.
     pub fn over_budget(&self) -> u64 {
         self.admission.over_budget()
     }
 
-    /// Whether `page` has entered the tier, for which another may have left.
+    /// Admits `page` if the rule and the policy do, evicting another if needed. Returns whether it
+    /// entered.
     fn enter(&mut self, page: Page, at: Nanos, dirty: bool) -> bool {
         let eviction = Eviction { page, dirty, at };
         if !self.admission.admits(eviction) {
@@ -156,7 +153,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         true
     }
 
-    /// Writes back what its rule does not keep.
+    /// Removes the pages that the rule returns to storage.
     fn let_leave(&mut self, at: Nanos) {
         while let Some(page) = self.admission.leaves(at) {
             if self.cache.remove(page) {
@@ -165,7 +162,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
     }
 
-    /// A page has left the tier for storage.
+    /// A page has left the tier: writes it to storage if the copy there is stale.
     fn leave(&mut self, page: Page) {
         self.admission.left(page);
         if self.was_stale(page) {
@@ -173,7 +170,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
     }
 
-    /// The copy of a page of the tier is newer than that in storage.
+    /// Marks the copy in storage of a page of the tier as stale.
     fn becomes_stale(&mut self, page: Page) {
         if !self.stale.get(page) {
             self.stale.set(page);
@@ -181,7 +178,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
     }
 
-    /// Whether that was so of a page that leaves the tier.
+    /// Clears that mark of a page that leaves the tier. Returns whether it was set.
     fn was_stale(&mut self, page: Page) -> bool {
         let was = self.stale.get(page);
         if was {
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_rule_lets_in_what_is_evicted_a_second_time() {
+    fn the_papers_rule_admits_a_page_at_its_second_eviction() {
         let mut tier = tier(2, SecondEviction::new(10));
         tier.page_out(Page(1), NOW);
         assert_eq!((tier.traffic().tier_writes, tier.traffic().storage_writes), (0, 1));
@@ -270,9 +267,9 @@ mod tests {
         tier.page_out(Page(1), NOW);
         assert_eq!(tier.traffic().left_dirty, 1);
         tier.gone(Page(1));
-        assert_eq!(tier.traffic().left_dirty, 0, "nobody needs it any more");
+        assert_eq!(tier.traffic().left_dirty, 0, "a freed page is never written");
         tier.page_out(Page(1), NOW);
-        assert_eq!(tier.traffic().storage_writes, 2, "its first eviction, as far as is known");
+        assert_eq!(tier.traffic().storage_writes, 2, "its history was forgotten");
         assert_eq!((tier.traffic().tier_writes, tier.traffic().entered), (1, 1));
     }
 }

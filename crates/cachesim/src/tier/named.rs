@@ -1,5 +1,4 @@
-//! Who enters a tier and who leaves it, by the names that are typed on a
-//! command line: `paper`, `always/arc`, `gate/lru` …
+//! Policies of a tier by their names on the command line: `paper`, `always/arc`, `gate/lru` …
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,49 +12,49 @@ use crate::page::{Space, SpaceError};
 use crate::paged::Paged;
 use crate::replacement::{Policy, Replacement, UnknownPolicy, Visit};
 
-/// A rule for who may enter, and a policy for who leaves.
+/// An admission rule, which decides which pages enter, and a replacement policy, which decides which
+/// page leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TierPolicy {
-    /// Who may enter.
+    /// Which pages enter.
     pub admission: Rule,
-    /// Who leaves.
+    /// Which page leaves.
     pub replacement: Policy,
 }
 
-/// Who may enter a tier.
+/// An admission rule: which pages enter a tier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// Nobody: there is no tier.
+    /// None: there is no tier.
     Never,
-    /// Everybody.
+    /// Every page.
     Always,
-    /// From the second eviction on.
+    /// A page from its second eviction on.
     Second,
-    /// The same, if the first is among the last that were turned away: so many
-    /// times the tier's pages.
+    /// The same, if its first eviction is among the last rejected ones: so many times the tier's
+    /// pages.
     Ghost(f64),
     /// The same, within two windows of so many times the tier's pages.
     RejectFirst(f64),
-    /// Who came back sooner than the tier's oldest page.
+    /// A page that came back sooner than the page of the tier that stays away for the longest.
     Refault,
-    /// Who was evicted more often than most of the tier; all counts are halved
-    /// once while each page is evicted so many times on average.
+    /// A page that was evicted more often than the pages that would fill the tier; all counts are
+    /// halved once while each page is evicted so many times on average.
     Gate(u32),
-    /// Everybody, while there is room; who is idle for a day leaves.
+    /// Every page while there is room; a page that is idle for a day leaves.
     Age,
 }
 
-/// What came of a tier.
+/// The result of a replay through a tier.
 #[derive(Debug, Clone)]
 pub struct Replayed {
-    /// What was read and written.
+    /// Reads and writes.
     pub traffic: Traffic,
-    /// How often storage was read and written for each page, if that was asked
-    /// for.
+    /// Reads and writes of storage by page, if they were counted.
     pub per_page: Option<PerPage>,
-    /// What each launch waited for.
+    /// The page-ins that each launch waited for.
     pub waits: Vec<Waits>,
-    /// Pages that a budget kept out, though the rule let them in.
+    /// Pages that the rule admitted and the write budget rejected.
     pub over_budget: u64,
     /// The memory that the tier's metadata takes, in bytes.
     pub bytes: usize,
@@ -64,14 +63,14 @@ pub struct Replayed {
 impl TierPolicy {
     /// No tier at all.
     pub const NONE: Self = Self { admission: Rule::Never, replacement: Policy::Lru };
-    /// Bahn & Kim's.
+    /// The policy of Bahn & Kim.
     pub const PAPER: Self = Self { admission: Rule::Second, replacement: Policy::Lru };
-    /// Ours, for a tier whose writes are dear.
+    /// unjank's own policy, for a tier whose writes are expensive.
     pub const REFAULT: Self = Self { admission: Rule::Refault, replacement: Policy::Lru };
-    /// Of Android's memory daemon.
+    /// The policy of Android's memory daemon.
     pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };
 
-    /// Every rule with LRU, and every replacement with no rule.
+    /// Every rule with LRU, and every replacement policy with `always`.
     pub fn all() -> Vec<Self> {
         let rules = [
             Rule::Refault,
@@ -96,10 +95,10 @@ impl TierPolicy {
         ("mmd", Self::MMD),
     ];
 
-    /// Puts all that memory asked for to a tier of `capacity` pages.
+    /// Replays the requests of memory through an initially empty tier of `capacity` pages.
     ///
     /// # Errors
-    /// No pages, or too many.
+    /// A capacity of zero or too many pages.
     pub fn replay(
         self,
         paged: &Paged,
@@ -109,10 +108,10 @@ impl TierPolicy {
         self.replay_within(paged, capacity, count_pages, None)
     }
 
-    /// The same, with so many writes of the tier at most.
+    /// Like [`replay`](Self::replay), with a limit on the rate of writes of the tier.
     ///
     /// # Errors
-    /// No pages, or too many.
+    /// A capacity of zero or too many pages.
     pub fn replay_within(
         self,
         paged: &Paged,
@@ -133,7 +132,7 @@ impl Rule {
     /// The rule for an empty tier.
     ///
     /// # Errors
-    /// It would remember more pages than can be.
+    /// The rule would remember too many pages.
     pub fn make(self, tier: Space) -> Result<Box<dyn Admission>, SpaceError> {
         let (footprint, capacity) = (tier.footprint(), tier.capacity());
         let times = |times: f64| (times * f64::from(capacity)).round().max(1.0) as u32;
@@ -195,16 +194,16 @@ impl fmt::Display for Rule {
     }
 }
 
-/// What is no policy of a tier.
+/// A name that is no policy of a tier.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownTierPolicy {
-    /// The part behind the slash.
+    /// The part after the slash.
     #[error(transparent)]
     Replacement(#[from] UnknownPolicy),
-    /// The part before it.
+    /// The part before the slash.
     #[error(
-        "there is no rule {0:?}; there are always, second, ghost=TIMES, reject-first=TIMES, \
-         refault, gate=LIFE, age, never, and with a policy: none, refault, paper, mmd"
+        "there is no rule {0:?}; rules: always, second, ghost=TIMES, reject-first=TIMES, \
+         refault, gate=LIFE, age, never; rules with a policy: none, refault, paper, mmd"
     )]
     Admission(String),
 }
@@ -212,8 +211,7 @@ pub enum UnknownTierPolicy {
 impl FromStr for TierPolicy {
     type Err = UnknownTierPolicy;
 
-    /// `RULE/POLICY`, or a name that stands for both; a rule alone goes with
-    /// LRU, and a policy alone with `always`.
+    /// `RULE/POLICY`, or a name for both. A rule alone goes with LRU, a policy alone with `always`.
     fn from_str(typed: &str) -> Result<Self, UnknownTierPolicy> {
         if let Some((_, known)) = Self::NAMED.iter().find(|(name, _)| *name == typed) {
             return Ok(*known);
@@ -258,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_are_parsed_as_printed() {
         for typed in
             ["none", "paper", "mmd", "always/arc", "ghost=8/lru", "gate=4/s3-fifo", "refault/lirs"]
         {
@@ -270,9 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_is_answered_with_all() {
+    fn an_unknown_policy_is_an_error_that_lists_all() {
         let error = |typed: &str| typed.parse::<TierPolicy>().unwrap_err().to_string();
-        assert!(error("sometimes").starts_with("there is no rule \"sometimes\"; there are always"));
+        assert!(error("sometimes").starts_with("there is no rule \"sometimes\"; rules: always"));
         assert!(error("always/rlu").starts_with("there is no policy \"rlu\""));
         assert!(error("ghost=0/lru").starts_with("there is no rule \"ghost=0\""));
     }

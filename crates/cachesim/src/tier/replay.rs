@@ -1,4 +1,4 @@
-//! What memory asked for, put to a tier.
+//! Replays the requests of memory through a tier.
 
 use super::{Found, Tier};
 use crate::admission::Admission;
@@ -7,7 +7,7 @@ use crate::paging::Happened;
 use crate::replacement::Replacement;
 use crate::workload::InLaunches;
 
-/// Page-ins that something waited for.
+/// Page-ins that a launch waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
     /// From storage.
@@ -17,7 +17,7 @@ pub struct Waits {
 }
 
 impl<R: Replacement, A: Admission> Tier<R, A> {
-    /// Puts all that memory asked for to the tier. What each launch waited for.
+    /// Replays all requests. Returns the page-ins that each launch waited for.
     pub fn replay(&mut self, paged: &Paged) -> Vec<Waits> {
         let mut waits = vec![Waits::default(); paged.launches.len()];
         let mut launches = InLaunches::new(&paged.spans);

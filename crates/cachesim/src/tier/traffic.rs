@@ -1,15 +1,15 @@
-//! What a simulation counts: pages that were read and written.
+//! Counts of pages that were read and written.
 
 use crate::page::Page;
 
-/// Pages by where they came from and went to.
+/// Pages read and written at each level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Pages that memory asked for.
+    /// Pages that memory brought in.
     pub page_ins: u64,
-    /// Pages that memory evicted changed.
+    /// Dirty pages that memory evicted.
     pub page_outs: u64,
-    /// Pages that memory dropped as they had come.
+    /// Clean pages that memory dropped.
     pub clean_drops: u64,
     /// Pages read from storage.
     pub storage_reads: u64,
@@ -19,10 +19,10 @@ pub struct Traffic {
     pub tier_reads: u64,
     /// Pages written to the tier: its wear.
     pub tier_writes: u64,
-    /// How often a page entered the tier that was not in it.
+    /// Pages that entered the tier.
     pub entered: u64,
-    /// Pages of the tier whose copy in storage is stale: writes that are still
-    /// to come unless their content goes first.
+    /// Pages of the tier whose copy in storage is stale: writes that are still to come unless the
+    /// pages are freed first.
     pub left_dirty: u64,
 }
 
@@ -32,24 +32,24 @@ impl Traffic {
         self.storage_reads + self.storage_writes
     }
 
-    /// The same with the writes that are still to come. What the I/O of a longer
-    /// trace would come to lies between the two.
+    /// Storage I/O with the writes that are still to come. The I/O of a longer trace would lie
+    /// between the two counts.
     pub fn settled_ios(&self) -> u64 {
         self.storage_ios() + self.left_dirty
     }
 
-    /// The share of page-ins that the tier answered; `None` without any.
+    /// The share of page-ins that the tier answered; `None` without page-ins.
     pub fn hit_ratio(&self) -> Option<f64> {
         (self.page_ins > 0).then(|| self.tier_reads as f64 / self.page_ins as f64)
     }
 }
 
-/// How often storage was read or written for each page: what skew is of.
+/// Reads and writes of storage by page, from which the skew is computed.
 #[derive(Debug, Clone)]
 pub struct PerPage(Box<[u32]>);
 
 impl PerPage {
-    /// Nothing so far, of `footprint` pages.
+    /// Zero for each of `footprint` pages.
     pub fn new(footprint: u32) -> Self {
         Self(vec![0; footprint as usize].into())
     }

@@ -1,13 +1,13 @@
-//! What the programs of a trace did, ready to be simulated: four bytes an
-//! access, and some for each page.
+//! The accesses, launches and exits of the programs of a trace: four bytes per access, and some per
+//! page.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `owned` | which anonymous pages each process or app has |
+//! | `owned` | the anonymous pages of each process or app |
 //! | `span` | which steps are part of a launch |
-//! | `pages` | what is known of each page |
+//! | `pages` | backing and owner of each page |
 //! | `steps` | accesses, launches and exits in their order |
-//! | `times` | when what happened |
+//! | `times` | the times of steps |
 
 mod owned;
 mod pages;
@@ -22,52 +22,52 @@ pub use times::Times;
 
 use super::access::Access;
 
-/// What the programs of a trace did.
+/// The accesses, launches and exits of the programs of a trace.
 #[derive(Debug, Clone)]
 pub struct Workload {
     /// Every access, in the order of the trace.
     pub accesses: Vec<Access>,
-    /// When.
+    /// The times of the accesses.
     pub times: Times,
-    /// What is known of each page.
+    /// Backing and owner of each page.
     pub pages: Pages,
-    /// How many pages have a backing that the trace does not tell.
+    /// How many pages have an unknown backing.
     pub unknown: u64,
     /// Launches of apps.
     pub launches: Vec<Launch>,
-    /// Accesses that are part of them, by place.
+    /// Which accesses are part of which launch, by index.
     pub spans: Vec<Span>,
-    /// Ends of processes: how many accesses there were before, and which.
+    /// Ends of processes: the number of accesses before each, and the process.
     pub exits: Vec<(usize, Process)>,
     /// The apps that are launched.
     pub apps: Vec<App>,
 }
 
-/// A process of the trace, by its number there.
+/// The number of a process in the trace.
 pub type Process = u32;
 
 /// An app that the trace launches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// What it is called.
+    /// The app's name.
     pub name: String,
     /// The processes of that name.
     pub processes: Vec<Process>,
 }
 
-/// A launch: its mark.
+/// The mark of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// Index of the app.
     pub app: usize,
     /// Which launch of this app it is, from 0.
     pub round: usize,
-    /// How many accesses there were before.
+    /// The number of accesses before the mark.
     pub place: usize,
 }
 
 impl Workload {
-    /// The accesses of the launch of this number.
+    /// The accesses that are part of the launch with this number.
     pub fn accesses_of(&self, launch: usize) -> impl Iterator<Item = &Access> {
         let spans = self.spans.iter().filter(move |span| span.launch == launch);
         spans.flat_map(|span| &self.accesses[span.begin..span.end])

@@ -1,24 +1,24 @@
-//! Which anonymous pages each process or app has.
+//! The anonymous pages of each process or app.
 
 use super::{App, Pages, Process};
 use crate::page::Page;
 
-/// Anonymous pages by who owns them.
+/// Anonymous pages by owner.
 #[derive(Debug, Clone, Default)]
 pub struct Owned {
-    /// Where the pages of each owner begin, and behind the last one end.
+    /// The index of each owner's first page, and the total at the end.
     begins: Vec<u32>,
     pages: Vec<Page>,
 }
 
 impl Owned {
-    /// Those of each process.
+    /// Groups the anonymous pages by process.
     pub fn by_process(pages: &Pages) -> Self {
         let most = pages.all().map(|page| pages.owner(page)).max().unwrap_or_default();
         Self::new(pages, most as usize + 1, |process| Some(process as usize))
     }
 
-    /// Those of each app.
+    /// Groups the anonymous pages by app.
     pub fn by_app(pages: &Pages, apps: &[App]) -> Self {
         let most = apps.iter().flat_map(|app| &app.processes).max().copied().unwrap_or_default();
         let mut app_of = vec![None; most as usize + 1];
@@ -49,7 +49,7 @@ impl Owned {
         Self { begins, pages: sorted }
     }
 
-    /// Those of one; none of an owner who has none.
+    /// The pages of one owner.
     pub fn of(&self, owner: usize) -> &[Page] {
         let ends = self.begins.get(owner).zip(self.begins.get(owner + 1));
         ends.map_or(&[], |(begin, end)| &self.pages[*begin as usize..*end as usize])
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_of_files_are_nobodys() {
+    fn file_pages_have_no_owner() {
         let pages = Pages::new(&[false, true, false, false], vec![2, 2, 1, 2]);
         let owned = Owned::by_process(&pages);
         assert_eq!((owned.of(1), owned.of(2)), (&[Page(2)][..], &[Page(0), Page(3)][..]));

@@ -1,4 +1,4 @@
-//! Which steps are part of a launch. Several launches may be under way at a time.
+//! Which steps are part of a launch. Launches may overlap.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// Makes the step at `place`, behind all others, a part of `launch`.
+    /// Adds the step at `place`, which comes after all others, to `launch`.
     pub fn extend(spans: &mut Vec<Self>, launch: usize, place: usize) {
         Self::cover(spans, launch, place..place + 1);
     }
 
-    /// Makes steps behind all others a part of `launch`.
+    /// Adds steps, which come after all others, to `launch`.
     pub fn cover(spans: &mut Vec<Self>, launch: usize, steps: Range<usize>) {
         match spans.last_mut() {
             _ if steps.is_empty() => {}
@@ -29,7 +29,7 @@ impl Span {
     }
 }
 
-/// Tells of one step after the other which launch it is part of.
+/// Looks up the launch of one step after the other.
 #[derive(Debug, Clone)]
 pub struct InLaunches<'a> {
     spans: &'a [Span],
@@ -41,7 +41,7 @@ impl<'a> InLaunches<'a> {
         Self { spans }
     }
 
-    /// The launch of the step at `place`, which is not before the one that was asked for last.
+    /// The launch of the step at `place`. Places must not decrease from call to call.
     #[inline]
     pub fn at(&mut self, place: usize) -> Option<usize> {
         while let Some((first, rest)) = self.spans.split_first() {

@@ -1,22 +1,22 @@
-//! What happens in a workload, one thing after the other.
+//! The steps of a workload in their order.
 
 use std::iter::Peekable;
 use std::slice::Iter;
 
 use super::{InLaunches, Launch, Process, Workload};
 
-/// One thing that happens.
+/// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A process ends.
     Exit(Process),
     /// An app is launched.
     Launch(Launch),
-    /// A page is accessed: the place of the access, and the launch that it is part of.
+    /// A page is accessed: the index of the access, and the launch that it is part of.
     Access(usize, Option<usize>),
 }
 
-/// Where accesses, launches and exits come together, in their order.
+/// Merges accesses, launches and exits in their order.
 pub(crate) struct Steps<'a> {
     accesses: usize,
     exits: Peekable<Iter<'a, (usize, Process)>>,
@@ -27,7 +27,7 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Workload {
-    /// All that happens.
+    /// All steps in their order.
     pub(crate) fn steps(&self) -> Steps<'_> {
         Steps {
             accesses: self.accesses.len(),

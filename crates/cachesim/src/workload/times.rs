@@ -1,8 +1,8 @@
-//! When what happened, to some steps.
+//! The times of steps, to within 64 steps.
 
 use unjank_units::Nanos;
 
-/// Steps that share a time.
+/// Steps that share a time stamp.
 const STEPS: usize = 64;
 
 /// The time of each step of a sequence, kept for every 64th one.
@@ -10,13 +10,13 @@ const STEPS: usize = 64;
 pub struct Times(Vec<Nanos>);
 
 impl Times {
-    /// Whether the time of step `index` is kept: no others need to be noted.
+    /// Whether the time of step `index` is kept. Others need not be passed to [`note`](Self::note).
     pub fn is_kept(index: usize) -> bool {
         index.is_multiple_of(STEPS)
     }
 
-    /// Notes the time of step `index`. Steps are noted in their order; a time
-    /// that goes backwards counts as the one before.
+    /// Records the time of step `index`. Steps come in their order; a time that goes backwards is
+    /// replaced by the one before.
     pub fn note(&mut self, index: usize, at: Nanos) {
         while self.0.len() <= index / STEPS {
             let before = self.0.last().copied().unwrap_or_default();
@@ -24,12 +24,12 @@ impl Times {
         }
     }
 
-    /// The time of step `index`, to within 64 steps before it.
+    /// The time of step `index`, or of one of the 63 steps before it.
     pub fn at(&self, index: usize) -> Nanos {
         self.0.get(index / STEPS).or(self.0.last()).copied().unwrap_or_default()
     }
 
-    /// From the first to the last of them, to within 64 steps before it.
+    /// The time from the first to the last kept time stamp.
     pub fn span(&self) -> Nanos {
         let first = self.0.first().copied().unwrap_or_default();
         self.0.last().map_or(Nanos::ZERO, |last| *last - first)

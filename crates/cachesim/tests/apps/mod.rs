@@ -1,10 +1,10 @@
-//! Phones in miniature: apps that are launched in turn, over a memory that
-//! holds a few of them, and what that memory does with pages below.
+//! Miniature phones: apps that are launched one after the other over a memory that holds a few of
+//! them, and the requests of that memory to the levels below.
 
 use unjank_cachesim::replacement::Lru;
 use unjank_cachesim::{Happened, Page, Paging, Replacement, Space};
 
-/// How much there is of everything, in pages; of apps, in launches.
+/// A phone; sizes are in pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phone {
     pub(crate) apps: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Phone {
     pub(crate) hot: u32,
     /// An app's pages of which each launch touches a half.
     pub(crate) warm: u32,
-    /// New pages at each launch; those of the launch before are gone then.
+    /// New pages at each launch; those of the launch before are freed.
     pub(crate) cold: u32,
     pub(crate) memory: u32,
     /// The share of touches that change a page.
@@ -41,7 +41,7 @@ impl Phone {
         self.shared + self.apps * (self.hot + self.warm + self.cold)
     }
 
-    /// What memory does with pages. Phone are launched by Zipf's law.
+    /// The requests of memory. Apps are launched by Zipf's law.
     pub(crate) fn stream(&self) -> Vec<Paging> {
         let mut chance = chances(self.seed);
         let space = Space::new(self.memory.into(), self.footprint().into()).unwrap();
@@ -113,7 +113,7 @@ impl Memory {
     }
 }
 
-/// Numbers from 0 to 1 that are the same everywhere (Knuth's MMIX generator).
+/// Random numbers from 0 to 1, the same on every machine (Knuth's MMIX generator).
 pub(crate) fn chances(mut state: u64) -> impl FnMut() -> f64 {
     move || {
         state =

@@ -1,4 +1,4 @@
-"""Misses of libcachesim on traces of the form oracleGeneral.
+"""Misses of libcachesim on oracleGeneral traces.
 
 Arguments: pairs of a trace and a list of cache sizes (a,b,c). Prints a line
 for each trace, size and policy: trace, size, policy, misses.

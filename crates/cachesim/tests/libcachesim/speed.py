@@ -1,8 +1,8 @@
-"""Seconds that libcachesim takes for a trace of the form oracleGeneral.
+"""Seconds that libcachesim takes for an oracleGeneral trace.
 
 Argument: the trace. Each line of input names a policy, a cache size and a
-hashpower; the answer is a line with seconds and the miss ratio. Opening the
-trace and making the cache count.
+hashpower; the answer is a line with seconds and the miss ratio. The time
+includes opening the trace and making the cache.
 """
 
 import sys

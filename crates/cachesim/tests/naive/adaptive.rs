@@ -1,4 +1,4 @@
-//! Those that learn sizes from pages that come back. The oldest is in front.
+//! Policies that learn sizes from pages that come back. The oldest page is in front.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ impl Arc {
     }
 
     fn replace(&mut self, in_b2: bool) -> Option<u32> {
-        // Only after a removal is there room.
+        // There is room only after a removal.
         if self.t1.len() + self.t2.len() < self.c {
             return None;
         }

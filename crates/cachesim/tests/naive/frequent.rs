@@ -1,4 +1,4 @@
-//! Those that count requests. The oldest is in front.
+//! Policies that count requests. The oldest page is in front.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ pub(super) struct WTinyLfu {
     counts: Box<dyn Counts>,
 }
 
-/// Requests of late.
+/// Counters of recent requests.
 pub(super) trait Counts {
     fn count(&mut self, page: u32);
     fn of(&self, page: u32) -> u32;
@@ -52,7 +52,7 @@ impl Counts for Exact {
     }
 }
 
-/// Caffeine's: four counters for each page, one in each row of its block.
+/// Caffeine's sketch: four counters for each page, one in each row of its block.
 pub(super) struct Sketch {
     blocks: u32,
     sample: usize,
@@ -101,7 +101,7 @@ impl Counts for Sketch {
         self.places(page).map(of).into_iter().min().unwrap_or(0)
     }
 
-    /// Its counters may be other pages' as well.
+    /// Does nothing: other pages may share the counters.
     fn forget(&mut self, _: u32) {}
 }
 

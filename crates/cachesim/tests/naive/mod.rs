@@ -1,4 +1,4 @@
-//! Policies as their papers tell them, with queues that are searched.
+//! Policies as their papers describe them, with queues that are searched.
 
 mod adaptive;
 mod frequent;
@@ -8,16 +8,16 @@ mod stacked;
 
 use unjank_cachesim::Policy;
 
-/// A policy without any regard to speed.
+/// A simple, slow implementation of a policy.
 pub(super) trait Naive {
     fn contains(&self, page: u32) -> bool;
-    /// The page that leaves.
+    /// Returns the page that leaves.
     fn request(&mut self, page: u32) -> Option<u32>;
-    /// Whether it was there.
+    /// Returns whether the page was in the cache.
     fn remove(&mut self, page: u32) -> bool;
 }
 
-/// Of so many pages, of which `capacity` fit.
+/// The naive policy for `pages` different pages with room for `capacity`.
 pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive> {
     match policy {
         Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
@@ -39,7 +39,7 @@ pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive
     }
 }
 
-/// Takes a page out of a queue, wherever it is.
+/// Removes a page from anywhere in a queue. Returns whether it was there.
 pub(super) fn take(queue: &mut std::collections::VecDeque<u32>, page: u32) -> bool {
     let at = queue.iter().position(|other| *other == page);
     at.is_some_and(|at| queue.remove(at).is_some())

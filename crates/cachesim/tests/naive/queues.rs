@@ -1,4 +1,4 @@
-//! Those with a single queue. The oldest is in front.
+//! Policies with a single queue. The oldest page is in front.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -49,7 +49,7 @@ impl Naive for Lru {
     }
 
     fn request(&mut self, page: u32) -> Option<u32> {
-        // A requested page is as good as new.
+        // A requested page goes to the end, like a new one.
         self.0.remove(page);
         self.0.request(page)
     }
@@ -104,7 +104,7 @@ pub(super) struct Sieve {
     capacity: usize,
     queue: Vec<u32>,
     visited: HashSet<u32>,
-    /// An index of the queue; its length is "begin with the oldest".
+    /// An index into the queue.
     hand: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Those with a queue for new pages and one for others. The oldest is in front.
+//! Policies with a queue for new pages and one for others. The oldest page is in front.
 
 use std::collections::{HashMap, VecDeque};
 

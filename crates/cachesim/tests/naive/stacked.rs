@@ -1,4 +1,4 @@
-//! LIRS. The top of the stack is behind, the oldest of a queue in front.
+//! LIRS. The top of the stack is at the back, the oldest page of a queue in front.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,12 +11,12 @@ pub(super) struct Lirs {
     lir: HashSet<u32>,
     stack: VecDeque<u32>,
     queue: VecDeque<u32>,
-    /// In the stack and not in the cache, in the order in which they left it.
+    /// Pages in the stack but not in the cache, in the order in which they left it.
     gone: VecDeque<u32>,
 }
 
 impl Lirs {
-    /// With so many pages in the stack, for each one that fits.
+    /// `stack` is the size of the stack as a multiple of the capacity.
     pub(super) fn new(capacity: usize, stack: f64) -> Self {
         let lir_size = capacity - (capacity / 100).max(1);
         let list = VecDeque::new;

@@ -1,18 +1,17 @@
-//! What no policy can beat: the cost of a tier without a bound to its size,
-//! whose places have a price, less the rent of all the places that there are.
+//! The lower bound: the cost of a tier of unbounded size whose places have a price, less the rent
+//! of the `N` places that exist.
 //!
-//! Whoever manages with `N` places pays `N` rents at most. So at any prices
-//! the cheapest that each page can do by itself, rent and all, less those
-//! `N` rents, is no more than what any schedule costs (Lagrangian relaxation of the capacity).
-//! The best prices are looked for by the subgradient: a span in which
-//! more places are wanted than there are becomes dearer, one in which fewer
-//! are wanted becomes cheaper. However good they are, the bound holds.
+//! A schedule that uses `N` places pays at most `N` rents. So at any prices, the sum of the
+//! cheapest costs of all pages, rents included, less `N` rents, is at most the cost of any schedule
+//! (Lagrangian relaxation of the capacity). The subgradient method looks for better prices: it
+//! raises the price of a span in which more places are wanted than exist, and lowers it where fewer
+//! are wanted. The bound holds for any prices.
 
 use super::history::Histories;
 use super::path::{Held, cheapest};
 use super::prices::{ONE, Prices};
 
-/// All pages, or a part of them, which stand for so many of the tier's places.
+/// All pages or a sample of them, and the number of the tier's places that they stand for.
 pub(super) struct Problem<'a> {
     pub(super) histories: &'a Histories,
     pub(super) pages: Pages<'a>,
@@ -27,10 +26,10 @@ pub(super) enum Pages<'a> {
     Sample(&'a [u32]),
 }
 
-/// A bound, and in which direction it rises.
+/// A lower bound and its subgradient.
 pub(super) struct Bound {
     pub(super) least: f64,
-    /// For each span how many places are wanted more than there are, summed up over its events.
+    /// For each span the places wanted less the places that exist, summed over its events.
     slope: Vec<f64>,
 }
 
@@ -43,7 +42,7 @@ impl Problem<'_> {
         self.each(|page| {
             let history = self.histories.page(page);
             steps.clear();
-            // From the last to the first.
+            // Steps come from the last event to the first.
             let cost = cheapest(history, prices, self.write, |_, step| steps.push(step));
             total += i128::from(cost);
             let mut before = Held::Out;
@@ -61,7 +60,7 @@ impl Problem<'_> {
         Bound { least: self.less_rents(total, prices), slope }
     }
 
-    /// Only the bound, of all pages and exactly.
+    /// The bound alone, without the slope.
     pub(super) fn least(&self, prices: &Prices) -> f64 {
         let mut total = 0i128;
         self.each(|page| {
@@ -72,7 +71,7 @@ impl Problem<'_> {
     }
 
     fn less_rents(&self, total: i128, prices: &Prices) -> f64 {
-        // Places are a whole number where all pages are looked at.
+        // The number of places is whole if the problem has all pages.
         let rents = match self.pages {
             Pages::All => i128::from(prices.total()) * self.places as i128,
             Pages::Sample(_) => (prices.total() as f64 * self.places) as i128,
@@ -89,21 +88,20 @@ impl Problem<'_> {
 }
 
 impl Bound {
-    /// Whether more places are wanted than there are, all in all.
+    /// Whether more places are wanted than exist, over all spans.
     pub(super) fn rises(&self) -> bool {
         self.slope.iter().sum::<f64>() > 0.0
     }
 }
 
-/// Where prices go: along the slope, bent away from the way back where the last
-/// step was too far (Camerini, Fratta, Maffioli, *On improving relaxation
-/// methods by modified gradient techniques*, 1975).
+/// The direction in which prices move: the slope, deflected if the last step overshot (Camerini,
+/// Fratta, Maffioli, *On improving relaxation methods by modified gradient techniques*, 1975).
 #[derive(Default)]
 pub(super) struct Direction(Vec<f64>);
 
 impl Direction {
-    /// Goes a share of the way on which the bound, were it a plane, would be at `target`
-    /// (Polyak's step).
+    /// Takes `share` of the step that would bring the bound to `target` if it were linear (Polyak's
+    /// step).
     pub(super) fn step(&mut self, bound: &Bound, prices: &mut Prices, target: f64, share: f64) {
         self.0.resize(bound.slope.len(), 0.0);
         let along: f64 = self.0.iter().zip(&bound.slope).map(|(one, other)| one * other).sum();
@@ -112,7 +110,7 @@ impl Direction {
         for (direction, slope) in self.0.iter_mut().zip(&bound.slope) {
             *direction = *direction * keep + slope;
         }
-        // Where a price is zero, down leads nowhere.
+        // A price of zero cannot fall.
         let moves = |span: usize| self.0[span] > 0.0 || prices.rate(span) > 0.0;
         let norm = (0..self.0.len()).filter(|span| moves(*span)).map(|span| self.0[span].powi(2));
         let step = share * (target - bound.least) * ONE as f64 / norm.sum::<f64>();
@@ -122,11 +120,11 @@ impl Direction {
     }
 }
 
-/// How many places are wanted, span by span.
+/// The number of places wanted in each span.
 struct Wanted {
-    /// From an event to the end of its span.
+    /// Changes from an event to the end of its span, weighted by their length.
     within: Vec<i64>,
-    /// In all spans from one on.
+    /// Changes that hold from a span on.
     onwards: Vec<i64>,
 }
 

@@ -1,8 +1,8 @@
-//! What happened to each page, page by page: four bytes an event.
+//! The events of each page, four bytes per event.
 
 use crate::paging::{Happened, Paging};
 
-/// Events that can be told apart: a time has what an event leaves of 32 bits.
+/// The maximum number of events: a time has the bits that the kind leaves of 32.
 pub const MOST_EVENTS: usize = (1 << TIME_BITS) - 1;
 
 const TIME_BITS: u32 = 30;
@@ -11,10 +11,10 @@ const ALL: [Happened; 4] =
 
 /// More events than [`MOST_EVENTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MOST_EVENTS} events are the most that can be looked through from their end")]
+#[error("an offline optimum takes at most {MOST_EVENTS} events")]
 pub struct TooManyEvents;
 
-/// An event of a page: when, as its number in the stream, and what.
+/// An event of a page: its time, which is its index in the stream, and its kind.
 #[derive(Clone, Copy)]
 pub(super) struct Event(u32);
 
@@ -28,9 +28,9 @@ impl Event {
     }
 }
 
-/// The events of all pages, one page after the other, each in the order of time.
+/// The events of all pages, grouped by page, in the order of time.
 pub(super) struct Histories {
-    /// Where the events of a page begin; one more for the end.
+    /// The index of each page's first event, and the total at the end.
     begin: Vec<u32>,
     events: Vec<Event>,
 }
@@ -72,13 +72,13 @@ impl Histories {
         &self.events[self.begin[page] as usize..self.begin[page + 1] as usize]
     }
 
-    /// When a page has its next event after the one at this place; the end, if it has none.
+    /// The time of a page's next event after the one at index `at`; the end if it has none.
     pub(super) fn next(&self, page: u32, at: u32) -> u32 {
         let last = at + 1 == self.begin[page as usize + 1];
         if last { self.len() } else { self.events[at as usize + 1].time() }
     }
 
-    /// For each page, how many events those before it have.
+    /// The index of each page's first event.
     pub(super) fn begins(&self) -> &[u32] {
         &self.begin[..self.begin.len() - 1]
     }

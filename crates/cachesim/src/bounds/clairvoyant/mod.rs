@@ -1,26 +1,25 @@
-//! What no policy of a [tier](crate::tier) can beat, replacement and
-//! admission together, when what is written to the tier has a cost, too.
+//! The offline optimum of a [tier](crate::tier) whose writes have a cost, bracketed from both sides.
 //!
-//! The fewest misses ([`Belady`](super::Belady)) are not the least traffic: a page that comes
-//! into the tier is written to it, one that was changed is written to storage unless it is
-//! changed again or gone before it leaves, and a page may well stay out.
-//! Here is a bound below the cost of every schedule, and a schedule; the
-//! optimum lies between the two, and neither claims to be it.
+//! The fewest misses ([`Belady`](super::Belady)) are not the least traffic. A page that enters the
+//! tier is written to it. A dirty page is written to storage when it leaves, unless it was changed
+//! again or freed before. And a page need not enter at all. This module computes a lower bound on
+//! the cost of every policy, replacement and admission together, and an offline schedule. The
+//! optimum lies between the two.
 //!
-//! The bound lets a page leave at any time, not only when another enters, and lets
-//! parts of a page be held. Without dirty pages the latter would gain nothing: places are
-//! a flow then. But a page that is held until it is changed saves a
-//! write that one which is held most of the time does not, and that is no flow.
+//! The bound lets a page leave at any time, not only when another enters, and lets a fraction of a
+//! page be held. Without dirty pages, fractions would gain nothing: the problem is a flow. With
+//! them it is not: a page that is held until it is changed saves a write, and one that is held for
+//! most of that time does not.
 //!
-//! Both come from prices for a place in the tier, which vary in time:
+//! Both sides come from prices for a place in the tier, which vary in time:
 //!
 //! | module | subject |
 //! |---|---|
 //! | `history` | the events of each page |
-//! | `prices` | what a place costs from one event to the next |
-//! | `path` | the cheapest that can be done with one page at given prices |
-//! | `dual` | the bound that prices give, and better prices |
-//! | `search` | prices, in ever finer spans of time |
+//! | `prices` | the price of a place from one event to the next |
+//! | `path` | the cheapest path of one page at given prices |
+//! | `dual` | the bound at given prices, and steps to better prices |
+//! | `search` | the search for good prices |
 //! | `schedule` | a schedule that follows prices under the tier's rules |
 
 mod dual;
@@ -41,8 +40,8 @@ use dual::{Pages, Problem};
 use history::Histories;
 use prices::ONE;
 
-/// What a page costs that is read or written: one for storage, something for
-/// the tier's wear, and nothing for a read of the tier.
+/// The costs of reads and writes: 1 for an access to storage, some value for a write of the tier,
+/// 0 for a read of the tier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
     tier_write: f64,
@@ -52,25 +51,25 @@ pub struct Costs {
 pub const DEAREST_WRITE: f64 = 64.0;
 
 impl Costs {
-    /// A write of the tier costs so many accesses to storage: up to
-    /// [`DEAREST_WRITE`], none below zero. It is rounded down to 2^-24.
+    /// `tier_write` is the cost of a write of the tier, in accesses to storage. It is clamped to 0
+    /// to [`DEAREST_WRITE`] and rounded down to a multiple of 2^-24.
     pub fn new(tier_write: f64) -> Self {
         let units = (tier_write.clamp(0.0, DEAREST_WRITE) * ONE as f64) as i64;
         Self { tier_write: units as f64 / ONE as f64 }
     }
 
-    /// What a write of the tier costs.
+    /// The cost of a write of the tier, in accesses to storage.
     pub fn tier_write(self) -> f64 {
         self.tier_write
     }
 
-    /// The cost of some traffic so far, in accesses to storage.
+    /// The cost of some traffic, in accesses to storage.
     pub fn of(self, traffic: &Traffic) -> f64 {
         traffic.storage_ios() as f64 + self.tier_write * traffic.tier_writes as f64
     }
 
-    /// The same with the writes that are still to come: what policies are compared
-    /// by. A bound on the one is a bound on the other, too.
+    /// The cost with the writes that are still to come. Policies are compared by it. A lower bound
+    /// on [`of`](Self::of) is one on this, too.
     pub fn settled(self, traffic: &Traffic) -> f64 {
         self.of(traffic) + traffic.left_dirty as f64
     }
@@ -81,30 +80,29 @@ impl Costs {
 }
 
 impl Default for Costs {
-    /// 1/1024: of schedules with the same accesses to storage, or nearly so, the
-    /// one that writes the tier less often is cheaper, while no access is given away for fewer
-    /// than a thousand writes.
+    /// 1/1024: of schedules with nearly the same accesses to storage, the one with fewer writes of
+    /// the tier is cheaper, and an access is only traded for a thousand writes or more.
     fn default() -> Self {
         Self::new(1.0 / 1024.0)
     }
 }
 
-/// What knowledge of the future could reach, from both sides.
+/// The offline optimum, bracketed from both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clairvoyant {
-    /// No policy costs less. Not all of it need be within reach.
+    /// No policy costs less. The optimum may be above it.
     pub least: f64,
-    /// The traffic of a schedule under the tier's rules: it costs no less than the optimum.
+    /// The traffic of an offline schedule under the tier's rules.
     pub reached: Traffic,
-    /// What that costs.
+    /// The cost of that schedule: the optimum is at most this.
     pub cost: f64,
 }
 
-/// Bounds the least cost of a stream with a tier for so many pages, which is empty at first.
-/// What is written past the tier is not in the stream, and comes on top of both.
+/// Brackets the least cost of a stream on an initially empty tier. Writes that bypass the tier are
+/// not in the stream; they add to both sides.
 ///
-/// Takes 12 bytes an event and 28 a page beside the stream, and time in
-/// proportion to the events.
+/// Takes 12 bytes per event and 28 per page beside the stream, and time in proportion to the
+/// events.
 ///
 /// # Errors
 /// More than [`MOST_EVENTS`] events.

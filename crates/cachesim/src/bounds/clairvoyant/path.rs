@@ -1,14 +1,14 @@
-//! The cheapest that can be done with one page, at given prices for its place.
+//! The cheapest path of one page through the tier, at given prices for a place.
 //!
-//! Between two events a page is out of the tier, in it as it is in storage
-//! (*clean*), or in it with a stale copy in storage. What the tier's rules
-//! leave open is decided here without the other pages.
+//! Between two events a page is out of the tier, in it and identical to its copy in storage
+//! (*clean*), or in it with a stale copy in storage. Where the tier's rules leave a choice, it is
+//! made here for each page alone.
 
 use super::history::Event;
 use super::prices::{ONE, Prices};
 use crate::paging::Happened;
 
-/// What follows, from some moment to the end, by where the page is.
+/// The least cost from a moment to the end, by where the page is.
 #[derive(Clone, Copy, Default)]
 struct Costs {
     out: i64,
@@ -16,20 +16,19 @@ struct Costs {
     stale: i64,
 }
 
-/// What can be decided at an event and the time after it.
+/// The choices at an event and until the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    /// What staying until the next event saves against leaving at once; for a stale page
-    /// leaving is a write.
+    /// What staying until the next event saves against leaving at once. A stale page that leaves
+    /// costs a write.
     pub(super) clean_gain: i64,
     pub(super) stale_gain: i64,
-    /// Whether a page that is out had better enter, where it may.
+    /// Whether a page that is out should enter.
     enters: bool,
 }
 
-/// Goes through a page's events from the last to the first, tells each step
-/// with the event's index, and answers with the least cost of all of them.
-/// `write` is what a write of the tier costs.
+/// The least cost of a page. Calls `tell` with the index and the step of each event, from the last
+/// to the first. `write` is the cost of a write of the tier.
 pub(super) fn cheapest(
     history: &[Event],
     prices: &Prices,
@@ -50,7 +49,7 @@ pub(super) fn cheapest(
         costs = match event.happened() {
             Happened::PageIn => Costs { out: ONE + out, clean, stale },
             Happened::PageOut => {
-                // Leaving again with a write is never better than not entering.
+                // To enter and leave again with a write is never better than not to enter.
                 let held = write + stale;
                 enters = stale_gain > write;
                 Costs { out: held.min(ONE + out), clean: held, stale: held }
@@ -76,7 +75,7 @@ pub(super) enum Held {
 }
 
 impl Step {
-    /// Where the page is after this event and until the next, if it was `held` before.
+    /// Where the page is from this event to the next, if it was `held` before.
     pub(super) fn next(self, happened: Happened, held: Held) -> Held {
         let now = match (happened, held) {
             (Happened::Gone, _) | (Happened::PageIn, Held::Out) => Held::Out,

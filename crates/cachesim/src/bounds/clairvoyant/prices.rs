@@ -1,27 +1,27 @@
-//! What a place in the tier costs from one event to the next.
+//! The price of a place in the tier from one event to the next.
 
-/// One access to storage, in the fixed point of all costs here: sums of
-/// integers do not depend on their order, and round nothing.
+/// The cost of one access to storage in fixed point. Sums of integers do not depend on their order
+/// and round nothing.
 pub(super) const ONE: i64 = 1 << 24;
 
-/// The highest price of a place for one event: more than all that can be saved
-/// by it. With it, what a place costs all the time is still far from 2^63.
+/// The highest price of a place for one event. It is more than a place can save, and the total for
+/// a whole stream stays far below 2^63.
 const HIGHEST: f64 = (128 * ONE) as f64;
 
-/// A price for each of so many spans of time of equal length.
+/// A price for each of several spans of time of equal length.
 #[derive(Clone)]
 pub(super) struct Prices {
-    /// Two to this power is the number of events in a span.
+    /// A span has `1 << shift` events.
     shift: u32,
     end: u32,
-    /// The price of one place for one event; behind the last span nothing.
+    /// The price of one place for one event in each span; 0 after the last one.
     rates: Vec<f64>,
-    /// What a place costs from the beginning to that of each span.
+    /// The price of a place from the beginning to the start of each span.
     sums: Vec<f64>,
 }
 
 impl Prices {
-    /// The same price always, for a stream of `end` events.
+    /// One constant price for a stream of `end` events.
     pub(super) fn constant(end: u32, rate: f64) -> Self {
         let shift = end.max(1).ilog2() + 1;
         let mut prices = Self { shift, end, rates: vec![rate, 0.0], sums: Vec::new() };
@@ -29,7 +29,7 @@ impl Prices {
         prices
     }
 
-    /// The same prices in as many spans as there may be.
+    /// The same prices in finer spans, at most `most` of them.
     pub(super) fn finer(&self, most: usize) -> Self {
         let mut shift = self.shift;
         while shift > 0 && (self.end as usize).div_ceil(1 << (shift - 1)) <= most {
@@ -43,14 +43,14 @@ impl Prices {
         prices
     }
 
-    /// What a place costs from the beginning to an event. It never falls from
-    /// one event to the next, however it is rounded: that is all that a bound needs.
+    /// The price of a place from the beginning to an event. It never falls from one event to the
+    /// next, even when rounded; the bound needs nothing else.
     pub(super) fn at(&self, time: u32) -> i64 {
         let (span, within) = self.place(time);
         (self.sums[span] + self.rates[span] * f64::from(within)) as i64
     }
 
-    /// What a place costs from the beginning to the end.
+    /// The price of a place from the beginning to the end.
     pub(super) fn total(&self) -> i64 {
         self.at(self.end)
     }
@@ -60,12 +60,11 @@ impl Prices {
         ((time >> self.shift) as usize, time & ((1 << self.shift) - 1))
     }
 
-    /// The price in a span, for each of its events.
+    /// The price per event in a span.
     pub(super) fn rate(&self, span: usize) -> f64 {
         self.rates[span]
     }
 
-    /// How many spans there are.
     pub(super) fn spans(&self) -> usize {
         self.rates.len() - 1
     }
@@ -76,8 +75,7 @@ impl Prices {
         (u64::from(self.end) - begin).min(1 << self.shift) as u32
     }
 
-    /// Other prices: each by its span and its former one; none below zero or
-    /// above the highest.
+    /// Replaces each price by `price(span, former)`, clamped to 0..=[`HIGHEST`].
     pub(super) fn change(&mut self, price: impl Fn(usize, f64) -> f64) {
         let spans = self.spans();
         for (span, rate) in self.rates[..spans].iter_mut().enumerate() {
@@ -108,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_place_costs_never_falls(
+        fn the_price_up_to_an_event_never_falls(
             end in 0..3_000u32, rates in prop::collection::vec(0.0..1e12, 1..20),
         ) {
             for most in [0, 7, 100, 5_000] {

@@ -1,10 +1,9 @@
-//! A schedule that exists: the tier under its own rules, led by someone who
-//! knows what comes and what places are worth.
+//! An offline schedule: the tier under its own rules, led by the worth of a place to each page at
+//! given prices.
 //!
-//! What a page's place is worth changes with time as all places do, by their price, and otherwise
-//! only at the page's own events. So pages in the tier keep their order
-//! while nothing happens to them, and a heap finds the one whose place is
-//! worth least.
+//! The worth of a page's place falls with time by the price, which is the same for all pages;
+//! otherwise it changes only at the page's own events. So pages in the tier keep their order
+//! between their events, and a heap finds the page whose place is worth least.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,8 +16,8 @@ use crate::page::{Page, Space};
 use crate::paging::{Happened, Paging};
 use crate::tier::Traffic;
 
-/// Who knows all: for each event what holding the page until its next one is
-/// worth, clean and stale, in the order of [`Histories`]. Eight bytes an event.
+/// For each event the worth of holding the page until its next one, clean and stale, in the order
+/// of [`Histories`]. Eight bytes per event.
 pub(super) struct Worth(Vec<(i32, i32)>);
 
 impl Worth {
@@ -34,12 +33,12 @@ impl Worth {
     }
 }
 
-/// Gains are a few costs at most; how large a loss is hardly matters.
+/// Gains are at most a few accesses; the exact size of a loss hardly matters.
 fn short(gain: i64) -> i32 {
     gain.clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// What was decided at an eviction of a page that the tier does not hold.
+/// The decision at an eviction of a page that the tier does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) entered: bool,
@@ -50,20 +49,20 @@ pub(super) struct Entry {
 struct Places {
     space: Space,
     len: u32,
-    /// The worth of each page's place, as if at the beginning; [`OUT`] of those that have none.
+    /// The worth of each page's place, discounted to the beginning; [`OUT`] for pages without one.
     worth: Box<[i64]>,
     stale: Bits,
-    /// The least worth first. Entries that are no longer true stay until they come up.
+    /// The least worth first. Outdated entries stay until they come up.
     order: BinaryHeap<Reverse<(i64, u32)>>,
 }
 
 const OUT: i64 = i64::MIN;
 
-/// A page may enter although its place is worth a little less than its price, if
-/// it is worth anything: prices are those of spans, and what stays empty for them is lost.
+/// A page may enter although its place is worth slightly less than its price: prices hold for whole
+/// spans, and a place that stays empty is lost.
 const SLACK: i64 = ONE / 32;
 
-/// Runs the stream, and tells what is decided.
+/// Runs the stream and calls `tell` with each decision.
 pub(super) fn run(
     stream: &[Paging],
     space: Space,
@@ -152,7 +151,7 @@ impl Places {
         }
     }
 
-    /// How many of the pages in the tier are stale in storage.
+    /// How many pages in the tier have a stale copy in storage.
     fn stale(&self) -> u64 {
         let pages = (0..self.space.footprint()).map(Page);
         pages.filter(|page| self.holds(*page) && self.stale.get(*page)).count() as u64
@@ -163,8 +162,8 @@ impl Places {
         self.len -= 1;
     }
 
-    /// Whether a page enters whose place would be worth so much, and who leaves
-    /// for it; at which price for a place so far, and until its next event.
+    /// Decides whether a page enters whose place is worth `worth`, and which page leaves for it.
+    /// `now` and `until` are the prices of a place up to now and up to the page's next event.
     fn enter(&mut self, worth: i64, now: i64, until: i64, traffic: &mut Traffic) -> Entry {
         let no = Entry { entered: false, left: None };
         if worth + now + SLACK.min(until - now) <= 0 {

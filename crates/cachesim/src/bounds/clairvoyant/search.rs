@@ -1,4 +1,4 @@
-//! The best prices, as far as a limited number of looks at the events finds them.
+//! The search for good prices, in a limited number of passes over the events.
 
 use super::Costs;
 use super::dual::{Direction, Pages, Problem};
@@ -10,15 +10,15 @@ use crate::tier::Traffic;
 
 /// Spans of time with a price each.
 const SPANS: usize = 16_384;
-/// Steps towards better prices, and the fewest where there are very many events.
+/// Steps towards better prices, and their minimum for very long streams.
 const STEPS: u64 = 60;
 const FEWEST_STEPS: u64 = 8;
-/// Events that are looked at in all steps.
+/// Events to process in all steps together.
 const WORK: u64 = 1 << 29;
-/// Places that a sample of the pages has at least: with fewer, its prices would be those of its
-/// own favourites.
+/// The minimum number of places for a sample of the pages: with fewer, its most popular pages
+/// would set the prices.
 const SAMPLED_PLACES: f64 = 1_000.0;
-/// Events of a sample, if there are so many.
+/// The approximate number of events of a sample.
 const SAMPLED_EVENTS: u32 = 1 << 22;
 
 pub(super) struct Found {
@@ -49,7 +49,7 @@ pub(super) fn search(
     let first = run(&constant);
     let mut best = Best { least: problem.least(&constant), prices: constant.finer(SPANS) };
     if sample.is_some() {
-        // The sample is as far from its own optimum as all pages are, or so.
+        // The sample is about as far from its own optimum as all pages are from theirs.
         let least = sampled.least(&constant);
         let target = least * cost(&first) / best.least.max(1.0);
         let prices = sampled.climb(Best { least, ..best.clone() }, target, STEPS).prices;
@@ -73,7 +73,7 @@ struct Best {
 }
 
 impl Problem<'_> {
-    /// Better prices, towards a cost that exists.
+    /// Climbs to better prices; `target` is the cost of a known schedule.
     fn climb(&self, mut best: Best, target: f64, steps: u64) -> Best {
         let (mut prices, mut direction) = (best.prices.clone(), Direction::default());
         let (mut share, mut in_vain) = (1.0, 0);
@@ -93,22 +93,21 @@ impl Problem<'_> {
     }
 }
 
-/// A part of the pages, and of the places, where there are so many events that
-/// all would take long.
+/// A sample of the pages and its number of places, if all events would take too long.
 fn sample(problem: &Problem<'_>) -> Option<(Vec<u32>, f64)> {
     let most = (problem.places / SAMPLED_PLACES) as u32;
     let of = (problem.histories.len() / SAMPLED_EVENTS).min(most);
     if of < 2 {
         return None;
     }
-    // Multiplied by 2^32 over the golden ratio, neighbours are far apart.
+    // Multiplication by 2^32 over the golden ratio separates neighbours.
     let pages = (0..problem.histories.footprint())
         .filter(|page| page.wrapping_mul(0x9E37_79B9) < u32::MAX / of)
         .collect();
     Some((pages, problem.places / f64::from(of)))
 }
 
-/// The best price that never changes: more places are wanted at a lower one.
+/// The best constant price: at a lower one more places are wanted than exist.
 fn constant(problem: &Problem<'_>) -> Prices {
     let end = problem.histories.len();
     let at = |power: f64| Prices::constant(end, ONE as f64 * power.exp2());
