@@ -35,7 +35,7 @@ const AUTO: u8 = Format::ALL.len() as u8;
 const COLUMNS: [&str; 2] = ["", "time,id,offset,size,op,process"];
 
 /// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
-const MOST_EVENTS: u64 = 1 << 19;
+const MAX_EVENTS: u64 = 1 << 19;
 
 fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     let Some((bytes, [choice, how])) = parts(input) else { return };
@@ -54,7 +54,7 @@ fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     let mut events = Vec::new();
     loop {
         let Ok(more) = trace.read(&mut events, 1000) else { return };
-        if trace.summary().events > MOST_EVENTS {
+        if trace.summary().events > MAX_EVENTS {
             return;
         }
         if !more {

@@ -10,7 +10,7 @@ mod on_cpu;
 use apps::Phone;
 use on_cpu::on_cpu;
 use unjank_cachesim::bounds::clairvoyant::{Costs, clairvoyant};
-use unjank_cachesim::{Paging, Space};
+use unjank_cachesim::{PagingEvent, Space};
 
 fn main() {
     let long = std::env::args().any(|argument| argument == "long");
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-fn row(phone: Phone, stream: &[Paging], tier: u64, write: f64) {
+fn row(phone: Phone, stream: &[PagingEvent], tier: u64, write: f64) {
     let space = Space::new(tier, phone.footprint().into()).unwrap();
     let begin = on_cpu();
     let found = clairvoyant(stream, space, Costs::new(write)).unwrap();
@@ -50,9 +50,9 @@ fn row(phone: Phone, stream: &[Paging], tier: u64, write: f64) {
         "{:4} {:10} {tier:8} {write:6.3} {:13.0} {:10.0} {:6.2} % {:8.1}",
         phone.apps,
         stream.len(),
-        found.least,
+        found.lower_bound,
         found.cost,
-        100.0 * (found.cost / found.least - 1.0),
+        100.0 * (found.cost / found.lower_bound - 1.0),
         on_cpu() - begin,
     );
 }

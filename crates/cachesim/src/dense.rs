@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use super::page::{MOST_PAGES, Page, SpaceError};
+use super::page::{MAX_PAGES, Page, SpaceError};
 
 /// Neighbouring keys share a leaf of this many bits.
 const LEAF_BITS: u32 = 5;
@@ -77,12 +77,12 @@ impl Dense {
     ///
     /// # Errors
     ///
-    /// More than [`MOST_PAGES`] different keys. Pages of the remaining batches are then missing.
+    /// More than [`MAX_PAGES`] different keys. Pages of the remaining batches are then missing.
     pub fn pages(&mut self, keys: &[u64], into: &mut Vec<Page>) -> Result<(), SpaceError> {
         into.reserve(keys.len());
         for batch in keys.chunks(BATCH) {
             let most = u64::from(self.pages) + batch.len() as u64;
-            if most > u64::from(MOST_PAGES) {
+            if most > u64::from(MAX_PAGES) {
                 return Err(SpaceError::TooLarge(most));
             }
             self.touch_directory(batch);

@@ -4,13 +4,13 @@
 //! killer). A killed app starts again at its next launch: it reads the file pages that its first
 //! launch read, and creates the anonymous pages that its first launch touched.
 
-use super::access::{Access, Did};
+use super::access::{Access, AccessKind};
 use super::bits::Bits;
 use super::page::{Page, Space};
 use super::replacement::{Lru, Replacement};
 use super::tier::{PerPage, Traffic, Waits};
 use super::workload::steps::Step;
-use super::workload::{Launch, Owned, Workload};
+use super::workload::{Launch, OwnedPages, Workload};
 
 /// When apps are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Killing {
                 }
             }
         }
-        running.outcome
+        running.result
     }
 }
 
@@ -65,7 +65,7 @@ struct Running<'a> {
     /// Anonymous and pinned pages in memory.
     taken: u32,
     files: Lru,
-    owned: Owned,
+    owned: OwnedPages,
     /// The app that owns each page; the page is freed when the app ends.
     app_of: Vec<Option<usize>>,
     /// The first launch of each app, by its number.
@@ -74,13 +74,13 @@ struct Running<'a> {
     alive: Vec<usize>,
     /// The launch that the current access is part of.
     launching: Option<usize>,
-    outcome: Killing,
+    result: Killing,
 }
 
 impl<'a> Running<'a> {
     fn new(workload: &'a Workload, space: Space, rules: Rules) -> Self {
         let (pages, apps) = (&workload.pages, &workload.apps);
-        let owned = Owned::by_app(pages, apps);
+        let owned = OwnedPages::by_app(pages, apps);
         let mut app_of = vec![None; pages.footprint() as usize];
         for app in 0..apps.len() {
             for page in owned.of(app) {
@@ -99,7 +99,7 @@ impl<'a> Running<'a> {
             first: vec![None; apps.len()],
             alive: Vec::new(),
             launching: None,
-            outcome: Killing {
+            result: Killing {
                 traffic: Traffic::default(),
                 per_page: PerPage::new(space.footprint()),
                 kills: 0,
@@ -116,9 +116,9 @@ impl<'a> Running<'a> {
             self.alive.remove(place);
         }
         self.alive.push(app);
-        let number = self.outcome.launches.len();
+        let number = self.result.launches.len();
         self.launching = Some(number);
-        self.outcome.launches.push((launch, place.is_none(), Waits::default()));
+        self.result.launches.push((launch, place.is_none(), Waits::default()));
         if place.is_some() {
             return;
         }
@@ -127,11 +127,11 @@ impl<'a> Running<'a> {
         match self.first[app] {
             None => self.first[app] = Some(number),
             Some(first) => {
-                self.outcome.restarts += 1;
+                self.result.restarts += 1;
                 let workload = self.workload;
                 for access in workload.accesses_of(first) {
-                    match (self.workload.pages.is_of_file(access.page()), access.did()) {
-                        (true, Did::Write) => {}
+                    match (self.workload.pages.is_of_file(access.page()), access.kind()) {
+                        (true, AccessKind::Write) => {}
                         (true, _) => self.read_file(access.page()),
                         (false, _) => self.hold_anonymous(access.page()),
                     }
@@ -143,9 +143,9 @@ impl<'a> Running<'a> {
     fn access(&mut self, access: Access) {
         let page = access.page();
         if self.workload.pages.is_of_file(page) {
-            if access.did() == Did::Write {
-                self.outcome.traffic.storage_writes += 1;
-                self.outcome.per_page.note(page);
+            if access.kind() == AccessKind::Write {
+                self.result.traffic.storage_writes += 1;
+                self.result.per_page.note(page);
                 self.hold_file(page);
             } else {
                 self.read_file(page);
@@ -194,7 +194,7 @@ impl<'a> Running<'a> {
         while self.taken.saturating_add(self.rules.minfree) > self.capacity && self.alive.len() > 1
         {
             self.end(0);
-            self.outcome.kills += 1;
+            self.result.kills += 1;
         }
         self.drop_files();
     }
@@ -211,11 +211,11 @@ impl<'a> Running<'a> {
 
     fn read_file(&mut self, page: Page) {
         if !self.files.contains(page) {
-            self.outcome.traffic.page_ins += 1;
-            self.outcome.traffic.storage_reads += 1;
-            self.outcome.per_page.note(page);
+            self.result.traffic.page_ins += 1;
+            self.result.traffic.storage_reads += 1;
+            self.result.per_page.note(page);
             if let Some(launch) = self.launching {
-                self.outcome.launches[launch].2.storage += 1;
+                self.result.launches[launch].2.storage += 1;
             }
         }
         self.hold_file(page);
@@ -228,7 +228,7 @@ impl<'a> Running<'a> {
         } else {
             self.files.admit(page)
         };
-        self.outcome.traffic.clean_drops += u64::from(dropped.is_some());
+        self.result.traffic.clean_drops += u64::from(dropped.is_some());
         self.drop_files();
     }
 
@@ -236,7 +236,7 @@ impl<'a> Running<'a> {
     fn drop_files(&mut self) {
         let room = self.capacity.saturating_sub(self.taken).max(1);
         while self.files.len() > room && self.files.evict().is_some() {
-            self.outcome.traffic.clean_drops += 1;
+            self.result.traffic.clean_drops += 1;
         }
     }
 }

@@ -46,7 +46,7 @@ pub mod replacement;
 pub mod tier;
 pub mod workload;
 
-pub use access::{Access, Did};
+pub use access::{Access, AccessKind};
 pub use admission::Admission;
 pub use bounds::{Belady, NextUses};
 pub use dense::Dense;
@@ -54,7 +54,7 @@ pub use killing::Killing;
 pub use memory::Memory;
 pub use page::{Page, Space};
 pub use paged::Paged;
-pub use paging::{Happened, Paging};
+pub use paging::{PagingKind, PagingEvent};
 pub use replacement::{Lru, Policy, Replacement};
 pub use tier::{Tier, Traffic};
 pub use workload::Workload;

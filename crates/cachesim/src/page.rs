@@ -18,7 +18,7 @@ impl Page {
 
 /// The maximum number of pages: 4 TiB of 4 KiB pages. Two bits of a 32-bit link are left for a
 /// policy's own marks.
-pub const MOST_PAGES: u32 = (1 << 30) - 16;
+pub const MAX_PAGES: u32 = (1 << 30) - 16;
 
 /// The capacity of a cache, and the footprint: how many different pages there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub enum SpaceError {
     /// The capacity is zero.
     #[error("a cache needs room for at least one page")]
     Empty,
-    /// More pages than [`MOST_PAGES`].
-    #[error("{0} pages are too many; the maximum is {MOST_PAGES}")]
+    /// More pages than [`MAX_PAGES`].
+    #[error("{0} pages are too many; the maximum is {MAX_PAGES}")]
     TooLarge(u64),
 }
 
@@ -43,10 +43,10 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// No capacity, or more pages than [`MOST_PAGES`].
+    /// No capacity, or more pages than [`MAX_PAGES`].
     pub fn new(capacity: u64, footprint: u64) -> Result<Self, SpaceError> {
         let fits = |pages: u64| match u32::try_from(pages) {
-            Ok(pages) if pages <= MOST_PAGES => Ok(pages),
+            Ok(pages) if pages <= MAX_PAGES => Ok(pages),
             _ => Err(SpaceError::TooLarge(pages)),
         };
         if capacity == 0 {

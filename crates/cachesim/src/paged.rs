@@ -8,18 +8,18 @@
 //!   The tier does not see the write.
 //! - An app that was launched pins pages (graphics) until its process ends.
 
-use super::access::Did;
+use super::access::AccessKind;
 use super::memory::{Evicted, Fault, Memory, Readahead, Reclaim};
 use super::page::Page;
-use super::paging::{Happened, Paging};
+use super::paging::{PagingKind, PagingEvent};
 use super::workload::steps::Step;
-use super::workload::{App, Owned, Span, Times, Workload};
+use super::workload::{App, OwnedPages, Span, Times, Workload};
 
 /// The requests of memory to the levels below it.
 #[derive(Debug, Clone, Default)]
 pub struct Paged {
     /// The requests in order.
-    pub stream: Vec<Paging>,
+    pub stream: Vec<PagingEvent>,
     /// The times of the requests.
     pub times: Times,
     /// How many different pages there are.
@@ -33,7 +33,7 @@ pub struct Paged {
     /// Writes of file pages that bypass the tier, one entry per write.
     pub written: Vec<Page>,
     /// Indices in the stream of page-ins that nothing waits for: readahead.
-    pub ahead: Vec<usize>,
+    pub prefetched: Vec<usize>,
 }
 
 /// A launch of an app.
@@ -61,7 +61,7 @@ impl Paged {
             readahead,
             pinned,
             alive: vec![false; workload.apps.len()],
-            owned: (!workload.exits.is_empty()).then(|| Owned::by_process(&workload.pages)),
+            owned: (!workload.exits.is_empty()).then(|| OwnedPages::by_process(&workload.pages)),
             paged: Self {
                 footprint: workload.pages.footprint(),
                 apps: workload.apps.iter().map(|app| app.name.clone()).collect(),
@@ -95,7 +95,7 @@ struct Running<'a, R> {
     readahead: Readahead,
     pinned: u32,
     alive: Vec<bool>,
-    owned: Option<Owned>,
+    owned: Option<OwnedPages>,
     paged: Paged,
 }
 
@@ -103,15 +103,15 @@ impl<R: Reclaim> Running<'_, R> {
     fn access(&mut self, at: usize) {
         let access = self.workload.accesses[at];
         let page = access.page();
-        match (access.did(), self.workload.pages.is_of_file(page)) {
-            (Did::Read, _) | (Did::First, true) => self.touch(page, false, at),
-            (Did::Write, false) => self.touch(page, true, at),
-            (Did::Write, true) => {
+        match (access.kind(), self.workload.pages.is_of_file(page)) {
+            (AccessKind::Read, _) | (AccessKind::FirstTouch, true) => self.touch(page, false, at),
+            (AccessKind::Write, false) => self.touch(page, true, at),
+            (AccessKind::Write, true) => {
                 self.paged.written.push(page);
                 let evicted = self.memory.write_through(page);
                 self.leave(evicted, at);
             }
-            (Did::First, false) => {
+            (AccessKind::FirstTouch, false) => {
                 self.discard(page, at);
                 self.touch(page, true, at);
             }
@@ -122,7 +122,7 @@ impl<R: Reclaim> Running<'_, R> {
         let touched = self.memory.touch(page, change);
         // The page-in comes first: the eviction below could push its page out of the tier.
         if touched.fault == Fault::PageIn {
-            self.push(page, Happened::PageIn, at);
+            self.push(page, PagingKind::PageIn, at);
         }
         self.leave(touched.evicted, at);
         if touched.fault == Fault::PageIn {
@@ -132,9 +132,9 @@ impl<R: Reclaim> Running<'_, R> {
 
     fn read_ahead(&mut self, page: Page, at: usize) {
         for neighbour in self.readahead.neighbours(page, self.paged.footprint) {
-            if let Some(evicted) = self.memory.bring_ahead(neighbour) {
-                self.paged.ahead.push(self.paged.stream.len());
-                self.push(neighbour, Happened::PageIn, at);
+            if let Some(evicted) = self.memory.prefetch(neighbour) {
+                self.paged.prefetched.push(self.paged.stream.len());
+                self.push(neighbour, PagingKind::PageIn, at);
                 self.leave(evicted, at);
             }
         }
@@ -165,7 +165,7 @@ impl<R: Reclaim> Running<'_, R> {
 
     fn discard(&mut self, page: Page, at: usize) {
         if self.memory.discard(page) {
-            self.push(page, Happened::Gone, at);
+            self.push(page, PagingKind::Gone, at);
         }
     }
 
@@ -173,16 +173,16 @@ impl<R: Reclaim> Running<'_, R> {
     fn leave(&mut self, evicted: Option<Evicted>, at: usize) {
         let mut next = evicted;
         while let Some(Evicted { page, dirty }) = next.or_else(|| self.memory.squeeze()) {
-            self.push(page, if dirty { Happened::PageOut } else { Happened::CleanDrop }, at);
+            self.push(page, if dirty { PagingKind::PageOut } else { PagingKind::CleanDrop }, at);
             next = None;
         }
     }
 
-    fn push(&mut self, page: Page, happened: Happened, at: usize) {
+    fn push(&mut self, page: Page, kind: PagingKind, at: usize) {
         let index = self.paged.stream.len();
         if Times::is_kept(index) {
             self.paged.times.note(index, self.workload.times.at(at));
         }
-        self.paged.stream.push(Paging::new(page, happened));
+        self.paged.stream.push(PagingEvent::new(page, kind));
     }
 }

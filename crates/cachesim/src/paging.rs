@@ -4,7 +4,7 @@ use super::page::Page;
 
 /// The kind of a paging event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Happened {
+pub enum PagingKind {
     /// Memory brings the page in.
     PageIn,
     /// Memory evicts the page, which is dirty.
@@ -15,21 +15,21 @@ pub enum Happened {
     Gone,
 }
 
-impl Happened {
+impl PagingKind {
     const ALL: [Self; 4] = [Self::PageIn, Self::PageOut, Self::CleanDrop, Self::Gone];
 }
 
 /// An event of a page, packed into 32 bits: the kind above the 30 bits of the page number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Paging(u32);
+pub struct PagingEvent(u32);
 
 const PAGE_BITS: u32 = 30;
 
-impl Paging {
-    /// An event of a page below [`MOST_PAGES`](super::page::MOST_PAGES).
-    pub fn new(page: Page, happened: Happened) -> Self {
-        debug_assert!(page.0 < super::page::MOST_PAGES, "{page:?}");
-        Self(page.0 | (happened as u32) << PAGE_BITS)
+impl PagingEvent {
+    /// An event of a page below [`MAX_PAGES`](super::page::MAX_PAGES).
+    pub fn new(page: Page, kind: PagingKind) -> Self {
+        debug_assert!(page.0 < super::page::MAX_PAGES, "{page:?}");
+        Self(page.0 | (kind as u32) << PAGE_BITS)
     }
 
     /// The page.
@@ -38,30 +38,30 @@ impl Paging {
     }
 
     /// The kind of the event.
-    pub fn happened(self) -> Happened {
-        Happened::ALL[(self.0 >> PAGE_BITS) as usize]
+    pub fn kind(self) -> PagingKind {
+        PagingKind::ALL[(self.0 >> PAGE_BITS) as usize]
     }
 }
 
-impl std::fmt::Debug for Paging {
+impl std::fmt::Debug for PagingEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} {}", self.happened(), self.page().0)
+        write!(f, "{:?} {}", self.kind(), self.page().0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::MOST_PAGES;
+    use super::super::page::MAX_PAGES;
     use super::*;
 
     #[test]
     fn page_and_kind_are_unpacked_as_packed() {
-        for happened in Happened::ALL {
-            for page in [0, 1, MOST_PAGES - 1] {
-                let paging = Paging::new(Page(page), happened);
-                assert_eq!((paging.page(), paging.happened()), (Page(page), happened));
+        for kind in PagingKind::ALL {
+            for page in [0, 1, MAX_PAGES - 1] {
+                let paging = PagingEvent::new(Page(page), kind);
+                assert_eq!((paging.page(), paging.kind()), (Page(page), kind));
             }
         }
-        assert_eq!(size_of::<Paging>(), 4);
+        assert_eq!(size_of::<PagingEvent>(), 4);
     }
 }

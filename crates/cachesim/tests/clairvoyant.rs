@@ -11,12 +11,12 @@ use unjank_cachesim::admission::{
 };
 use unjank_cachesim::bounds::clairvoyant::{Costs, clairvoyant};
 use unjank_cachesim::replacement::Visit;
-use unjank_cachesim::{Happened, Page, Paging, Policy, Replacement, Space, Tier, Traffic};
+use unjank_cachesim::{PagingKind, Page, PagingEvent, Policy, Replacement, Space, Tier, Traffic};
 use unjank_units::Nanos;
 
 /// Feeds a tier; an event is a microsecond.
 struct Fed<'a, A> {
-    stream: &'a [Paging],
+    stream: &'a [PagingEvent],
     admission: A,
 }
 
@@ -27,13 +27,13 @@ impl<A: Admission> Visit for Fed<'_, A> {
         let mut tier = Tier::new(cache, self.admission);
         for (at, paging) in (0..).zip(self.stream) {
             let (page, at) = (paging.page(), Nanos(1_000 * at));
-            match paging.happened() {
-                Happened::PageIn => {
+            match paging.kind() {
+                PagingKind::PageIn => {
                     let _found = tier.page_in(page, at);
                 }
-                Happened::PageOut => tier.page_out(page, at),
-                Happened::CleanDrop => tier.clean_drop(page, at),
-                Happened::Gone => tier.gone(page),
+                PagingKind::PageOut => tier.page_out(page, at),
+                PagingKind::CleanDrop => tier.clean_drop(page, at),
+                PagingKind::Gone => tier.gone(page),
             }
         }
         *tier.traffic()
@@ -42,7 +42,7 @@ impl<A: Admission> Visit for Fed<'_, A> {
 
 /// Compares every policy with every admission rule against the bound at each cost. Returns, for the
 /// default cost, the least cost of a policy, the bound, and the cost of the schedule.
-fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
+fn hold(stream: &[PagingEvent], space: Space) -> (f64, f64, f64) {
     let bounds = [0.0, Costs::default().tier_write(), 0.5, 2.0].map(|write| {
         let costs = Costs::new(write);
         (costs, clairvoyant(stream, space, costs).unwrap())
@@ -64,16 +64,16 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
         for (rule, traffic) in traffics.iter().enumerate() {
             for (costs, bound) in &bounds {
                 let cost = costs.of(traffic);
-                assert!(bound.least <= cost, "{policy}, rule {rule}: {cost}, {bound:?}");
+                assert!(bound.lower_bound <= cost, "{policy}, rule {rule}: {cost}, {bound:?}");
             }
             best = best.min(bounds[1].0.of(traffic));
         }
     }
     for (costs, bound) in &bounds {
-        assert!(bound.least <= bound.cost, "{bound:?}");
-        assert_eq!(costs.of(&bound.reached).to_bits(), bound.cost.to_bits());
+        assert!(bound.lower_bound <= bound.cost, "{bound:?}");
+        assert_eq!(costs.of(&bound.schedule).to_bits(), bound.cost.to_bits());
     }
-    (best, bounds[1].1.least, bounds[1].1.cost)
+    (best, bounds[1].1.lower_bound, bounds[1].1.cost)
 }
 
 #[test]
@@ -82,16 +82,16 @@ fn no_policy_costs_less_on_random_streams() {
         let mut chance = chances(seed);
         let pages = 2 + (60.0 * chance()) as u32;
         let capacity = 1 + (f64::from(pages) * chance()) as u64;
-        let stream: Vec<Paging> = (0..2_000)
+        let stream: Vec<PagingEvent> = (0..2_000)
             .map(|_| {
                 let page = f64::from(pages).powf(chance()) as u32 - 1;
-                let happened = match (100.0 * chance()) as u32 {
-                    0..45 => Happened::PageIn,
-                    45..75 => Happened::PageOut,
-                    75..97 => Happened::CleanDrop,
-                    _ => Happened::Gone,
+                let kind = match (100.0 * chance()) as u32 {
+                    0..45 => PagingKind::PageIn,
+                    45..75 => PagingKind::PageOut,
+                    75..97 => PagingKind::CleanDrop,
+                    _ => PagingKind::Gone,
                 };
-                Paging::new(Page(page), happened)
+                PagingEvent::new(Page(page), kind)
             })
             .collect();
         hold(&stream, Space::new(capacity, pages.into()).unwrap());

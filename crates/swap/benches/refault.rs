@@ -114,7 +114,7 @@ impl Case {
     fn fewest_writes(&self, tier: u64, io: f64, cost: f64) -> f64 {
         let space = Space::new(tier, self.paged.footprint.into()).unwrap();
         let bound = clairvoyant(&self.paged.stream, space, Costs::new(cost)).unwrap();
-        (bound.least + self.paged.written.len() as f64 - io * self.unit) / cost
+        (bound.lower_bound + self.paged.written.len() as f64 - io * self.unit) / cost
     }
 }
 

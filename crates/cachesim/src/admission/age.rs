@@ -12,7 +12,7 @@ use unjank_units::Nanos;
 use super::{Admission, Eviction};
 use crate::page::{Page, Space};
 use crate::replacement::{Lru, Replacement};
-use crate::tier::Found;
+use crate::tier::Level;
 
 const ROUND: Nanos = Nanos::from_millis(3_600_000);
 const DAY: Nanos = Nanos::from_millis(86_400_000);
@@ -86,15 +86,15 @@ impl Admission for Age {
         self.held.remove(page);
     }
 
-    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
-        if found == Found::Tier {
+    fn requested(&mut self, page: Page, found: Level, at: Nanos) {
+        if found == Level::Tier {
             self.held.hit(page);
             self.requested_at[page.index()] = seconds(at);
         }
     }
 
     fn rewritten(&mut self, page: Page, at: Nanos) {
-        self.requested(page, Found::Tier, at);
+        self.requested(page, Level::Tier, at);
     }
 
     fn leaves(&mut self, at: Nanos) -> Option<Page> {
@@ -139,7 +139,7 @@ mod tests {
             assert!(evict_at(&mut rule, page, at(u64::from(page / 1_000))));
         }
         assert!(!evict_at(&mut rule, 2_500, at(2)), "it is full");
-        rule.requested(Page(0), Found::Tier, at(10));
+        rule.requested(Page(0), Level::Tier, at(10));
         assert_eq!(rule.leaves(at(19)), None);
         let mut left = Vec::new();
         while let Some(page) = rule.leaves(at(25)) {

@@ -7,7 +7,7 @@ use unjank_units::{Bytes, Nanos};
 use super::{Admission, Eviction};
 use crate::page::PAGE;
 use crate::page::Page;
-use crate::tier::Found;
+use crate::tier::Level;
 
 /// A rate of writes of the tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl<A: Admission> Admission for Budget<A> {
         self.rule.left(page);
     }
 
-    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
+    fn requested(&mut self, page: Page, found: Level, at: Nanos) {
         self.rule.requested(page, found, at);
     }
 

@@ -10,7 +10,7 @@ use crate::nibbles::Nibbles;
 use crate::page::Page;
 
 /// The largest count.
-const MOST: u8 = 15;
+const MAX: u8 = 15;
 
 /// Counts evictions of each page.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Gate {
     footprint: u32,
     capacity: u32,
     /// How many pages have each count.
-    pages_with: [u32; MOST as usize + 1],
+    pages_with: [u32; MAX as usize + 1],
     /// The next page whose count is halved.
     hand: u32,
     /// Evictions until it is.
@@ -31,7 +31,7 @@ impl Gate {
     /// A gate for a tier with room for `capacity` of `footprint` pages. All counts are halved once
     /// while each page is evicted `life` times on average.
     pub fn new(footprint: u32, capacity: u32, life: u32) -> Self {
-        let mut pages_with = [0; MOST as usize + 1];
+        let mut pages_with = [0; MAX as usize + 1];
         pages_with[0] = footprint;
         let every = life.max(1);
         Self {
@@ -49,10 +49,10 @@ impl Gate {
     /// than fit were evicted twice.
     pub fn least(&self) -> u8 {
         let mut pages = 0;
-        for count in (2..=MOST).rev() {
+        for count in (2..=MAX).rev() {
             pages += self.pages_with[usize::from(count)];
             if pages > self.capacity {
-                return (count + 1).min(MOST);
+                return (count + 1).min(MAX);
             }
         }
         2
@@ -66,7 +66,7 @@ impl Gate {
     }
 
     fn evicted(&mut self, page: Page) {
-        self.set(page, (self.counts.get(page) + 1).min(MOST));
+        self.set(page, (self.counts.get(page) + 1).min(MAX));
         self.until_next -= 1;
         if self.until_next == 0 {
             self.until_next = self.every;

@@ -36,7 +36,7 @@ pub use second::SecondEviction;
 use unjank_units::Nanos;
 
 use super::page::Page;
-use super::tier::Found;
+use super::tier::Level;
 
 /// A page that memory evicts and that the tier does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub trait Admission {
     fn left(&mut self, _page: Page) {}
 
     /// Memory brought a page in, which was in `found`.
-    fn requested(&mut self, _page: Page, _found: Found, _at: Nanos) {}
+    fn requested(&mut self, _page: Page, _found: Level, _at: Nanos) {}
 
     /// Memory evicts a dirty page that the tier holds.
     fn rewritten(&mut self, _page: Page, _at: Nanos) {}
@@ -101,7 +101,7 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
         (**self).left(page);
     }
 
-    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
+    fn requested(&mut self, page: Page, found: Level, at: Nanos) {
         (**self).requested(page, found, at);
     }
 

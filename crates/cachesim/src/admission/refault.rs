@@ -19,7 +19,7 @@ use super::spans::{LAST, LONG_AGO, Spans, Time, is_time};
 use super::{Admission, Eviction};
 use crate::nibbles::Nibbles;
 use crate::page::{Page, Space};
-use crate::tier::Found;
+use crate::tier::Level;
 
 /// The page was never evicted. States between this and [`LATE`] are a [`Time`].
 const NEVER: u8 = 0;
@@ -105,11 +105,11 @@ impl Admission for Refault {
         self.forget(page);
     }
 
-    fn requested(&mut self, page: Page, found: Found, _: Nanos) {
+    fn requested(&mut self, page: Page, found: Level, _: Nanos) {
         let state = self.states.get(page);
         if is_time(state) {
             let soon = self.spans.is_after(state, self.oldest());
-            if found == Found::Tier {
+            if found == Level::Tier {
                 self.forget(page);
             }
             self.states.set(page, if soon { SOON } else { LATE });
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// Brings a page in and drops it at once. Returns where it was found.
-    fn visit(tier: &mut Tier<Lru, Refault>, page: u32) -> Found {
+    fn visit(tier: &mut Tier<Lru, Refault>, page: u32) -> Level {
         let found = tier.page_in(Page(page), NOW);
         tier.clean_drop(Page(page), NOW);
         found
@@ -161,9 +161,9 @@ mod tests {
     fn the_second_eviction_is_enough_while_there_is_room() {
         let mut tier = tier(2, 100);
         let mut found = |page| visit(&mut tier, page);
-        assert_eq!([1, 1, 1].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
-        assert_eq!([2, 2, 2].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
-        assert_eq!([3, 1, 2].map(found), [Found::Storage, Found::Tier, Found::Tier]);
+        assert_eq!([1, 1, 1].map(&mut found), [Level::Storage, Level::Storage, Level::Tier]);
+        assert_eq!([2, 2, 2].map(&mut found), [Level::Storage, Level::Storage, Level::Tier]);
+        assert_eq!([3, 1, 2].map(found), [Level::Storage, Level::Tier, Level::Tier]);
     }
 
     #[test]
@@ -176,9 +176,9 @@ mod tests {
             visit(&mut tier, 3);
             visit(&mut tier, 2);
         }
-        assert_eq!(visit(&mut tier, 3), Found::Tier);
-        assert_eq!(visit(&mut tier, 2), Found::Tier);
-        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage, "1 stayed away");
+        assert_eq!(visit(&mut tier, 3), Level::Tier);
+        assert_eq!(visit(&mut tier, 2), Level::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Level::Storage, "1 stayed away");
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
             let mut in_memory = [false; 80];
             for (page, event) in events {
                 let (page, index) = (Page(page), page as usize);
-                let found = if cache.contains(page) { Found::Tier } else { Found::Storage };
+                let found = if cache.contains(page) { Level::Tier } else { Level::Storage };
                 if event == 0 {
                     if cache.remove(page) {
                         rule.left(page);
@@ -222,7 +222,7 @@ mod tests {
                     in_memory[index] = true;
                 } else {
                     in_memory[index] = false;
-                    if found == Found::Tier {
+                    if found == Level::Tier {
                         rule.dropped(page, NOW);
                     } else if rule.admits(Eviction { page, dirty: false, at: NOW }) {
                         if let Some(left) = cache.admit(page) {

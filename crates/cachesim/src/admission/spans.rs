@@ -22,7 +22,7 @@ const APART: u8 = 8;
 /// Spans in which the hand goes once over all pages: one less than until a number is reused.
 const ROUND: u32 = (NUMBERS - APART - 2) as u32;
 /// The maximum number of pages that the hand passes in an event.
-const MOST_LOOKS: u32 = 64;
+const MAX_SCANNED: u32 = 64;
 
 /// A clock that counts events in spans.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl Spans {
     }
 
     fn set_length(&mut self, length: u32) {
-        let least = self.footprint.div_ceil(ROUND * MOST_LOOKS).max(1);
+        let least = self.footprint.div_ceil(ROUND * MAX_SCANNED).max(1);
         self.length = length.clamp(least, self.footprint.max(least));
         self.left = self.length;
     }

@@ -8,7 +8,7 @@ use super::times::Times;
 
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct BeladyCounts {
     /// All requests.
     pub requests: u64,
     /// Requests for pages that were not in the cache.
@@ -17,7 +17,7 @@ pub struct Outcome {
     pub admissions: u64,
 }
 
-impl Outcome {
+impl BeladyCounts {
     /// Misses per request; 0 without requests.
     pub fn miss_ratio(&self) -> f64 {
         self.misses as f64 / self.requests.max(1) as f64
@@ -40,17 +40,17 @@ impl Belady {
     ///
     /// The time of its next request identifies a page in the cache. So the cache is a set of
     /// times, and a request hits if its own time is in the set.
-    pub fn run(self, uses: &NextUses, capacity: u32) -> Outcome {
+    pub fn run(self, uses: &NextUses, capacity: u32) -> BeladyCounts {
         let next = uses.as_slice();
         let mut cached = Times::new(next.len());
         // Pages in the cache that are never requested again. Any of them may leave.
         let mut dead = 0;
-        let mut outcome = Outcome { requests: next.len() as u64, ..Outcome::default() };
+        let mut counts = BeladyCounts { requests: next.len() as u64, ..BeladyCounts::default() };
         for (now, next) in (0..).zip(next.iter().copied()) {
             if cached.contains(now) {
                 cached.remove(now);
             } else {
-                outcome.misses += 1;
+                counts.misses += 1;
                 if self == Self::Bypass && next == NEVER {
                     continue;
                 }
@@ -64,7 +64,7 @@ impl Belady {
                         cached.remove(latest);
                     }
                 }
-                outcome.admissions += 1;
+                counts.admissions += 1;
             }
             if next == NEVER {
                 dead += 1;
@@ -72,7 +72,7 @@ impl Belady {
                 cached.insert(next);
             }
         }
-        outcome
+        counts
     }
 }
 

@@ -11,6 +11,6 @@ pub mod clairvoyant;
 pub mod next_use;
 mod times;
 
-pub use belady::{Belady, Outcome};
-pub use clairvoyant::{Clairvoyant, Costs, DEAREST_WRITE, clairvoyant};
+pub use belady::{Belady, BeladyCounts};
+pub use clairvoyant::{Clairvoyant, Costs, MAX_WRITE_COST, clairvoyant};
 pub use next_use::NextUses;

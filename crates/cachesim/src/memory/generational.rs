@@ -18,16 +18,16 @@ use crate::replacement::Replacement;
 use crate::replacement::links::Links;
 
 /// `MAX_NR_GENS`.
-const MOST: u32 = 4;
+const MAX: u32 = 4;
 /// `MIN_NR_GENS`.
-const LEAST: u32 = 2;
+const MIN: u32 = 2;
 
 /// The generations.
 pub struct Generational {
     space: Space,
-    links: Links<{ MOST as usize }>,
+    links: Links<{ MAX as usize }>,
     len: u32,
-    /// The generation of each page, modulo [`MOST`]. The page may still be in the list of an older
+    /// The generation of each page, modulo [`MAX`]. The page may still be in the list of an older
     /// one until eviction reaches it (`sort_folio`).
     generation: Box<[u8]>,
     young: Bits,
@@ -45,7 +45,7 @@ impl Generational {
             generation: vec![0; space.footprint() as usize].into(),
             young: Bits::new(space.footprint()),
             oldest: 0,
-            youngest: LEAST - 1,
+            youngest: MIN - 1,
         }
     }
 
@@ -54,16 +54,16 @@ impl Generational {
             return None;
         }
         loop {
-            let list = self.links.list(self.oldest % MOST);
+            let list = self.links.list(self.oldest % MAX);
             let Some(page) = self.links.back(list) else {
                 self.oldest += 1;
-                if self.youngest + 1 - self.oldest < LEAST {
+                if self.youngest + 1 - self.oldest < MIN {
                     self.walk();
                 }
                 continue;
             };
             let generation = u32::from(self.generation[page.index()]);
-            if generation != self.oldest % MOST {
+            if generation != self.oldest % MAX {
                 self.links.move_to_front(self.links.list(generation), page);
             } else if self.young.get(page) {
                 self.young.clear(page);
@@ -79,7 +79,7 @@ impl Generational {
     /// Begins a new generation with all pages that were touched.
     fn walk(&mut self) {
         self.youngest += 1;
-        let generation = (self.youngest % MOST) as u8;
+        let generation = (self.youngest % MAX) as u8;
         let (links, generations) = (&self.links, &mut self.generation);
         self.young.drain(|page| {
             if links.linked(page) {
@@ -89,7 +89,7 @@ impl Generational {
     }
 
     fn join_youngest(&mut self, page: Page) {
-        let number = self.youngest % MOST;
+        let number = self.youngest % MAX;
         self.generation[page.index()] = number as u8;
         let list = self.links.list(number);
         if self.links.linked(page) {
@@ -200,7 +200,7 @@ mod tests {
         for step in 0..5_000_u32 {
             touch(&mut memory, step.wrapping_mul(2_654_435_761) % 40);
             let generations = memory.youngest + 1 - memory.oldest;
-            assert!((LEAST..=MOST).contains(&generations), "{generations}");
+            assert!((MIN..=MAX).contains(&generations), "{generations}");
             assert!(memory.len() <= 16);
         }
         while memory.reclaim().is_some() {}

@@ -23,7 +23,7 @@ use super::page::Page;
 use super::replacement::{Clock, Lru, Replacement};
 
 /// Pages that always remain for others than the pinned ones.
-const LEAST: u32 = 64;
+const MIN: u32 = 64;
 
 /// What a touch of a page waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,13 +106,13 @@ impl<R: Reclaim> Memory<R> {
         if change || fault == Fault::First {
             self.dirty.set(page);
         }
-        Touched { fault, evicted: self.bring(page) }
+        Touched { fault, evicted: self.fault_in(page) }
     }
 
     /// Reads a page ahead if it has a copy below and is not in memory; `None` otherwise.
-    pub fn bring_ahead(&mut self, page: Page) -> Option<Option<Evicted>> {
+    pub fn prefetch(&mut self, page: Page) -> Option<Option<Evicted>> {
         let comes = self.below.get(page) && !self.cache.contains(page);
-        comes.then(|| self.bring(page))
+        comes.then(|| self.fault_in(page))
     }
 
     /// Frees an anonymous page. Returns whether there was a copy below.
@@ -133,7 +133,7 @@ impl<R: Reclaim> Memory<R> {
             self.cache.hit(page);
             return None;
         }
-        self.bring(page)
+        self.fault_in(page)
     }
 
     /// Pins so many pages more. Some pages always remain for others.
@@ -148,7 +148,7 @@ impl<R: Reclaim> Memory<R> {
 
     /// Evicts a page for which the pinned pages leave no room; `None` if all fit.
     pub fn squeeze(&mut self) -> Option<Evicted> {
-        let room = self.cache.space().capacity().saturating_sub(self.pinned).max(LEAST);
+        let room = self.cache.space().capacity().saturating_sub(self.pinned).max(MIN);
         if self.cache.len() <= room {
             return None;
         }
@@ -166,7 +166,7 @@ impl<R: Reclaim> Memory<R> {
         self.cache.bytes() + self.dirty.bytes() + self.below.bytes()
     }
 
-    fn bring(&mut self, page: Page) -> Option<Evicted> {
+    fn fault_in(&mut self, page: Page) -> Option<Evicted> {
         let left = self.cache.admit(page)?;
         Some(self.left(left))
     }
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn only_pages_with_a_copy_below_are_read_ahead() {
         let mut memory = memory(1);
-        assert_eq!(memory.bring_ahead(Page(1)), None);
-        assert_eq!(memory.bring_ahead(Page(8)), Some(None));
-        assert_eq!(memory.bring_ahead(Page(8)), None);
+        assert_eq!(memory.prefetch(Page(1)), None);
+        assert_eq!(memory.prefetch(Page(8)), Some(None));
+        assert_eq!(memory.prefetch(Page(8)), None);
         let evicted = Evicted { page: Page(8), dirty: false };
-        assert_eq!(memory.bring_ahead(Page(9)), Some(Some(evicted)));
+        assert_eq!(memory.prefetch(Page(9)), Some(Some(evicted)));
     }
 }

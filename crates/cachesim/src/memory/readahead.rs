@@ -12,12 +12,12 @@ pub struct Readahead {
 
 impl Readahead {
     /// The largest `vm.page-cluster` that makes sense: 2 MiB.
-    pub const MOST: u32 = 9;
+    pub const MAX: u32 = 9;
 
     /// Readahead with `vm.page-cluster` at `order`; zero brings no neighbours. Orders above
-    /// [`MOST`](Self::MOST) are clamped to it.
+    /// [`MAX`](Self::MAX) are clamped to it.
     pub fn new(order: u32) -> Self {
-        Self { order: order.min(Self::MOST) }
+        Self { order: order.min(Self::MAX) }
     }
 
     /// The neighbours of a page below `footprint`, without itself.

@@ -16,7 +16,7 @@ pub const GROUPS: u8 = 16;
 /// The two-sided 95 % point of Student's distribution with `GROUPS - 1` degrees of freedom.
 const STUDENT: f64 = 2.131;
 /// There is no interval if the small cache has room for fewer pages than this.
-pub const LEAST_ROOM: f64 = 32.0;
+pub const MIN_ROOM: f64 = 32.0;
 /// Requests between two checks for a stop.
 const CHUNK: usize = 1 << 20;
 
@@ -60,7 +60,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// More different pages than [`MOST_PAGES`](crate::page::MOST_PAGES).
+    /// More different pages than [`MAX_PAGES`](crate::page::MAX_PAGES).
     pub fn extend(&mut self, keys: &[u64]) -> Result<(), SpaceError> {
         self.requests += keys.len() as u64;
         if self.rate < 1.0 {
@@ -174,7 +174,7 @@ impl Sample {
     ///
     /// # Errors
     ///
-    /// A capacity of zero, or above [`MOST_PAGES`](crate::page::MOST_PAGES).
+    /// A capacity of zero, or above [`MAX_PAGES`](crate::page::MAX_PAGES).
     pub fn miss_ratio(
         &self,
         policy: Policy,
@@ -199,7 +199,7 @@ impl Sample {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Estimate>, SpaceError> {
         let Some(miss_ratio) = self.miss_ratio(policy, capacity, stop)? else { return Ok(None) };
-        if self.is_all() || capacity as f64 * self.rate < LEAST_ROOM {
+        if self.is_all() || capacity as f64 * self.rate < MIN_ROOM {
             return Ok(Some(Estimate { miss_ratio, interval: None }));
         }
         let mut others = Vec::with_capacity(usize::from(GROUPS));

@@ -4,7 +4,7 @@ use super::counts::Counts;
 use crate::page::{Page, Space};
 
 /// Counters saturate here, as those of four bits do.
-const MOST: u32 = 15;
+const MAX: u32 = 15;
 const COUNT_BITS: u32 = 4;
 
 /// An exact counter for each page, where a sketch shares counters. It takes four bytes per page and
@@ -35,7 +35,7 @@ impl Counts for Frequency {
     }
 
     fn count(&mut self, page: Page) {
-        let count = (self.of(page) + 1).min(MOST);
+        let count = (self.of(page) + 1).min(MAX);
         self.set(page, count);
         self.left -= 1;
         if self.left == 0 {
@@ -47,7 +47,7 @@ impl Counts for Frequency {
     fn of(&self, page: Page) -> u32 {
         let counter = self.counters[page.index()];
         let periods = self.period.wrapping_sub(counter >> COUNT_BITS) & (u32::MAX >> COUNT_BITS);
-        (counter & MOST) >> periods.min(COUNT_BITS)
+        (counter & MAX) >> periods.min(COUNT_BITS)
     }
 
     fn forget(&mut self, page: Page) {

@@ -51,8 +51,8 @@ impl Parameters {
 /// Sixteen bytes per page: the mark of a page's links is its state.
 pub struct Lirs {
     space: Space,
-    most_lir: u32,
-    most_stacked: u32,
+    max_lir: u32,
+    max_stacked: u32,
     lir: u32,
     hir: u32,
     /// Pages in the stack.
@@ -71,8 +71,8 @@ impl Lirs {
     pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
-            most_lir: space.capacity() - parameters.hir.of(space).max(1),
-            most_stacked: parameters.stack.of(space),
+            max_lir: space.capacity() - parameters.hir.of(space).max(1),
+            max_stacked: parameters.stack.of(space),
             lir: 0,
             hir: 0,
             stacked: 0,
@@ -115,7 +115,7 @@ impl Lirs {
     fn promote(&mut self, page: Page) {
         self.stack.set_mark(page, LIR);
         self.lir += 1;
-        if self.lir > self.most_lir {
+        if self.lir > self.max_lir {
             self.prune();
             if let Some(lowest) = self.stack.back(self.top()) {
                 self.unstack(lowest);
@@ -159,7 +159,7 @@ impl Lirs {
     }
 
     fn bound(&mut self) {
-        while self.stacked > self.most_stacked {
+        while self.stacked > self.max_stacked {
             let Some(oldest) = self.queues.back(self.gone()) else { break };
             self.forget(oldest);
         }
@@ -197,7 +197,7 @@ impl Replacement for Lirs {
             self.queues.unlink(page);
         }
         self.raise(page);
-        if remembered || self.lir < self.most_lir {
+        if remembered || self.lir < self.max_lir {
             self.promote(page);
         } else {
             self.stack.set_mark(page, HIR);

@@ -12,9 +12,9 @@ use super::parameters::{Share, Slot};
 use crate::page::{Page, Space};
 
 /// Lists of pages in the cache; one more has the remembered pages.
-const MOST_QUEUES: u8 = 8;
-const GHOST: u8 = MOST_QUEUES;
-const ABSENT: u8 = MOST_QUEUES + 1;
+const MAX_QUEUES: u8 = 8;
+const GHOST: u8 = MAX_QUEUES;
+const ABSENT: u8 = MAX_QUEUES + 1;
 
 /// The parameters of MQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,11 +30,11 @@ pub struct Parameters {
 impl Parameters {
     /// Eight lists, as in the paper.
     pub const PAPER: Self =
-        Self { queues: MOST_QUEUES, life: Share::percent(400), history: Share::percent(400) };
+        Self { queues: MAX_QUEUES, life: Share::percent(400), history: Share::percent(400) };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
         vec![
-            ("queues", Slot::Count(&mut self.queues, 1..=MOST_QUEUES)),
+            ("queues", Slot::Count(&mut self.queues, 1..=MAX_QUEUES)),
             ("life", Slot::Share(&mut self.life, 0.001..=1_000.0)),
             ("history", Slot::Share(&mut self.history, 0.0..=1_000.0)),
         ]
@@ -58,7 +58,7 @@ pub struct Mq {
     space: Space,
     queues: u8,
     life: u32,
-    most_ghosts: u32,
+    max_ghosts: u32,
     /// The number of the current request. Wraps.
     now: u32,
     len: u32,
@@ -77,10 +77,10 @@ impl Mq {
     pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
-            queues: parameters.queues.clamp(1, MOST_QUEUES),
+            queues: parameters.queues.clamp(1, MAX_QUEUES),
             // Request numbers wrap, so a lifetime must be below half of their range.
             life: parameters.life.of(space).clamp(1, u32::MAX / 4),
-            most_ghosts: parameters.history.of(space),
+            max_ghosts: parameters.history.of(space),
             now: 0,
             len: 0,
             ghosts: 0,
@@ -117,11 +117,11 @@ impl Mq {
         let page = (0..self.queues).find_map(|queue| self.links.back(self.list(queue)))?;
         self.links.unlink(page);
         self.len -= 1;
-        if self.most_ghosts == 0 {
+        if self.max_ghosts == 0 {
             self.known[page.index()] = UNKNOWN;
             return Some(page);
         }
-        if self.ghosts < self.most_ghosts {
+        if self.ghosts < self.max_ghosts {
             self.ghosts += 1;
         } else if let Some(oldest) = self.links.pop_back(self.list(GHOST)) {
             self.known[oldest.index()] = UNKNOWN;

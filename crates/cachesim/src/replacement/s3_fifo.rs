@@ -25,7 +25,7 @@ const GHOST: u8 = 3;
 const QUEUE: u8 = 0b11;
 /// One request, in the bits above the queue.
 const REQUEST: u8 = 0b100;
-const MOST_REQUESTS: u8 = 3 * REQUEST;
+const MAX_REQUESTS: u8 = 3 * REQUEST;
 
 /// The parameters of S3-FIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,8 +54,8 @@ impl Parameters {
 /// The small, the main and the ghost queue.
 pub struct S3Fifo {
     space: Space,
-    most_small: u32,
-    most_ghosts: u32,
+    max_small: u32,
+    max_ghosts: u32,
     /// Requests that move a page, in the encoding of `states`.
     moving: u8,
     small: u32,
@@ -82,8 +82,8 @@ impl S3Fifo {
         let queues = Queues::new(most, space.footprint(), taken_from);
         Self {
             space,
-            most_small: parameters.small.of(space),
-            most_ghosts: ghosts,
+            max_small: parameters.small.of(space),
+            max_ghosts: ghosts,
             moving: parameters.moves.min(3) * REQUEST,
             small: 0,
             main: 0,
@@ -95,8 +95,8 @@ impl S3Fifo {
     }
 
     fn evict(&mut self) -> Option<Page> {
-        let most_main = self.space.capacity() - self.most_small;
-        if self.main <= most_main {
+        let max_main = self.space.capacity() - self.max_small;
+        if self.main <= max_main {
             while let Some(page) = self.pop(SMALL) {
                 if self.states[page.index()] & !QUEUE < self.moving {
                     self.remember(page);
@@ -119,11 +119,11 @@ impl S3Fifo {
     }
 
     fn remember(&mut self, page: Page) {
-        if self.most_ghosts == 0 {
+        if self.max_ghosts == 0 {
             self.states[page.index()] = ABSENT;
             return;
         }
-        if self.ghosts == self.most_ghosts
+        if self.ghosts == self.max_ghosts
             && let Some(oldest) = self.pop(GHOST)
         {
             self.states[oldest.index()] = ABSENT;
@@ -175,7 +175,7 @@ impl Replacement for S3Fifo {
 
     fn hit(&mut self, page: Page) {
         let state = &mut self.states[page.index()];
-        if *state < MOST_REQUESTS {
+        if *state < MAX_REQUESTS {
             *state += REQUEST;
         }
     }
@@ -185,7 +185,7 @@ impl Replacement for S3Fifo {
         let full = self.len() == self.space.capacity();
         self.filling &= !full;
         let victim = if full { self.evict() } else { None };
-        let straight = self.filling && self.small >= self.most_small;
+        let straight = self.filling && self.small >= self.max_small;
         self.put(if remembered || straight { MAIN } else { SMALL }, page);
         victim
     }

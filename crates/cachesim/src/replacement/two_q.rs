@@ -44,8 +44,8 @@ impl Parameters {
 /// The queues A1in and A1out, and the list Am.
 pub struct TwoQ {
     space: Space,
-    most_new: u32,
-    most_ghosts: u32,
+    max_new: u32,
+    max_ghosts: u32,
     new: u32,
     ghosts: u32,
     main: u32,
@@ -63,8 +63,8 @@ impl TwoQ {
     pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
-            most_new: parameters.kin.of(space),
-            most_ghosts: parameters.kout.of(space),
+            max_new: parameters.kin.of(space),
+            max_ghosts: parameters.kout.of(space),
             new: 0,
             ghosts: 0,
             main: 0,
@@ -74,7 +74,7 @@ impl TwoQ {
     }
 
     fn evict(&mut self) -> Option<Page> {
-        if self.new <= self.most_new && self.main > 0 {
+        if self.new <= self.max_new && self.main > 0 {
             let page = self.links.pop_back(self.list(MAIN))?;
             self.main -= 1;
             self.states[page.index()] = ABSENT;
@@ -83,14 +83,14 @@ impl TwoQ {
         let page = self.links.pop_back(self.list(NEW))?;
         self.new -= 1;
         self.states[page.index()] = ABSENT;
-        if self.most_ghosts > 0 {
+        if self.max_ghosts > 0 {
             self.remember(page);
         }
         Some(page)
     }
 
     fn remember(&mut self, page: Page) {
-        if self.ghosts < self.most_ghosts {
+        if self.ghosts < self.max_ghosts {
             self.ghosts += 1;
         } else if let Some(oldest) = self.links.pop_back(self.list(GHOST)) {
             self.states[oldest.index()] = ABSENT;

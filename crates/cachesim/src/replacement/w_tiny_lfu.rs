@@ -58,8 +58,8 @@ pub type WTinyLfuExact = Windowed<Frequency>;
 /// The window and the two segments of the main list, the latest in front.
 pub struct Windowed<C> {
     space: Space,
-    most_window: u32,
-    most_protected: u32,
+    max_window: u32,
+    max_protected: u32,
     /// Sizes of the lists, indexed by state.
     sizes: [u32; 4],
     counts: C,
@@ -75,12 +75,12 @@ impl<C: Counts> Windowed<C> {
 
     /// An empty cache with these parameters.
     pub fn with(space: Space, parameters: Parameters) -> Self {
-        let most_window = parameters.window.of(space).max(1);
-        let main = f64::from(space.capacity() - most_window);
+        let max_window = parameters.window.of(space).max(1);
+        let main = f64::from(space.capacity() - max_window);
         Self {
             space,
-            most_window,
-            most_protected: (main * parameters.protected.get()) as u32,
+            max_window,
+            max_protected: (main * parameters.protected.get()) as u32,
             sizes: [0; 4],
             counts: C::new(space, SAMPLE * u64::from(space.capacity())),
             states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
@@ -94,7 +94,7 @@ impl<C: Counts> Windowed<C> {
 
     /// Decides about the page that leaves the window. Returns the page that leaves the cache.
     fn admit_to_main(&mut self, candidate: Page) -> Option<Page> {
-        if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.most_window {
+        if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.max_window {
             self.put(PROBATION, candidate);
             return None;
         }
@@ -145,7 +145,7 @@ impl<C: Counts> Replacement for Windowed<C> {
         }
         self.take(page);
         self.put(PROTECTED, page);
-        if self.size(PROTECTED) > self.most_protected
+        if self.size(PROTECTED) > self.max_protected
             && let Some(demoted) = self.links.back(self.list(PROTECTED))
         {
             self.take(demoted);
@@ -156,7 +156,7 @@ impl<C: Counts> Replacement for Windowed<C> {
     fn admit(&mut self, page: Page) -> Option<Page> {
         self.counts.count(page);
         self.put(WINDOW, page);
-        if self.size(WINDOW) <= self.most_window {
+        if self.size(WINDOW) <= self.max_window {
             return None;
         }
         let candidate = self.links.back(self.list(WINDOW))?;

@@ -5,7 +5,7 @@
 //! nothing. The limits are rounded from the costs at which the next policy becomes cheaper
 //! (`docs/method/swap.md`, *Choosing a policy*).
 
-use super::{Rule, TierPolicy};
+use super::{AdmissionRule, TierPolicy};
 use crate::replacement::Policy;
 
 /// Up to this cost of a write, `always/lru` is recommended.
@@ -17,7 +17,7 @@ impl TierPolicy {
     /// The policy for a tier whose write costs as much as `cost` reads of storage.
     pub fn for_write_cost(cost: f64) -> Self {
         if cost <= CHEAP_WRITE {
-            Self { admission: Rule::Always, replacement: Policy::Lru }
+            Self { admission: AdmissionRule::Always, replacement: Policy::Lru }
         } else if cost <= FAIR_WRITE {
             Self::PAPER
         } else {

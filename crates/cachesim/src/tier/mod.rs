@@ -16,14 +16,14 @@
 //!   still to come and are counted apart ([`Traffic::left_dirty`]).
 
 mod choice;
-mod found;
+mod level;
 mod named;
 mod replay;
 mod traffic;
 
 pub use choice::{CHEAP_WRITE, FAIR_WRITE};
-pub use found::Found;
-pub use named::{Replayed, Rule, TierPolicy, UnknownTierPolicy};
+pub use level::Level;
+pub use named::{Replayed, AdmissionRule, TierPolicy, UnknownTierPolicy};
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
 
@@ -67,16 +67,16 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     }
 
     /// Memory brings a page in. Returns where the page was.
-    pub fn page_in(&mut self, page: Page, at: Nanos) -> Found {
+    pub fn page_in(&mut self, page: Page, at: Nanos) -> Level {
         self.traffic.page_ins += 1;
-        let found = if self.cache.contains(page) { Found::Tier } else { Found::Storage };
+        let found = if self.cache.contains(page) { Level::Tier } else { Level::Storage };
         self.admission.requested(page, found, at);
         match found {
-            Found::Tier => {
+            Level::Tier => {
                 self.cache.hit(page);
                 self.traffic.tier_reads += 1;
             }
-            Found::Storage => {
+            Level::Storage => {
                 self.traffic.storage_reads += 1;
                 self.note(page);
             }
@@ -223,8 +223,8 @@ mod tests {
         tier.page_out(Page(3), NOW);
         assert_eq!(tier.traffic().storage_writes, 1, "2 was not");
         assert_eq!(tier.traffic().left_dirty, 1, "3 is still to be written");
-        assert_eq!(tier.page_in(Page(3), NOW), Found::Tier);
-        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage);
+        assert_eq!(tier.page_in(Page(3), NOW), Level::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Level::Storage);
     }
 
     #[test]
@@ -243,10 +243,10 @@ mod tests {
         let mut tier = tier(2, SecondEviction::new(10));
         tier.page_out(Page(1), NOW);
         assert_eq!((tier.traffic().tier_writes, tier.traffic().storage_writes), (0, 1));
-        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage);
+        assert_eq!(tier.page_in(Page(1), NOW), Level::Storage);
         tier.clean_drop(Page(1), NOW);
         assert_eq!(tier.traffic().tier_writes, 1);
-        assert_eq!(tier.page_in(Page(1), NOW), Found::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Level::Tier);
     }
 
     #[test]
@@ -256,8 +256,8 @@ mod tests {
         tier.page_out(Page(2), NOW);
         tier.clean_drop(Page(1), NOW);
         tier.page_out(Page(3), NOW);
-        assert_eq!(tier.page_in(Page(2), NOW), Found::Tier);
-        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage, "it was requested longest ago");
+        assert_eq!(tier.page_in(Page(2), NOW), Level::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Level::Storage, "it was requested longest ago");
     }
 
     #[test]

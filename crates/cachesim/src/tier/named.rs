@@ -17,14 +17,14 @@ use crate::replacement::{Policy, Replacement, UnknownPolicy, Visit};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TierPolicy {
     /// Which pages enter.
-    pub admission: Rule,
+    pub admission: AdmissionRule,
     /// Which page leaves.
     pub replacement: Policy,
 }
 
 /// An admission rule: which pages enter a tier.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rule {
+pub enum AdmissionRule {
     /// None: there is no tier.
     Never,
     /// Every page.
@@ -62,28 +62,28 @@ pub struct Replayed {
 
 impl TierPolicy {
     /// No tier at all.
-    pub const NONE: Self = Self { admission: Rule::Never, replacement: Policy::Lru };
+    pub const NONE: Self = Self { admission: AdmissionRule::Never, replacement: Policy::Lru };
     /// The policy of Bahn & Kim.
-    pub const PAPER: Self = Self { admission: Rule::Second, replacement: Policy::Lru };
+    pub const PAPER: Self = Self { admission: AdmissionRule::Second, replacement: Policy::Lru };
     /// unjank's own policy, for a tier whose writes are expensive.
-    pub const REFAULT: Self = Self { admission: Rule::Refault, replacement: Policy::Lru };
+    pub const REFAULT: Self = Self { admission: AdmissionRule::Refault, replacement: Policy::Lru };
     /// The policy of Android's memory daemon.
-    pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };
+    pub const MMD: Self = Self { admission: AdmissionRule::Age, replacement: Policy::Lru };
 
     /// Every rule with LRU, and every replacement policy with `always`.
     pub fn all() -> Vec<Self> {
         let rules = [
-            Rule::Refault,
-            Rule::Second,
-            Rule::Always,
-            Rule::Ghost(1.0),
-            Rule::Ghost(8.0),
-            Rule::RejectFirst(1.0),
-            Rule::Gate(4),
-            Rule::Age,
+            AdmissionRule::Refault,
+            AdmissionRule::Second,
+            AdmissionRule::Always,
+            AdmissionRule::Ghost(1.0),
+            AdmissionRule::Ghost(8.0),
+            AdmissionRule::RejectFirst(1.0),
+            AdmissionRule::Gate(4),
+            AdmissionRule::Age,
         ];
         let of_rule = |admission| Self { admission, replacement: Policy::Lru };
-        let of_policy = |policy: &Policy| Self { admission: Rule::Always, replacement: *policy };
+        let of_policy = |policy: &Policy| Self { admission: AdmissionRule::Always, replacement: *policy };
         let others = Policy::ALL.iter().filter(|policy| **policy != Policy::Lru);
         rules.into_iter().map(of_rule).chain(others.map(of_policy)).collect()
     }
@@ -128,7 +128,7 @@ impl TierPolicy {
     }
 }
 
-impl Rule {
+impl AdmissionRule {
     /// The rule for an empty tier.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl fmt::Display for TierPolicy {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for AdmissionRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Never => f.write_str("never"),
@@ -221,13 +221,13 @@ impl FromStr for TierPolicy {
         }
         match (typed.parse(), typed.parse()) {
             (Ok(admission), _) => Ok(Self { admission, replacement: Policy::Lru }),
-            (_, Ok(replacement)) => Ok(Self { admission: Rule::Always, replacement }),
+            (_, Ok(replacement)) => Ok(Self { admission: AdmissionRule::Always, replacement }),
             (Err(unknown), _) => Err(unknown),
         }
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for AdmissionRule {
     type Err = UnknownTierPolicy;
 
     fn from_str(typed: &str) -> Result<Self, UnknownTierPolicy> {

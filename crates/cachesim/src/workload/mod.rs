@@ -15,9 +15,9 @@ mod span;
 pub(crate) mod steps;
 mod times;
 
-pub use owned::Owned;
+pub use owned::OwnedPages;
 pub use pages::Pages;
-pub use span::{InLaunches, Span};
+pub use span::{SpanCursor, Span};
 pub use times::Times;
 
 use super::access::Access;

@@ -5,13 +5,13 @@ use crate::page::Page;
 
 /// Anonymous pages by owner.
 #[derive(Debug, Clone, Default)]
-pub struct Owned {
+pub struct OwnedPages {
     /// The index of each owner's first page, and the total at the end.
     begins: Vec<u32>,
     pages: Vec<Page>,
 }
 
-impl Owned {
+impl OwnedPages {
     /// Groups the anonymous pages by process.
     pub fn by_process(pages: &Pages) -> Self {
         let most = pages.all().map(|page| pages.owner(page)).max().unwrap_or_default();
@@ -63,10 +63,10 @@ mod tests {
     #[test]
     fn file_pages_have_no_owner() {
         let pages = Pages::new(&[false, true, false, false], vec![2, 2, 1, 2]);
-        let owned = Owned::by_process(&pages);
+        let owned = OwnedPages::by_process(&pages);
         assert_eq!((owned.of(1), owned.of(2)), (&[Page(2)][..], &[Page(0), Page(3)][..]));
         assert!(owned.of(0).is_empty() && owned.of(9).is_empty());
         let apps = [App { name: "a".to_owned(), processes: vec![1, 2] }];
-        assert_eq!(Owned::by_app(&pages, &apps).of(0), [Page(0), Page(2), Page(3)]);
+        assert_eq!(OwnedPages::by_app(&pages, &apps).of(0), [Page(0), Page(2), Page(3)]);
     }
 }

@@ -31,11 +31,11 @@ impl Span {
 
 /// Looks up the launch of one step after the other.
 #[derive(Debug, Clone)]
-pub struct InLaunches<'a> {
+pub struct SpanCursor<'a> {
     spans: &'a [Span],
 }
 
-impl<'a> InLaunches<'a> {
+impl<'a> SpanCursor<'a> {
     /// All spans, in the order of their places.
     pub fn new(spans: &'a [Span]) -> Self {
         Self { spans }
@@ -65,7 +65,7 @@ mod tests {
             Span::extend(&mut spans, launch, place);
         }
         Span::cover(&mut spans, 0, 9..9);
-        let mut launches = InLaunches::new(&spans);
+        let mut launches = SpanCursor::new(&spans);
         let told: Vec<_> = (0..9).map(|place| launches.at(place)).collect();
         let (a, b) = (Some(0), Some(1));
         assert_eq!(told, [None, a, a, b, a, None, None, a, None]);

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
-use super::{InLaunches, Launch, Process, Workload};
+use super::{SpanCursor, Launch, Process, Workload};
 
 /// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Steps<'a> {
     launches: Peekable<Iter<'a, Launch>>,
     /// The next access.
     at: usize,
-    spans: InLaunches<'a>,
+    spans: SpanCursor<'a>,
 }
 
 impl Workload {
@@ -34,7 +34,7 @@ impl Workload {
             exits: self.exits.iter().peekable(),
             launches: self.launches.iter().peekable(),
             at: 0,
-            spans: InLaunches::new(&self.spans),
+            spans: SpanCursor::new(&self.spans),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! them, and the requests of that memory to the levels below.
 
 use unjank_cachesim::replacement::Lru;
-use unjank_cachesim::{Happened, Page, Paging, Replacement, Space};
+use unjank_cachesim::{PagingKind, Page, PagingEvent, Replacement, Space};
 
 /// A phone; sizes are in pages.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ impl Phone {
     }
 
     /// The requests of memory. Apps are launched by Zipf's law.
-    pub(crate) fn stream(&self) -> Vec<Paging> {
+    pub(crate) fn stream(&self) -> Vec<PagingEvent> {
         let mut chance = chances(self.seed);
         let space = Space::new(self.memory.into(), self.footprint().into()).unwrap();
         let pages = self.footprint() as usize;
@@ -81,7 +81,7 @@ struct Memory {
     dirty: Vec<bool>,
     /// Whether there is a copy of the page below.
     below: Vec<bool>,
-    stream: Vec<Paging>,
+    stream: Vec<PagingEvent>,
 }
 
 impl Memory {
@@ -92,13 +92,13 @@ impl Memory {
         } else {
             self.dirty[at] = !self.below[at];
             if self.below[at] {
-                self.stream.push(Paging::new(page, Happened::PageIn));
+                self.stream.push(PagingEvent::new(page, PagingKind::PageIn));
             }
             if let Some(left) = self.held.admit(page) {
                 let dirty = self.dirty[left.0 as usize];
-                let happened = if dirty { Happened::PageOut } else { Happened::CleanDrop };
+                let kind = if dirty { PagingKind::PageOut } else { PagingKind::CleanDrop };
                 self.below[left.0 as usize] = true;
-                self.stream.push(Paging::new(left, happened));
+                self.stream.push(PagingEvent::new(left, kind));
             }
         }
         self.dirty[at] |= writes;
@@ -107,7 +107,7 @@ impl Memory {
     fn gone(&mut self, page: Page) {
         if self.below[page.0 as usize] {
             self.below[page.0 as usize] = false;
-            self.stream.push(Paging::new(page, Happened::Gone));
+            self.stream.push(PagingEvent::new(page, PagingKind::Gone));
         }
         self.held.remove(page);
     }

@@ -86,8 +86,8 @@ impl S3Fifo {
 
     fn evict(&mut self) -> u32 {
         self.evicted = true;
-        let most_main = self.capacity - self.capacity / 10;
-        if self.main.len() <= most_main {
+        let max_main = self.capacity - self.capacity / 10;
+        if self.main.len() <= max_main {
             while let Some(page) = self.small.pop_front() {
                 if self.freq[&page] <= 1 {
                     self.ghost.push_back(page);

@@ -11,7 +11,7 @@ use crate::trace::{Event, Operation, Space, Who};
 use unjank_cachesim::Page;
 
 /// Devices whose order can be looked at.
-pub const MOST_DEVICES: usize = 8;
+pub const MAX_DEVICES: usize = 8;
 /// Moments at which places are compared.
 const INSTANTS: u64 = 100;
 /// Later than this part of the trace nothing is compared: what is needed next is behind its end.
@@ -83,7 +83,7 @@ impl Follower {
     pub(super) fn new(priorities: &[(String, i32)]) -> Self {
         let mut devices = priorities.to_vec();
         devices.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
-        devices.truncate(MOST_DEVICES);
+        devices.truncate(MAX_DEVICES);
         let (numbers, open, exits) = (Vec::new(), Vec::new(), HashMap::new());
         Self { devices, numbers, clock: 0, stays: Vec::new(), open, exits }
     }

@@ -94,9 +94,9 @@ struct Burst {
 }
 
 /// Launches that are told one by one.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 /// Launches that are counted, those of other programs included: some 10 MB.
-const MOST_COUNTED: usize = 100_000;
+const MAX_COUNTED: usize = 100_000;
 
 impl Counter {
     pub(super) fn new(limits: Limits, all: bool) -> Self {
@@ -131,7 +131,7 @@ impl Counter {
         let round = self.rounds.entry(called(names, event.who)).or_default();
         *round += 1;
         self.last = Some(launch);
-        if self.counted.len() == MOST_COUNTED {
+        if self.counted.len() == MAX_COUNTED {
             self.uncounted += 1;
             return;
         }
@@ -164,8 +164,8 @@ impl Counter {
             })
             .collect();
         let others = (count - launches.len()) as u64;
-        let more = launches.len().saturating_sub(MOST) as u64 + self.uncounted;
-        launches.truncate(MOST);
+        let more = launches.len().saturating_sub(MAX) as u64 + self.uncounted;
+        launches.truncate(MAX);
         Counted { launches, more, others, told_by_process }
     }
 }

@@ -68,7 +68,7 @@ struct Open {
 }
 
 /// Episodes that are kept one by one.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 impl Finder {
     pub(super) fn new(limits: Limits) -> Self {
@@ -134,7 +134,7 @@ impl Finder {
 
     fn close_episode(&mut self) {
         let Some(open) = self.open.take() else { return };
-        if self.episodes.len() == MOST {
+        if self.episodes.len() == MAX {
             self.more += 1;
             return;
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use unjank_host::{Error, Result};
 
 use crate::trace::PAGE;
-use unjank_cachesim::page::MOST_PAGES;
+use unjank_cachesim::page::MAX_PAGES;
 
 /// The size of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Sizes {
 }
 
 /// More would be a curve, which LRU has anyway.
-const MOST_SIZES: u32 = 64;
+const MAX_SIZES: u32 = 64;
 /// Units of bytes.
 const UNITS: [(&str, u64); 7] = [
     ("KiB", 1 << 10),
@@ -72,8 +72,8 @@ impl Size {
         };
         match pages {
             0 => Err(Error::Invalid("a cache has room for one page of 4 KiB at least".to_owned())),
-            pages if pages > u64::from(MOST_PAGES) => Err(Error::Invalid(format!(
-                "a cache for {pages} pages is too large; {MOST_PAGES} is the most"
+            pages if pages > u64::from(MAX_PAGES) => Err(Error::Invalid(format!(
+                "a cache for {pages} pages is too large; {MAX_PAGES} is the most"
             ))),
             pages => Ok(pages),
         }
@@ -107,8 +107,8 @@ impl FromStr for Sizes {
     fn from_str(typed: &str) -> Result<Self, String> {
         if let Ok(count) = typed.trim().parse() {
             return match count {
-                1..=MOST_SIZES => Ok(Self::Count(count)),
-                _ => Err(format!("1 to {MOST_SIZES} sizes")),
+                1..=MAX_SIZES => Ok(Self::Count(count)),
+                _ => Err(format!("1 to {MAX_SIZES} sizes")),
             };
         }
         let sizes = typed.split(',').map(|size| size.trim().parse());

@@ -12,7 +12,7 @@ use unjank_host::{Nanos, Timestamp};
 /// A program that has not become another one for so long is the one that was meant.
 const HELD: Nanos = Nanos::from_millis(2_000);
 /// Events that are kept back for a mark, at most.
-const MOST_HELD: usize = 1 << 18;
+const MAX_HELD: usize = 1 << 18;
 /// Programs that start the one that was meant as their child, and do nothing else.
 const STARTERS: [&[u8]; 10] = [
     b"timeout", b"time", b"setsid", b"sudo", b"doas", b"runuser", b"unshare", b"nsenter", b"flock",
@@ -126,7 +126,7 @@ impl Launches {
 
     /// How many of `events` can be written at `now`, and are from now on not counted.
     pub(super) fn settle(&mut self, now: Timestamp, events: usize) -> usize {
-        if events > MOST_HELD {
+        if events > MAX_HELD {
             self.pending.clear();
         }
         self.pending.retain(|pending| now.since(pending.since) < HELD);
@@ -203,8 +203,8 @@ mod tests {
     fn what_is_held_back_is_bounded() {
         let mut launches = Launches::default();
         assert_eq!(exec(&mut launches, 0, 1, "app"), Execution::Launch);
-        assert_eq!(launches.settle(at(0), MOST_HELD), 7);
-        assert_eq!(launches.settle(at(0), MOST_HELD + 1), MOST_HELD + 1);
+        assert_eq!(launches.settle(at(0), MAX_HELD), 7);
+        assert_eq!(launches.settle(at(0), MAX_HELD + 1), MAX_HELD + 1);
         assert!(launches.ended(1));
     }
 }

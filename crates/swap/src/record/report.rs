@@ -8,7 +8,7 @@ use unjank_host::tracefs::Lost;
 use unjank_measure::record::{Answer, Quantity};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
-use crate::trace::{MOST_SPACES, PAGE};
+use crate::trace::{MAX_SPACES, PAGE};
 
 use super::command::Ended;
 use super::counters::{Growth, get};
@@ -19,7 +19,7 @@ const AGREE: f64 = 0.02;
 /// Fewer pages than these are moved by anything that runs by chance.
 const ENOUGH: f64 = 1000.0;
 /// Processes that are told with their page-ins and page-outs.
-const MOST_PROCESSES: usize = 10;
+const MAX_PROCESSES: usize = 10;
 
 /// A recording that is over.
 pub(super) struct Recorded<'a> {
@@ -118,7 +118,7 @@ impl Recorded<'_> {
     fn note_processes(&self, findings: &mut Findings) {
         let mut all: Vec<_> = self.scribe.counts.by_process.iter().collect();
         all.sort_by_key(|(who, [ins, outs])| (std::cmp::Reverse(ins + outs), **who));
-        for (who, counts) in all.into_iter().take(MOST_PROCESSES) {
+        for (who, counts) in all.into_iter().take(MAX_PROCESSES) {
             let process = self.scribe.names.process(*who);
             for (name, count) in ["page_ins_of", "page_outs_by"].into_iter().zip(counts) {
                 let mut fact = Fact::new(format!("swap/record/{name}"), *count as f64, Unit::Count);
@@ -152,7 +152,7 @@ impl Recorded<'_> {
         let left_out = self.scribe.counts.files_left_out;
         if left_out > 0 {
             findings.warn(format!(
-                "{left_out} events of files are left out: a trace holds at most {MOST_SPACES}"
+                "{left_out} events of files are left out: a trace holds at most {MAX_SPACES}"
             ));
         }
         if get(&self.growth, "oom_kill").is_some_and(|kills| kills > 0) {

@@ -10,7 +10,7 @@ use crate::trace::{Full, Member, Names, Who};
 
 /// So many that have ended are remembered: a thread still touches memory of its process after
 /// its `sched_process_exit` (`exit_mm_release` in `kernel/fork.c`).
-const MOST_ENDED: usize = 4096;
+const MAX_ENDED: usize = 4096;
 
 /// Threads and processes that the trace has named, and have not ended long ago.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Tasks {
             return None;
         }
         self.endings.push_back(thread);
-        if self.endings.len() > MOST_ENDED
+        if self.endings.len() > MAX_ENDED
             && let Some(oldest) = self.endings.pop_front()
             && self.ended.remove(&oldest)
             && self.processes.remove(&oldest) == Some(oldest.0)
@@ -279,12 +279,12 @@ mod tests {
         assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
         assert_eq!(tasks.ended(ThreadId(20), Some(true)), Some(who));
         assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
-        for other in 100..100 + MOST_ENDED as u32 {
+        for other in 100..100 + MAX_ENDED as u32 {
             tasks.started(ThreadId(1), ThreadId(other), false);
             tasks.ended(ThreadId(other), Some(true));
         }
         assert!(tasks.known.is_empty());
-        assert_eq!((tasks.processes.len(), tasks.ended.len()), (MOST_ENDED, MOST_ENDED));
+        assert_eq!((tasks.processes.len(), tasks.ended.len()), (MAX_ENDED, MAX_ENDED));
         let other = tasks.who(ThreadId(21), b"worker", &mut names).unwrap();
         assert_eq!(names.process(other).pid, Some(21), "another one");
     }

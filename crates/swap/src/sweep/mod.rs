@@ -39,7 +39,7 @@ use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::TierPolicy;
 
 /// More cells than anybody waits for.
-const MOST: usize = 1_000_000;
+const MAX: usize = 1_000_000;
 
 /// What is tried on each trace.
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ impl Options {
         let count = memories.checked_mul(self.tiers.len());
         match count.and_then(|count| count.checked_mul(self.policies.len())) {
             Some(0) => Err(Error::Invalid("there is nothing to try".to_owned())),
-            Some(count) if count <= MOST => Ok(count),
-            _ => Err(Error::Invalid(format!("more than {MOST} combinations; take fewer values"))),
+            Some(count) if count <= MAX => Ok(count),
+            _ => Err(Error::Invalid(format!("more than {MAX} combinations; take fewer values"))),
         }
     }
 }

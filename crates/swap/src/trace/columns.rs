@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// More columns have no meaning here.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// What stands in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Columns {
     }
 
     fn check(columns: Vec<Column>) -> Result<Vec<Column>, &'static str> {
-        if columns.len() > MOST {
+        if columns.len() > MAX {
             return Err("it has more than 64 columns");
         }
         let has = |column| columns.contains(&column);
@@ -149,9 +149,9 @@ impl Columns {
                 }
                 _ => return Err(format!("there is no parameter {key}")),
             };
-            let number = value.parse().ok().filter(|number| (1..=MOST).contains(number));
+            let number = value.parse().ok().filter(|number| (1..=MAX).contains(number));
             let number: usize =
-                number.ok_or_else(|| format!("{key} is a number from 1 to {MOST}"))?;
+                number.ok_or_else(|| format!("{key} is a number from 1 to {MAX}"))?;
             if number > columns.len() {
                 columns.resize(number, Column::Other);
             }
@@ -197,7 +197,7 @@ const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 /// The columns that a first line names, and what ends its fields.
 pub(super) fn header(line: &[u8]) -> Result<(Vec<Column>, u8), &'static str> {
     let named = |delimiter: u8| {
-        let names = line.split(|byte| *byte == delimiter).take(MOST + 1);
+        let names = line.split(|byte| *byte == delimiter).take(MAX + 1);
         Columns::check(names.map(Column::named).collect()).map(|columns| (columns, delimiter))
     };
     let comma = named(DELIMITERS[0]);

@@ -56,7 +56,7 @@ pub use events::Events;
 pub use format::Format;
 pub use merged::Trace;
 pub(crate) use names::{Full, Member};
-pub use names::{MOST_PROCESSES, MOST_SPACES, Names, Process};
+pub use names::{MAX_PROCESSES, MAX_SPACES, Names, Process};
 pub use numbering::Numbering;
 pub use options::{Options, Stage};
 pub use skipped::{Place, Skip, Skipped};

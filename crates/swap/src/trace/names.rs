@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use super::event::{Space, Who};
 
 /// More processes are no trace of one machine; a wrong format has this many.
-pub const MOST_PROCESSES: usize = 1_000_000;
+pub const MAX_PROCESSES: usize = 1_000_000;
 /// What fits into a [`Space`], without the one that stands for none.
-pub const MOST_SPACES: usize = 65_535;
+pub const MAX_SPACES: usize = 65_535;
 /// Bytes of all names together.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 
 /// A process or app.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -179,7 +179,7 @@ impl Names {
 
     /// Adds a process, whose name begins the key.
     fn new_who(&mut self, known: Process) -> Result<Who, Full> {
-        if self.processes.len() > MOST_PROCESSES {
+        if self.processes.len() > MAX_PROCESSES {
             return Err(Full("it names more than 1 000 000 processes"));
         }
         self.take(self.key.len())?;
@@ -239,7 +239,7 @@ impl Names {
     }
 
     fn new_space(&mut self) -> Result<Space, Full> {
-        if self.spaces.len() > MOST_SPACES {
+        if self.spaces.len() > MAX_SPACES {
             return Err(Full("it names more than 65 535 devices and files"));
         }
         self.take(self.key.len())?;
@@ -251,7 +251,7 @@ impl Names {
 
     fn take(&mut self, bytes: usize) -> Result<(), Full> {
         self.bytes += bytes;
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             return Err(Full("its names take more than 256 MiB"));
         }
         Ok(())
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn the_number_of_spaces_is_bounded() {
         let mut names = Names::default();
-        for number in 0..MOST_SPACES {
+        for number in 0..MAX_SPACES {
             names.space_number(number.to_string().as_bytes()).unwrap();
         }
         assert_eq!(names.space_number(b"0").unwrap(), Space(1));

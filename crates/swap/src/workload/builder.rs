@@ -2,7 +2,7 @@
 
 use unjank_cachesim::page::{Page, SpaceError};
 use unjank_cachesim::workload::{Pages, Process, Times};
-use unjank_cachesim::{Access, Did, Workload};
+use unjank_cachesim::{Access, AccessKind, Workload};
 
 use super::marks::{Launching, Marks};
 use crate::trace::{Backing, Event, Names, Numbering, Operation};
@@ -58,10 +58,10 @@ impl Builder {
         self.numbering.pages(of_pages, &mut pages)?;
         let mut next = pages.iter();
         for event in events {
-            let did = match event.operation {
-                Operation::Read => Did::Read,
-                Operation::Write => Did::Write,
-                Operation::FirstTouch => Did::First,
+            let kind = match event.operation {
+                Operation::Read => AccessKind::Read,
+                Operation::Write => AccessKind::Write,
+                Operation::FirstTouch => AccessKind::FirstTouch,
                 Operation::Exit => {
                     self.marks.exit(event, names);
                     self.exits.push((self.accesses.len(), event.who.0));
@@ -77,7 +77,7 @@ impl Builder {
                 self.note(*page, event);
                 self.marks.step(event, names, self.accesses.len());
                 self.times.note(self.accesses.len(), event.at);
-                self.accesses.push(Access::new(*page, did));
+                self.accesses.push(Access::new(*page, kind));
             }
         }
         self.batch = pages;
@@ -149,8 +149,8 @@ mod tests {
             3_000_000_000,
         )
         .unwrap();
-        let accesses: Vec<_> = workload.accesses.iter().map(|a| (a.page().0, a.did())).collect();
-        assert_eq!(accesses, [(0, Did::First), (1, Did::Read), (1, Did::Read), (0, Did::Write)]);
+        let accesses: Vec<_> = workload.accesses.iter().map(|a| (a.page().0, a.kind())).collect();
+        assert_eq!(accesses, [(0, AccessKind::FirstTouch), (1, AccessKind::Read), (1, AccessKind::Read), (0, AccessKind::Write)]);
         let pages = &workload.pages;
         assert_eq!((pages.footprint(), pages.of_files().collect::<Vec<_>>()), (2, vec![Page(1)]));
         assert_eq!(pages.owner(Page(0)), pages.owner(Page(1)));

@@ -8,7 +8,7 @@
 
 use unjank_cachesim::paged::{Paged, PagedLaunch};
 use unjank_cachesim::workload::{Span, Times};
-use unjank_cachesim::{Happened, Page, Paging};
+use unjank_cachesim::{PagingKind, Page, PagingEvent};
 use unjank_host::Nanos;
 
 use super::builder::Refused;
@@ -22,7 +22,7 @@ const OUT: u32 = 0;
 pub struct Observed {
     numbering: Numbering,
     batch: Vec<Page>,
-    stream: Vec<Paging>,
+    stream: Vec<PagingEvent>,
     times: Times,
     marks: Marks,
     /// For each page, one more than the place at which it came in last.
@@ -57,11 +57,11 @@ impl Observed {
         self.came_in.resize(self.numbering.footprint() as usize, OUT);
         let mut next = pages.iter();
         for event in events {
-            let happened = match event.operation {
-                Operation::Read | Operation::PageIn => Happened::PageIn,
-                Operation::Write | Operation::PageOut => Happened::PageOut,
-                Operation::CleanDrop => Happened::CleanDrop,
-                Operation::FirstTouch => Happened::Gone,
+            let kind = match event.operation {
+                Operation::Read | Operation::PageIn => PagingKind::PageIn,
+                Operation::Write | Operation::PageOut => PagingKind::PageOut,
+                Operation::CleanDrop => PagingKind::CleanDrop,
+                Operation::FirstTouch => PagingKind::Gone,
                 Operation::Launch => {
                     self.marks.begin(event, names, self.stream.len());
                     continue;
@@ -73,17 +73,17 @@ impl Observed {
             };
             if let Some(page) = next.next() {
                 self.marks.step(event, names, self.stream.len());
-                self.push(*page, happened, event.at);
+                self.push(*page, kind, event.at);
             }
         }
         self.batch = pages;
         Ok(())
     }
 
-    fn push(&mut self, page: Page, happened: Happened, at: Nanos) {
+    fn push(&mut self, page: Page, kind: PagingKind, at: Nanos) {
         let place = self.stream.len() as u32;
         let came_in = &mut self.came_in[page.index()];
-        if happened == Happened::PageIn {
+        if kind == PagingKind::PageIn {
             if *came_in != OUT {
                 self.drops.push((*came_in + (place - *came_in) / 2, page));
             }
@@ -92,7 +92,7 @@ impl Observed {
             *came_in = OUT;
         }
         self.times.note(place as usize, at);
-        self.stream.push(Paging::new(page, happened));
+        self.stream.push(PagingEvent::new(page, kind));
     }
 
     /// What memory did; `names` are those of the trace.
@@ -111,7 +111,7 @@ impl Observed {
         for (place, paging) in self.stream.iter().enumerate() {
             while let Some((_, page)) = drops.get(dropped).filter(|drop| drop.0 as usize == place) {
                 paged.times.note(paged.stream.len(), self.times.at(place));
-                paged.stream.push(Paging::new(*page, Happened::CleanDrop));
+                paged.stream.push(PagingEvent::new(*page, PagingKind::CleanDrop));
                 dropped += 1;
             }
             paged.times.note(paged.stream.len(), self.times.at(place));

@@ -28,7 +28,7 @@ pub(super) enum Pages<'a> {
 
 /// A lower bound and its subgradient.
 pub(super) struct Bound {
-    pub(super) least: f64,
+    pub(super) lower_bound: f64,
     /// For each span the places wanted less the places that exist, summed over its events.
     slope: Vec<f64>,
 }
@@ -47,7 +47,7 @@ impl Problem<'_> {
             total += i128::from(cost);
             let mut before = Held::Out;
             for (event, step) in history.iter().zip(steps.iter().rev()) {
-                let held = step.next(event.happened(), before);
+                let held = step.next(event.kind(), before);
                 match (before == Held::Out, held == Held::Out) {
                     (true, false) => wanted.more(prices, event.time()),
                     (false, true) => wanted.less(prices, event.time()),
@@ -57,11 +57,11 @@ impl Problem<'_> {
             }
         });
         let slope = wanted.slope(prices, self.places);
-        Bound { least: self.less_rents(total, prices), slope }
+        Bound { lower_bound: self.less_rents(total, prices), slope }
     }
 
     /// The bound alone, without the slope.
-    pub(super) fn least(&self, prices: &Prices) -> f64 {
+    pub(super) fn lower_bound(&self, prices: &Prices) -> f64 {
         let mut total = 0i128;
         self.each(|page| {
             let history = self.histories.page(page);
@@ -113,7 +113,7 @@ impl Direction {
         // A price of zero cannot fall.
         let moves = |span: usize| self.0[span] > 0.0 || prices.rate(span) > 0.0;
         let norm = (0..self.0.len()).filter(|span| moves(*span)).map(|span| self.0[span].powi(2));
-        let step = share * (target - bound.least) * ONE as f64 / norm.sum::<f64>();
+        let step = share * (target - bound.lower_bound) * ONE as f64 / norm.sum::<f64>();
         if step.is_finite() {
             prices.change(|span, price| price + step * self.0[span]);
         }

@@ -1,17 +1,17 @@
 //! The events of each page, four bytes per event.
 
-use crate::paging::{Happened, Paging};
+use crate::paging::{PagingKind, PagingEvent};
 
 /// The maximum number of events: a time has the bits that the kind leaves of 32.
-pub const MOST_EVENTS: usize = (1 << TIME_BITS) - 1;
+pub const MAX_EVENTS: usize = (1 << TIME_BITS) - 1;
 
 const TIME_BITS: u32 = 30;
-const ALL: [Happened; 4] =
-    [Happened::PageIn, Happened::PageOut, Happened::CleanDrop, Happened::Gone];
+const ALL: [PagingKind; 4] =
+    [PagingKind::PageIn, PagingKind::PageOut, PagingKind::CleanDrop, PagingKind::Gone];
 
-/// More events than [`MOST_EVENTS`].
+/// More events than [`MAX_EVENTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an offline optimum takes at most {MOST_EVENTS} events")]
+#[error("an offline optimum takes at most {MAX_EVENTS} events")]
 pub struct TooManyEvents;
 
 /// An event of a page: its time, which is its index in the stream, and its kind.
@@ -23,7 +23,7 @@ impl Event {
         self.0 & ((1 << TIME_BITS) - 1)
     }
 
-    pub(super) fn happened(self) -> Happened {
+    pub(super) fn kind(self) -> PagingKind {
         ALL[(self.0 >> TIME_BITS) as usize]
     }
 }
@@ -36,8 +36,8 @@ pub(super) struct Histories {
 }
 
 impl Histories {
-    pub(super) fn of(stream: &[Paging], footprint: u32) -> Result<Self, TooManyEvents> {
-        if stream.len() > MOST_EVENTS {
+    pub(super) fn of(stream: &[PagingEvent], footprint: u32) -> Result<Self, TooManyEvents> {
+        if stream.len() > MAX_EVENTS {
             return Err(TooManyEvents);
         }
         let mut begin = vec![0; footprint as usize + 1];
@@ -51,7 +51,7 @@ impl Histories {
         let mut events = vec![Event(0); stream.len()];
         for (time, paging) in (0..).zip(stream) {
             let at = &mut free[paging.page().index()];
-            events[*at as usize] = Event(time | (paging.happened() as u32) << TIME_BITS);
+            events[*at as usize] = Event(time | (paging.kind() as u32) << TIME_BITS);
             *at += 1;
         }
         Ok(Self { begin, events })

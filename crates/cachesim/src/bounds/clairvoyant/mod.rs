@@ -31,10 +31,10 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use history::{MOST_EVENTS, TooManyEvents};
+pub use history::{MAX_EVENTS, TooManyEvents};
 
 use crate::page::Space;
-use crate::paging::Paging;
+use crate::paging::PagingEvent;
 use crate::tier::Traffic;
 use dual::{Pages, Problem};
 use history::Histories;
@@ -48,13 +48,13 @@ pub struct Costs {
 }
 
 /// The largest cost of a write of the tier.
-pub const DEAREST_WRITE: f64 = 64.0;
+pub const MAX_WRITE_COST: f64 = 64.0;
 
 impl Costs {
     /// `tier_write` is the cost of a write of the tier, in accesses to storage. It is clamped to 0
-    /// to [`DEAREST_WRITE`] and rounded down to a multiple of 2^-24.
+    /// to [`MAX_WRITE_COST`] and rounded down to a multiple of 2^-24.
     pub fn new(tier_write: f64) -> Self {
-        let units = (tier_write.clamp(0.0, DEAREST_WRITE) * ONE as f64) as i64;
+        let units = (tier_write.clamp(0.0, MAX_WRITE_COST) * ONE as f64) as i64;
         Self { tier_write: units as f64 / ONE as f64 }
     }
 
@@ -91,9 +91,9 @@ impl Default for Costs {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clairvoyant {
     /// No policy costs less. The optimum may be above it.
-    pub least: f64,
+    pub lower_bound: f64,
     /// The traffic of an offline schedule under the tier's rules.
-    pub reached: Traffic,
+    pub schedule: Traffic,
     /// The cost of that schedule: the optimum is at most this.
     pub cost: f64,
 }
@@ -105,9 +105,9 @@ pub struct Clairvoyant {
 /// events.
 ///
 /// # Errors
-/// More than [`MOST_EVENTS`] events.
+/// More than [`MAX_EVENTS`] events.
 pub fn clairvoyant(
-    stream: &[Paging],
+    stream: &[PagingEvent],
     space: Space,
     costs: Costs,
 ) -> Result<Clairvoyant, TooManyEvents> {
@@ -116,5 +116,5 @@ pub fn clairvoyant(
     let places = f64::from(space.capacity());
     let problem = Problem { histories: &histories, pages: Pages::All, places, write };
     let found = search::search(stream, space, &problem, costs);
-    Ok(Clairvoyant { least: found.least, cost: costs.of(&found.reached), reached: found.reached })
+    Ok(Clairvoyant { lower_bound: found.lower_bound, cost: costs.of(&found.schedule), schedule: found.schedule })
 }

@@ -6,7 +6,7 @@
 
 use super::history::Event;
 use super::prices::{ONE, Prices};
-use crate::paging::Happened;
+use crate::paging::PagingKind;
 
 /// The least cost from a moment to the end, by where the page is.
 #[derive(Clone, Copy, Default)]
@@ -46,19 +46,19 @@ pub(super) fn cheapest(
         let clean = out - clean_gain.max(0);
         let stale = ONE + out - stale_gain.max(0);
         let mut enters = false;
-        costs = match event.happened() {
-            Happened::PageIn => Costs { out: ONE + out, clean, stale },
-            Happened::PageOut => {
+        costs = match event.kind() {
+            PagingKind::PageIn => Costs { out: ONE + out, clean, stale },
+            PagingKind::PageOut => {
                 // To enter and leave again with a write is never better than not to enter.
                 let held = write + stale;
                 enters = stale_gain > write;
                 Costs { out: held.min(ONE + out), clean: held, stale: held }
             }
-            Happened::CleanDrop => {
+            PagingKind::CleanDrop => {
                 enters = clean_gain > write;
                 Costs { out: out.min(write + clean), clean, stale }
             }
-            Happened::Gone => Costs { out, clean: out, stale: out },
+            PagingKind::Gone => Costs { out, clean: out, stale: out },
         };
         tell(index, Step { clean_gain, stale_gain, enters });
         until = now;
@@ -76,12 +76,12 @@ pub(super) enum Held {
 
 impl Step {
     /// Where the page is from this event to the next, if it was `held` before.
-    pub(super) fn next(self, happened: Happened, held: Held) -> Held {
-        let now = match (happened, held) {
-            (Happened::Gone, _) | (Happened::PageIn, Held::Out) => Held::Out,
-            (Happened::PageOut | Happened::CleanDrop, Held::Out) if !self.enters => Held::Out,
-            (Happened::PageOut, _) => Held::Stale,
-            (Happened::CleanDrop, Held::Out) => Held::Clean,
+    pub(super) fn next(self, kind: PagingKind, held: Held) -> Held {
+        let now = match (kind, held) {
+            (PagingKind::Gone, _) | (PagingKind::PageIn, Held::Out) => Held::Out,
+            (PagingKind::PageOut | PagingKind::CleanDrop, Held::Out) if !self.enters => Held::Out,
+            (PagingKind::PageOut, _) => Held::Stale,
+            (PagingKind::CleanDrop, Held::Out) => Held::Clean,
             (_, held) => held,
         };
         match now {

@@ -13,7 +13,7 @@ use super::path::{Step, cheapest};
 use super::prices::{ONE, Prices};
 use crate::bits::Bits;
 use crate::page::{Page, Space};
-use crate::paging::{Happened, Paging};
+use crate::paging::{PagingKind, PagingEvent};
 use crate::tier::Traffic;
 
 /// For each event the worth of holding the page until its next one, clean and stale, in the order
@@ -64,7 +64,7 @@ const SLACK: i64 = ONE / 32;
 
 /// Runs the stream and calls `tell` with each decision.
 pub(super) fn run(
-    stream: &[Paging],
+    stream: &[PagingEvent],
     space: Space,
     (histories, worth): (&Histories, &Worth),
     prices: &Prices,
@@ -83,8 +83,8 @@ pub(super) fn run(
         let now = prices.at(time);
         let (clean, stale) = (i64::from(clean) - now, i64::from(stale) - now);
         let held = places.holds(page);
-        match paging.happened() {
-            Happened::PageIn => {
+        match paging.kind() {
+            PagingKind::PageIn => {
                 traffic.page_ins += 1;
                 if held {
                     traffic.tier_reads += 1;
@@ -93,13 +93,13 @@ pub(super) fn run(
                     traffic.storage_reads += 1;
                 }
             }
-            Happened::PageOut if held => {
+            PagingKind::PageOut if held => {
                 traffic.page_outs += 1;
                 traffic.tier_writes += 1;
                 places.stale.set(page);
                 places.set(page, stale);
             }
-            Happened::PageOut => {
+            PagingKind::PageOut => {
                 traffic.page_outs += 1;
                 let entry = places.enter(stale - write, now, until(page, at), &mut traffic);
                 if entry.entered {
@@ -110,7 +110,7 @@ pub(super) fn run(
                 }
                 tell(entry);
             }
-            Happened::CleanDrop => {
+            PagingKind::CleanDrop => {
                 traffic.clean_drops += 1;
                 if held {
                     places.set(page, if places.stale.get(page) { stale } else { clean });
@@ -123,8 +123,8 @@ pub(super) fn run(
                 }
                 tell(entry);
             }
-            Happened::Gone if held => places.forget(page),
-            Happened::Gone => {}
+            PagingKind::Gone if held => places.forget(page),
+            PagingKind::Gone => {}
         }
     }
     traffic.left_dirty = places.stale();

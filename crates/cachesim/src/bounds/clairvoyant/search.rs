@@ -5,7 +5,7 @@ use super::dual::{Direction, Pages, Problem};
 use super::prices::{ONE, Prices};
 use super::schedule::{self, Worth};
 use crate::page::Space;
-use crate::paging::Paging;
+use crate::paging::PagingEvent;
 use crate::tier::Traffic;
 
 /// Spans of time with a price each.
@@ -21,19 +21,19 @@ const SAMPLED_PLACES: f64 = 1_000.0;
 /// The approximate number of events of a sample.
 const SAMPLED_EVENTS: u32 = 1 << 22;
 
-pub(super) struct Found {
-    pub(super) least: f64,
-    pub(super) reached: Traffic,
+pub(super) struct Bracket {
+    pub(super) lower_bound: f64,
+    pub(super) schedule: Traffic,
 }
 
 /// Looks for a high bound and a cheap schedule.
 pub(super) fn search(
-    stream: &[Paging],
+    stream: &[PagingEvent],
     space: Space,
     problem: &Problem<'_>,
     costs: Costs,
-) -> Found {
-    let cost = |reached: &Traffic| costs.of(reached);
+) -> Bracket {
+    let cost = |schedule: &Traffic| costs.of(schedule);
     let run = |prices: &Prices| {
         let worth = Worth::of(problem.histories, prices, problem.write);
         schedule::run(stream, space, (problem.histories, &worth), prices, problem.write, |_| {})
@@ -47,28 +47,28 @@ pub(super) fn search(
     };
     let constant = constant(&sampled);
     let first = run(&constant);
-    let mut best = Best { least: problem.least(&constant), prices: constant.finer(SPANS) };
+    let mut best = Best { lower_bound: problem.lower_bound(&constant), prices: constant.finer(SPANS) };
     if sample.is_some() {
         // The sample is about as far from its own optimum as all pages are from theirs.
-        let least = sampled.least(&constant);
-        let target = least * cost(&first) / best.least.max(1.0);
-        let prices = sampled.climb(Best { least, ..best.clone() }, target, STEPS).prices;
-        let least = problem.least(&prices);
-        if least > best.least {
-            best = Best { least, prices };
+        let lower_bound = sampled.lower_bound(&constant);
+        let target = lower_bound * cost(&first) / best.lower_bound.max(1.0);
+        let prices = sampled.climb(Best { lower_bound, ..best.clone() }, target, STEPS).prices;
+        let lower_bound = problem.lower_bound(&prices);
+        if lower_bound > best.lower_bound {
+            best = Best { lower_bound, prices };
         }
     }
     let steps = WORK / u64::from(problem.histories.len().max(1));
     let best = problem.climb(best, cost(&first), steps.clamp(FEWEST_STEPS, STEPS));
     let second = run(&best.prices);
-    let reached = if cost(&second) < cost(&first) { second } else { first };
-    Found { least: best.least, reached }
+    let schedule = if cost(&second) < cost(&first) { second } else { first };
+    Bracket { lower_bound: best.lower_bound, schedule }
 }
 
 /// Prices and their bound.
 #[derive(Clone)]
 struct Best {
-    least: f64,
+    lower_bound: f64,
     prices: Prices,
 }
 
@@ -79,9 +79,9 @@ impl Problem<'_> {
         let (mut share, mut in_vain) = (1.0, 0);
         for _ in 0..steps {
             let bound = self.bound(&prices);
-            in_vain = if bound.least > best.least * 1.000_5 { 0 } else { in_vain + 1 };
-            if bound.least > best.least {
-                best = Best { least: bound.least, prices: prices.clone() };
+            in_vain = if bound.lower_bound > best.lower_bound * 1.000_5 { 0 } else { in_vain + 1 };
+            if bound.lower_bound > best.lower_bound {
+                best = Best { lower_bound: bound.lower_bound, prices: prices.clone() };
             }
             if in_vain == 5 {
                 share /= 2.0;

@@ -9,7 +9,7 @@ use super::schedule::{Entry, Worth};
 use super::*;
 use crate::admission::{Admission, Eviction};
 use crate::page::Page;
-use crate::paging::Happened;
+use crate::paging::PagingKind;
 use crate::replacement::Replacement;
 use crate::tier::Tier;
 
@@ -18,38 +18,38 @@ type Pages = Vec<u8>;
 
 /// The least cost by exhaustive search: for every possible state of the tier, the least cost that
 /// leads to it.
-fn exact(stream: &[Paging], space: Space, costs: Costs) -> f64 {
+fn exact(stream: &[PagingEvent], space: Space, costs: Costs) -> f64 {
     let write = costs.write();
     let mut states: HashMap<Pages, i64> = HashMap::from([(vec![0; space.footprint() as usize], 0)]);
     for paging in stream {
-        let (page, happened) = (paging.page().index(), paging.happened());
+        let (page, kind) = (paging.page().index(), paging.kind());
         let mut then: HashMap<Pages, i64> = HashMap::new();
         let mut may = |state: Pages, cost: i64| {
             let least = then.entry(state).or_insert(cost);
             *least = cost.min(*least);
         };
         for (mut state, cost) in states {
-            match (happened, state[page]) {
-                (Happened::PageIn, 0) => may(state, cost + ONE),
-                (Happened::PageOut, 1 | 2) => {
+            match (kind, state[page]) {
+                (PagingKind::PageIn, 0) => may(state, cost + ONE),
+                (PagingKind::PageOut, 1 | 2) => {
                     state[page] = 2;
                     may(state, cost + write);
                 }
-                (Happened::PageOut, _) => {
+                (PagingKind::PageOut, _) => {
                     entered(&state, page, 2, space)
                         .for_each(|(s, more)| may(s, cost + write + more));
                     may(state, cost + ONE);
                 }
-                (Happened::CleanDrop, 0) => {
+                (PagingKind::CleanDrop, 0) => {
                     entered(&state, page, 1, space)
                         .for_each(|(s, more)| may(s, cost + write + more));
                     may(state, cost);
                 }
-                (Happened::Gone, _) => {
+                (PagingKind::Gone, _) => {
                     state[page] = 0;
                     may(state, cost);
                 }
-                (Happened::PageIn | Happened::CleanDrop, _) => may(state, cost),
+                (PagingKind::PageIn | PagingKind::CleanDrop, _) => may(state, cost),
             }
         }
         states = then;
@@ -142,35 +142,35 @@ impl Replacement for Replaces {
 }
 
 /// The traffic that the tier itself counts when it replays the schedule's decisions.
-fn replayed(stream: &[Paging], space: Space, entries: Vec<Entry>) -> Traffic {
+fn replayed(stream: &[PagingEvent], space: Space, entries: Vec<Entry>) -> Traffic {
     let script = Rc::new(RefCell::new(Script { entries: entries.into_iter(), now: None }));
     let held = vec![false; space.footprint() as usize];
     let replaces = Replaces { script: Rc::clone(&script), space, held };
     let mut tier = Tier::new(replaces, Admits(Rc::clone(&script)));
     for paging in stream {
         let (page, now) = (paging.page(), Nanos::ZERO);
-        match paging.happened() {
-            Happened::PageIn => {
+        match paging.kind() {
+            PagingKind::PageIn => {
                 let _found = tier.page_in(page, now);
             }
-            Happened::PageOut => tier.page_out(page, now),
-            Happened::CleanDrop => tier.clean_drop(page, now),
-            Happened::Gone => tier.gone(page),
+            PagingKind::PageOut => tier.page_out(page, now),
+            PagingKind::CleanDrop => tier.clean_drop(page, now),
+            PagingKind::Gone => tier.gone(page),
         }
     }
     assert_eq!(script.borrow().entries.len(), 0);
     *tier.traffic()
 }
 
-fn stream(pages: u32, most: usize) -> impl Strategy<Value = Vec<Paging>> {
-    let happened = prop_oneof![
-        6 => Just(Happened::PageIn),
-        4 => Just(Happened::PageOut),
-        3 => Just(Happened::CleanDrop),
-        1 => Just(Happened::Gone),
+fn stream(pages: u32, most: usize) -> impl Strategy<Value = Vec<PagingEvent>> {
+    let kind = prop_oneof![
+        6 => Just(PagingKind::PageIn),
+        4 => Just(PagingKind::PageOut),
+        3 => Just(PagingKind::CleanDrop),
+        1 => Just(PagingKind::Gone),
     ];
     let paging =
-        (0..pages, happened).prop_map(|(page, happened)| Paging::new(Page(page), happened));
+        (0..pages, kind).prop_map(|(page, kind)| PagingEvent::new(Page(page), kind));
     prop::collection::vec(paging, 0..most)
 }
 
@@ -191,7 +191,7 @@ proptest! {
         let space = Space::new(capacity, 5).unwrap();
         let found = clairvoyant(&stream, space, costs).unwrap();
         let exact = exact(&stream, space, costs);
-        prop_assert!(found.least <= exact && exact <= found.cost, "{found:?}, {exact}");
+        prop_assert!(found.lower_bound <= exact && exact <= found.cost, "{found:?}, {exact}");
         if costs.tier_write > 1.0 {
             return Ok(());
         }
@@ -199,7 +199,7 @@ proptest! {
         // 1, they are not: the bound lets a page leave although no other enters.)
         let all = Space::new(5, 5).unwrap();
         let found = clairvoyant(&stream, all, costs).unwrap();
-        prop_assert!(found.cost - found.least < 1e-3 * (1.0 + found.cost), "{found:?}");
+        prop_assert!(found.cost - found.lower_bound < 1e-3 * (1.0 + found.cost), "{found:?}");
     }
 
     #[test]
@@ -230,22 +230,22 @@ fn both_are_near_the_optimum() {
     let (mut least, mut optimum, mut reached) = (0.0, 0.0, 0.0);
     for _ in 0..30 {
         let mut held = [false; 6];
-        let stream: Vec<Paging> = (0..120)
+        let stream: Vec<PagingEvent> = (0..120)
             .map(|_| {
                 let page = chance(6).min(chance(6));
                 let held = &mut held[page as usize];
                 *held = !*held;
-                let happened = match (*held, chance(10)) {
-                    (true, _) => Happened::PageIn,
-                    (false, 0..5) => Happened::PageOut,
-                    (false, _) => Happened::CleanDrop,
+                let kind = match (*held, chance(10)) {
+                    (true, _) => PagingKind::PageIn,
+                    (false, 0..5) => PagingKind::PageOut,
+                    (false, _) => PagingKind::CleanDrop,
                 };
-                Paging::new(Page(page as u32), happened)
+                PagingEvent::new(Page(page as u32), kind)
             })
             .collect();
         let space = Space::new(2, 6).unwrap();
         let found = clairvoyant(&stream, space, Costs::default()).unwrap();
-        least += found.least;
+        least += found.lower_bound;
         optimum += exact(&stream, space, Costs::default());
         reached += found.cost;
     }
@@ -254,12 +254,12 @@ fn both_are_near_the_optimum() {
 
 #[test]
 fn a_page_that_is_never_requested_again_stays_out() {
-    let stream: Vec<Paging> =
-        [(0, Happened::PageOut), (1, Happened::CleanDrop), (0, Happened::Gone)]
-            .map(|(page, happened)| Paging::new(Page(page), happened))
+    let stream: Vec<PagingEvent> =
+        [(0, PagingKind::PageOut), (1, PagingKind::CleanDrop), (0, PagingKind::Gone)]
+            .map(|(page, kind)| PagingEvent::new(Page(page), kind))
             .to_vec();
     let found = clairvoyant(&stream, Space::new(1, 2).unwrap(), Costs::default()).unwrap();
     // The page is freed before it would be written to storage.
-    assert_eq!((found.reached.storage_ios(), found.reached.tier_writes), (0, 1));
-    assert!((found.least - found.cost).abs() < 1e-6, "{found:?}");
+    assert_eq!((found.schedule.storage_ios(), found.schedule.tier_writes), (0, 1));
+    assert!((found.lower_bound - found.cost).abs() < 1e-6, "{found:?}");
 }

@@ -61,7 +61,7 @@ fn nobody_waits_for_readahead() {
     let (stream, paged) =
         page("0,a,lib,0,read,file\n1,a,lib,1,read,file\n2,a,lib,2,read,file\n", 3, 2, 0);
     assert_eq!(stream, ["PageIn 0", "PageIn 1", "PageIn 2"]);
-    assert_eq!(paged.ahead, [1, 2]);
+    assert_eq!(paged.prefetched, [1, 2]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a write of the tier costs: an option of commands that compare policies.
 
-use unjank_cachesim::bounds::DEAREST_WRITE;
+use unjank_cachesim::bounds::MAX_WRITE_COST;
 
 /// What a write of the tier costs.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -26,8 +26,8 @@ fn write_cost(typed: &str) -> Result<WriteCost, String> {
         return Ok(WriteCost(None));
     }
     match typed.parse() {
-        Ok(cost) if (0.0..=DEAREST_WRITE).contains(&cost) => Ok(WriteCost(Some(cost))),
-        _ => Err(format!("a cost is none, or a number from 0 to {DEAREST_WRITE}")),
+        Ok(cost) if (0.0..=MAX_WRITE_COST).contains(&cost) => Ok(WriteCost(Some(cost))),
+        _ => Err(format!("a cost is none, or a number from 0 to {MAX_WRITE_COST}")),
     }
 }
 

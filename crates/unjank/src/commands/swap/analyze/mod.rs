@@ -185,10 +185,10 @@ fn check(args: &Args) -> Result<()> {
     if args.traces.iter().filter(|path| *path == Path::new("-")).count() > 1 {
         bail!(Error::Invalid("stdin can be read only once".to_owned()));
     }
-    if args.priority.len() == 1 || args.priority.len() > inversion::MOST_DEVICES {
+    if args.priority.len() == 1 || args.priority.len() > inversion::MAX_DEVICES {
         bail!(Error::Invalid(format!(
             "--priority is given for 2 to {} devices, whose order is looked at",
-            inversion::MOST_DEVICES
+            inversion::MAX_DEVICES
         )));
     }
     if args.thrash_distance.get() < PAGE {

@@ -157,7 +157,7 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
         warnings.push(format!(
             "caches that are too small for this sample (less than {:.0} pages in the small one) have \
              no interval",
-            unjank_cachesim::mrc::sampled::LEAST_ROOM
+            unjank_cachesim::mrc::sampled::MIN_ROOM
         ));
     }
     if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {

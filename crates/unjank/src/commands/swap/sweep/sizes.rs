@@ -7,7 +7,7 @@ use unjank_host::Bytes;
 use crate::values;
 
 /// More sizes of a range than anybody looks at.
-const MOST: u32 = 1_000;
+const MAX: u32 = 1_000;
 
 /// One size, or some from one to another, each as many times the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +33,9 @@ impl FromStr for Sizes {
         let (to, count) = rest.split_once('/').ok_or_else(form)?;
         let count: u32 = count.parse().map_err(|_| form())?;
         let (from, to) = (positive(values::bytes(from)?)?, values::bytes(to)?);
-        if !(2..=MOST).contains(&count) || to <= from {
+        if !(2..=MAX).contains(&count) || to <= from {
             return Err(format!(
-                "a range has 2 to {MOST} sizes, and its second end is the larger one"
+                "a range has 2 to {MAX} sizes, and its second end is the larger one"
             ));
         }
         let ratio = to.get() as f64 / from.get() as f64;

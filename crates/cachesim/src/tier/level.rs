@@ -2,7 +2,7 @@
 
 /// The level of the hierarchy that holds the current copy of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum Level {
     /// In the tier.
     Tier,
     /// In storage.
