@@ -1,4 +1,4 @@
-//! Do evicted pages come back in time?
+//! The verdict on page-in times.
 
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_for_nothing_is_told() {
+    fn without_page_ins_the_reason_is_given() {
         let mut findings = Findings::default();
         findings.not_supported("swap/page_in", "too little memory");
         let verdict = verdict(&findings);

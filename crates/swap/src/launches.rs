@@ -1,18 +1,18 @@
 //! Which events are part of which launch.
 //!
-//! Traces of `swap record` tell it: a process has the number of its own launch, or of the launch
-//! that it descends from. In other traces it is the process that was launched, by its number or
-//! its name, and whoever is in a control group that was first seen with it. Kernel threads that
-//! work for all belong to none.
+//! In traces of `swap record`, a process has the number of its own launch, or of the launch that it
+//! descends from. In other traces, a launch has the process of its mark, by number or name, and
+//! every process in a control group that was first seen with that process. Kernel threads belong to
+//! no launch.
 
 use std::collections::HashMap;
 
 use crate::trace::{Event, Names, Process, Who};
 
-/// The root of the control groups: everybody's.
+/// The root control group, which all processes may share.
 const ROOT_GROUP: &str = "/";
 
-/// Tells of each event which launch it is part of, while the trace is read.
+/// Assigns events to launches while the trace is read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Launches {
     /// The launch of each process, by the process's index, since the last launch or exit.
@@ -26,7 +26,7 @@ pub(crate) struct Launches {
     events: Told,
 }
 
-/// What is known of a process.
+/// The cached launch of a process.
 #[derive(Debug, Clone, Copy, Default)]
 enum Known {
     #[default]
@@ -34,10 +34,10 @@ enum Known {
     Is(Option<u32>),
 }
 
-/// Whose a control group is.
+/// The owner of a control group.
 #[derive(Debug, Clone)]
 enum Group {
-    /// Of an app, which has had this launch last.
+    /// An app, with its last launch.
     Own {
         app: String,
         launch: u32,
@@ -45,7 +45,7 @@ enum Group {
     Shared,
 }
 
-/// How processes are told.
+/// How processes are identified.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     by_launch: bool,
@@ -62,7 +62,7 @@ impl Told {
 }
 
 impl Launches {
-    /// Takes the mark of a launch, and says which one it is, counted from 0.
+    /// Takes the mark of a launch and returns the launch's number, counted from 0.
     pub(crate) fn begin(&mut self, who: Who, names: &Names) -> u32 {
         let process = names.process(who);
         let launch = self.count;
@@ -92,7 +92,7 @@ impl Launches {
         launch
     }
 
-    /// A process has ended: its number may be used again.
+    /// Takes the end of a process: its number may be reused.
     pub(crate) fn exit(&mut self, who: Who, names: &Names) {
         if let Some(pid) = names.process(who).pid
             && self.by_pid.remove(&pid).is_some()
@@ -101,7 +101,7 @@ impl Launches {
         }
     }
 
-    /// The launch that an event of a page is part of, if it is part of any.
+    /// The launch that an event is part of, if any.
     pub(crate) fn of(&mut self, event: &Event, names: &Names) -> Option<u32> {
         if event.who == Who::UNKNOWN || !event.operation.is_of_page() {
             return None;
@@ -140,8 +140,8 @@ impl Launches {
         }
     }
 
-    /// Whether marks and events tell processes in the same way, so that [`Self::of`] could tell
-    /// whose the events are; else only time says what may be part of a launch.
+    /// Whether marks and events identify processes in the same way, so that [`Self::of`] can assign
+    /// events. Otherwise only the time says what may be part of a launch.
     pub(crate) fn are_told(&self) -> bool {
         self.count == 0
             || self.marks.by_launch
@@ -150,12 +150,12 @@ impl Launches {
     }
 }
 
-/// The control group of a process, unless all are in it.
+/// The control group of a process, unless it is the root.
 fn own_group(process: &Process) -> Option<&str> {
     process.cgroup.as_deref().filter(|group| *group != ROOT_GROUP)
 }
 
-/// What a process is called: an app that starts anew is another process of the same name.
+/// The name of a process. An app that starts again is another process with the same name.
 pub(crate) fn called(names: &Names, who: Who) -> String {
     let known = names.process(who);
     match known.pid {
@@ -164,7 +164,7 @@ pub(crate) fn called(names: &Names, who: Who) -> String {
     }
 }
 
-/// Whether the launch of `who` is one of the command that was recorded.
+/// Whether a launch of `who` is a launch of the recorded command.
 pub(crate) fn is_of_command(names: &Names, who: Who) -> bool {
     names.process(who).command.is_some()
 }
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::trace::{Operation, Options, Trace};
 
-    /// The launch of each event of a page, and whether that could be told.
+    /// The launch of each page event, and whether processes could be identified.
     fn told(csv: &str) -> (Vec<Option<u32>>, bool) {
         let text = format!("process,pid,cgroup,launch_id,command_pid,page,operation\n{csv}");
         let options = Options { format: Some("csv".parse().unwrap()), ..Options::default() };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn descendants_of_what_was_launched_are_part_of_it() {
+    fn descendants_of_a_launched_process_are_part_of_the_launch() {
         let (launches, are_told) = told(
             "sh,10,/s,1,10,0,launch\n\
              exe,99,/s,,,1,page-out\n\
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_tree_it_is_the_process_and_its_own_group() {
+    fn without_launch_numbers_a_launch_has_its_process_and_control_group() {
         let (launches, _) = told(
             "bash,1,/session,,,1,read\n\
              app,10,/apps/a,,,0,launch\n\
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_where_there_are_no_numbers() {
+    fn without_process_numbers_a_launch_has_processes_of_its_name() {
         let (launches, are_told) = told(
             "game,,,,,0,launch\n\
              game,,,,,1,read\n\

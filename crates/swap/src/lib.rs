@@ -1,19 +1,19 @@
-//! The delay of swapped-out pages: what the app needs is not in memory.
+//! The delay of swapped-out pages: an app waits for memory that was evicted.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`analyze`] | what a trace says: skew, reuse, thrashing, who made it |
-//! | [`probe`] | what it costs to bring a page back |
-//! | [`explain`] | from page-in costs to a verdict |
-//! | [`mrc`] | misses over the size of the cache, of a trace under any policy |
+//! | [`analyze`] | statistics of a trace: skew, reuse, thrashing, launches |
+//! | [`probe`] | the time of a page-in on this machine |
+//! | [`explain`] | the verdict on page-in times |
+//! | [`mrc`] | miss-ratio curves of a trace under any policy |
 //! | `launches` | which events are part of which launch |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
-//! | [`record`] | what is paged in and out on this machine, as a trace |
-//! | [`simulate`] | a trace on a model |
-//! | [`sweep`] | many policies and sizes on a model |
-//! | [`synth`] | traces of phones that do not exist |
-//! | [`trace`] | traces of storage and swap, from any of the usual formats |
-//! | [`workload`] | from traces to what a model of [`unjank_cachesim`] takes |
+//! | [`record`] | records the page-ins and page-outs of this machine as a trace |
+//! | [`simulate`] | replays a trace through a model |
+//! | [`sweep`] | replays traces through many policies and sizes |
+//! | [`synth`] | traces of synthetic phones |
+//! | [`trace`] | traces of storage and swap in the usual formats |
+//! | [`workload`] | turns traces into workloads of [`unjank_cachesim`] |
 
 pub mod analyze;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! Who accesses which pages, and how often.
+//! Counts accesses by page and process.
 
 use crate::trace::{Backing, Event, Operation, Who};
 use unjank_cachesim::page::SpaceError;
@@ -6,23 +6,23 @@ use unjank_cachesim::{Dense, Page};
 
 use super::skew::Skew;
 
-/// Bits of a process's number above those of a page, in the key of a pair.
+/// Bits of the page in the key of a pair; those of the process are above.
 pub(super) const PAGE_BITS: u32 = 30;
 
-/// Accesses of each page, and of each pair of a page and a process.
+/// Counts of accesses by page, and by pair of a page and a process.
 ///
-/// 11 bytes for each page, and where processes are told some 10 to 40 for each pair of a page
-/// and a process that accesses it.
+/// Takes 11 bytes for each page and, if the trace names processes, some 10 to 40 for each pair of a
+/// page and a process that accesses it.
 #[derive(Default)]
 pub(super) struct Accesses {
     pub(super) counts: Vec<u32>,
-    /// What is known of each page beside its accesses.
+    /// Space and backing of each page.
     pub(super) about: Vec<About>,
     pub(super) pairs: Dense,
     pub(super) pair_counts: Vec<u32>,
     keys: Vec<u64>,
     numbered: Vec<Page>,
-    /// By operation.
+    /// Accesses by operation.
     totals: [u64; Operation::ALL.len()],
 }
 
@@ -33,7 +33,7 @@ pub(super) struct About {
 }
 
 impl Accesses {
-    /// Takes accesses and the pages that they are of.
+    /// Counts accesses; `pages` has the page of each.
     pub(super) fn take(&mut self, events: &[Event], pages: &[Page]) -> Result<(), SpaceError> {
         self.keys.clear();
         for (event, page) in events.iter().zip(pages) {

@@ -1,4 +1,4 @@
-//! What one trace said.
+//! The analysis of one trace.
 
 use std::sync::Arc;
 
@@ -12,42 +12,42 @@ use super::skew::Skew;
 use super::thrash::{self, Episode};
 use crate::trace::{Operation, Summary};
 
-/// What one trace said.
+/// The analysis of one trace.
 #[derive(Debug, Clone)]
 pub struct Analysis {
-    /// What it is called.
+    /// The name of the trace.
     pub label: String,
-    /// What was read.
+    /// The summary of the trace.
     pub summary: Summary,
     /// The share of the data that is called hot.
     pub hot: f64,
     /// Accesses by operation, in the order of [`Operation::ALL`].
     pub accesses: [u64; Operation::ALL.len()],
-    /// Accesses over pages.
+    /// The skew of accesses over pages.
     pub skew: Skew,
     /// Stack distances of accesses that are not the first of their page: how many other pages
-    /// were accessed in between. None where no page came twice.
+    /// were accessed in between. `None` if no page was accessed twice.
     pub distances: Option<SeriesRecord>,
     /// Who makes the hottest accesses.
     pub makers: Makers,
-    /// What went out and came back.
+    /// Evictions and refaults.
     pub paging: Paging,
-    /// Stretches of thrashing. `None` where the trace cannot tell.
+    /// Episodes of thrashing; `None` if the trace lacks page-ins, page-outs or times.
     pub episodes: Option<Vec<Episode>>,
-    /// From where on it was called thrashing.
+    /// The limits of thrashing.
     pub thrash: thrash::Limits,
-    /// Episodes, and launches, beyond those that are told one by one.
+    /// Episodes, and launches, beyond those that are kept one by one.
     pub more: [u64; 2],
-    /// Devices in the wrong order.
+    /// LRU inversion of each pair of devices.
     pub inversions: Vec<Inversion>,
-    /// Launches of programs other than the recorded command, which were not asked for.
+    /// Omitted launches of programs other than the recorded command.
     pub other_launches: u64,
-    /// Whether the trace tells which process I/O is of. If not, all I/O after the mark of a
-    /// launch is counted as the launch's.
+    /// Whether I/O can be assigned to launches by process. If not, all I/O after the mark of a
+    /// launch counts for the launch.
     pub launches_are_told: bool,
-    /// Launches that the trace has marks of, by app.
+    /// The launches that have marks, with the names of their apps.
     pub launches: Vec<(Arc<str>, Launch)>,
-    /// The names of those who wanted most in each episode.
+    /// The name of the process with the most refaults in each episode.
     pub episode_makers: Vec<String>,
     /// The memory that the analysis took, in bytes.
     pub bytes: usize,

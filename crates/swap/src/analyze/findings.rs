@@ -1,4 +1,4 @@
-//! What traces said, as facts, series, curves and answers.
+//! The analysis as facts, series, curves and verdicts.
 
 use unjank_host::Nanos;
 use unjank_measure::record::{Axis, Quantity};
@@ -9,13 +9,13 @@ use super::makers::Maker;
 use super::{Analysis, Episode, Inversion, Launch, paper};
 use crate::trace::{Operation, PAGE};
 
-/// Lines of one table of makers, unless more are asked for; the rest is one line more.
+/// The minimum number of makers with a fact of their own.
 pub const MAKERS: usize = 12;
-/// Episodes, and launches, with facts of their own, unless more are asked for.
+/// The minimum number of episodes, and of launches, with facts of their own.
 const SINGLE: usize = 50;
 
-/// What one trace said. Makers, episodes and launches have at least `rows` facts of their own, if
-/// there are so many.
+/// The findings of one trace. At least `rows` makers, episodes and launches have facts of their own,
+/// if there are so many.
 pub fn findings(analysis: &Analysis, rows: usize) -> Findings {
     let mut to = To { findings: Findings::default(), label: analysis.label.clone(), rows };
     if analysis.skew.accesses() == 0 {
@@ -35,21 +35,20 @@ pub fn findings(analysis: &Analysis, rows: usize) -> Findings {
     to.findings.series.splice(0..0, series.into_iter().flatten().cloned());
     if analysis.summary.backwards > 0 {
         to.findings.warn(format!(
-            "{}: time goes backwards {} times; `unjank swap convert --sort` puts it in order",
+            "{}: time goes backwards {} times; `unjank swap convert --sort` sorts the events",
             analysis.label, analysis.summary.backwards
         ));
     }
     if analysis.accesses[Operation::FirstTouch as usize] > 0 {
         to.findings.warn(format!(
-            "{} is a trace of memory: its accesses are not those of storage, which the papers \
-             counted",
+            "{} is a trace of memory; the papers counted accesses of storage",
             analysis.label
         ));
     }
     to.findings
 }
 
-/// The papers' values of skew, to stand beside.
+/// The papers' values of skew, for comparison.
 pub fn papers() -> Findings {
     let fact = |found: &paper::Found| {
         Fact::new("swap/analyze/skew/data_for_80_in_paper", found.data, Unit::Ratio)
@@ -61,7 +60,7 @@ pub fn papers() -> Findings {
     Findings { facts: paper::SKEW.iter().map(fact).chain([never]).collect(), ..Findings::default() }
 }
 
-/// Where findings of one trace go.
+/// Collects the findings of one trace.
 struct To {
     findings: Findings,
     label: String,
@@ -126,7 +125,7 @@ fn makers(analysis: &Analysis, to: &mut To) {
     }
 }
 
-/// The first lines of a table of makers, and the sum of the others.
+/// The first makers, and the sum of the others.
 pub(super) fn first_makers(makers: &[Maker], most: usize) -> Vec<Maker> {
     let mut first = makers[..makers.len().min(most)].to_vec();
     let rest = &makers[first.len()..];
@@ -160,7 +159,7 @@ fn paging(analysis: &Analysis, to: &mut To) {
 fn thrash(analysis: &Analysis, to: &mut To) {
     let limits = analysis.thrash;
     let quick = format!(
-        "{} pages a second or more came back before {} others were evicted, in windows of {}",
+        "at least {} pages a second came back before {} others were evicted, in windows of {}",
         limits.rate, limits.distance, limits.window
     );
     let mut verdict = Verdict::new(
@@ -190,29 +189,29 @@ fn thrash(analysis: &Analysis, to: &mut To) {
             n: count,
         });
         verdict.reason = if episodes.is_empty() {
-            format!("in no stretch of it {quick}")
+            format!("in no episode {quick}")
         } else {
-            let stretches = if count == 1 { "stretch" } else { "stretches" };
-            format!("in {count} {stretches} of it {quick}")
+            let episodes = if count == 1 { "episode" } else { "episodes" };
+            format!("in {count} {episodes} {quick}")
         };
     }
     to.findings.verdicts.push(verdict);
 }
 
-/// The length of all episodes together.
+/// The total length of all episodes.
 pub(super) fn thrashing(episodes: &[Episode]) -> Nanos {
     let length = |episode: &Episode| episode.end - episode.start;
     episodes.iter().map(length).fold(Nanos::ZERO, |sum, length| sum + length)
 }
 
-/// Why a trace does not say whether it thrashes.
+/// Why thrashing cannot be judged for a trace.
 fn why_not(analysis: &Analysis) -> &'static str {
     let paging = &analysis.paging;
     match (paging.page_ins, paging.page_outs + paging.clean_drops) {
         _ if analysis.summary.span == Nanos::ZERO => "the trace has no times",
         (0, 0) => {
-            "the trace has neither page-ins nor page-outs; --swap-device names a device \
-                   whose reads and writes are"
+            "the trace has neither page-ins nor page-outs; if it has a swap device, name it with \
+             --swap-device"
         }
         (0, _) => "the trace has no page-ins",
         _ => "the trace has no page-outs",
@@ -255,7 +254,7 @@ fn inverted(inversion: &Inversion, to: &mut To) {
         to.findings.curves.push(Curve {
             name: "swap/analyze/inversion".to_owned(),
             x: Axis::new("share of the trace's paging", Unit::Ratio),
-            y: Axis::new("share of the fast device that is in the wrong place", Unit::Ratio),
+            y: Axis::new("share of the fast device in the wrong place", Unit::Ratio),
             labels: [("trace", &to.label), ("devices", &label), ("judged", &judged.to_owned())]
                 .map(|(name, value)| (name.to_owned(), value.clone()))
                 .into(),
@@ -280,8 +279,8 @@ fn launches(analysis: &Analysis, to: &mut To) {
     to.findings.series.extend([time.finish(), pages.finish()]);
     if !analysis.launches_are_told {
         to.findings.warn(format!(
-            "{}: the trace does not tell which process an app runs in, so all I/O after the mark of \
-             a launch is counted as the launch's, whoever made it",
+            "{}: the trace does not say in which process an app runs, so all I/O after the mark of a \
+             launch counts for the launch",
             to.label
         ));
     }

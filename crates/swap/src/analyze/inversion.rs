@@ -1,25 +1,26 @@
 //! LRU inversion: cold pages fill the fast swap device, and hot ones go to the slow one.
 //!
-//! The kernel fills devices in the order of their priorities and leaves pages where they went, so
-//! a fast device fills with what was evicted first. Where devices are in the right order at some
-//! moment, no page on the fast one is colder than a page on the slow one. What is counted is how
-//! many pages of the fast one would have to change places with pages of the slow one for that.
+//! The kernel fills devices in the order of their priorities and leaves pages where they are, so a
+//! fast device fills with the pages that were evicted first. In the right order, no page on the fast
+//! device is colder than a page on the slow one. The inversion is the share of pages on the fast
+//! device that would have to change places with pages on the slow one for that.
 
 use std::collections::HashMap;
 
 use crate::trace::{Event, Operation, Space, Who};
 use unjank_cachesim::Page;
 
-/// Devices whose order can be looked at.
+/// The maximum number of devices to compare.
 pub const MAX_DEVICES: usize = 8;
-/// Moments at which places are compared.
+/// Moments at which devices are compared.
 const INSTANTS: u64 = 100;
-/// Later than this part of the trace nothing is compared: what is needed next is behind its end.
+/// Devices are compared up to this part of the trace only: later, the next access often lies beyond
+/// its end.
 const LOOK_AHEAD: f64 = 0.75;
 const NONE: u32 = u32::MAX;
 const STILL_OUT: u32 = u32::MAX;
 
-/// Two devices, and how much is in the wrong place.
+/// LRU inversion between two devices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inversion {
     /// The device of the higher priority.
@@ -33,19 +34,19 @@ pub struct Inversion {
 /// Shares of the pages on the fast device that are in the wrong place at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Instant {
-    /// When, as a share of the trace's paging.
+    /// The moment, as a share of the trace's paging events.
     pub at: f64,
-    /// Judged by what is needed next, which nobody knows in advance. Pages that are equally cold
-    /// are in the right place.
+    /// Judged by the next access, which is only known offline. Equally cold pages are in the right
+    /// place.
     pub by_next: f64,
-    /// Judged by what was evicted last, as LRU would.
+    /// Judged by the last eviction, as LRU would.
     pub by_last: f64,
-    /// What it would be if pages were placed by chance.
+    /// The expected share if pages were placed at random.
     pub by_chance: f64,
 }
 
 impl Inversion {
-    /// The median over all moments of one of the shares.
+    /// The median of one of the shares over all moments.
     pub fn median(&self, of: fn(&Instant) -> f64) -> f64 {
         let mut shares: Vec<f64> = self.instants.iter().map(of).collect();
         shares.sort_by(f64::total_cmp);
@@ -53,9 +54,9 @@ impl Inversion {
     }
 }
 
-/// Follows which page is on which device. 4 bytes for each page, and 16 for each page-out.
+/// Tracks which page is on which device. Takes 4 bytes for each page and 16 for each page-out.
 pub(super) struct Follower {
-    /// Devices by falling priority, with the names that the trace has for them.
+    /// Devices by descending priority, with their names in the trace.
     devices: Vec<(String, i32)>,
     /// The device of each space, as far as it was looked up.
     numbers: Vec<Option<u8>>,
@@ -67,11 +68,11 @@ pub(super) struct Follower {
     exits: HashMap<Who, Vec<u32>>,
 }
 
-/// A page on a device.
+/// The stay of a page on a device.
 #[derive(Clone, Copy)]
 struct Stay {
     out: u32,
-    /// When it came back, or its place was given to another one.
+    /// When the page came back, or its slot was reused.
     end: u32,
     who: Who,
     device: u8,
@@ -79,7 +80,7 @@ struct Stay {
 }
 
 impl Follower {
-    /// Devices by name and priority, as the trace names them.
+    /// Takes devices by their names in the trace, with priorities.
     pub(super) fn new(priorities: &[(String, i32)]) -> Self {
         let mut devices = priorities.to_vec();
         devices.sort_by_key(|(_, priority)| std::cmp::Reverse(*priority));
@@ -94,14 +95,14 @@ impl Follower {
         }
     }
 
-    /// Takes an event of a page; `name` is what its space is called.
+    /// Takes an event of a page; `name` gives the name of a space.
     pub(super) fn event(&mut self, event: &Event, page: Page, name: impl FnOnce(Space) -> String) {
         let is_out = match event.operation {
             Operation::PageOut => true,
             Operation::PageIn => false,
             _ => return,
         };
-        // Beyond four billion, what follows is not looked at.
+        // Events beyond four billion are ignored.
         if self.clock == STILL_OUT - 1 {
             return;
         }
@@ -139,7 +140,8 @@ impl Follower {
         self.stays.capacity() * size_of::<Stay>() + self.open.capacity() * size_of::<u32>()
     }
 
-    /// Every pair of devices with different priorities that held pages at the same time.
+    /// The inversion of every pair of devices with different priorities that held pages at the same
+    /// time.
     pub(super) fn finish(mut self) -> Vec<Inversion> {
         for stay in &mut self.stays {
             let exits = self.exits.get(&stay.who).map_or(&[][..], Vec::as_slice);
@@ -224,8 +226,8 @@ mod tests {
     #[test]
     fn a_fast_device_full_of_cold_pages_is_inverted() {
         use Operation::{PageIn, PageOut};
-        // What went first stays on the fast device and is never needed; what is needed all the
-        // time is on the slow one.
+        // Pages that were evicted first stay on the fast device and are never needed; pages on the
+        // slow one are needed all the time.
         let mut steps: Vec<_> = (0..10).map(|page| (PageOut, page)).collect();
         steps.extend((0..20).map(|page| (PageOut, 100 + page)));
         for _ in 0..50 {
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_in_order_are_not() {
+    fn devices_in_order_are_not_inverted() {
         use Operation::{PageIn, PageOut};
         let mut steps: Vec<_> = (0..10).map(|page| (PageOut, 100 + page)).collect();
         steps.extend((0..10).map(|page| (PageOut, page)));

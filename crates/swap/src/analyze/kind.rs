@@ -1,32 +1,32 @@
-//! What a page is part of, as far as names tell.
+//! The kind of a page: library, code, memory of an app, and so on.
 
 use crate::trace::Backing;
 
-/// What a page is part of.
+/// The kind of a page, as far as names and backing show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Code that several programs map: `.so`.
     SharedLibrary,
-    /// What Android's runtime and package manager make of apps: `.apk`, `.odex`, `.vdex` …
+    /// Android's files of apps: `.apk`, `.odex`, `.vdex` …
     AppCode,
     /// Any other file.
     OtherFile,
     /// Anonymous memory of an app.
     AppMemory,
-    /// Anonymous memory of a service of the system.
+    /// Anonymous memory of a system service.
     ServiceMemory,
-    /// Anonymous memory of a process that is neither, or is not told.
+    /// Anonymous memory of any other process, or of an unknown one.
     OtherMemory,
     /// The trace does not say.
-    NotTold,
+    Unknown,
 }
 
-/// Ends of the names of shared libraries' files, whole or before a version.
+/// The suffix of shared libraries, possibly before a version.
 const LIBRARY: &str = ".so";
-/// Ends of the names of files that hold apps and their compiled code.
+/// Suffixes of files with apps and their compiled code.
 const CODE: [&str; 9] =
     [".apk", ".dex", ".odex", ".oat", ".vdex", ".art", ".jar", ".apex", " code"];
-/// Services of Android with names of one word, and what starts them.
+/// Android's services with names of one word, and the processes that start them.
 const SERVICES: [&str; 21] = [
     "system_server",
     "surfaceflinger",
@@ -56,7 +56,7 @@ const SYSTEM: [&str; 4] = ["com.android.", "android.", "system:", "com.google.an
 const FIRST_APP: u32 = 10_000;
 
 impl Kind {
-    /// In plain words.
+    /// The kind in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::SharedLibrary => "shared library",
@@ -65,11 +65,11 @@ impl Kind {
             Self::AppMemory => "memory of apps",
             Self::ServiceMemory => "memory of services",
             Self::OtherMemory => "other anonymous memory",
-            Self::NotTold => "not told",
+            Self::Unknown => "unknown",
         }
     }
 
-    /// The kind of a page of this space, mostly used by the process `user`.
+    /// The kind of a page in `space` that is mostly accessed by the process `user`.
     pub fn of(space: &str, backing: Backing, user: &str) -> Self {
         let file = space.rsplit('/').next().unwrap_or(space);
         if backing != Backing::Anonymous {
@@ -85,7 +85,7 @@ impl Kind {
             Backing::Anonymous if is_service(user) => Self::ServiceMemory,
             Backing::Anonymous if is_app(user) => Self::AppMemory,
             Backing::Anonymous => Self::OtherMemory,
-            Backing::Unknown => Self::NotTold,
+            Backing::Unknown => Self::Unknown,
         }
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_backing_tell_the_kind() {
+    fn the_kind_follows_from_names_and_backing() {
         use Backing::{Anonymous, File, Unknown};
         for (space, backing, user, kind) in [
             ("/system/lib64/libhwui.so", File, "com.king.candycrushsaga", Kind::SharedLibrary),
@@ -138,7 +138,7 @@ mod tests {
             ("services", Anonymous, "services", Kind::ServiceMemory),
             ("zram0", Anonymous, "kswapd0", Kind::OtherMemory),
             ("zram0", Anonymous, "1000", Kind::OtherMemory),
-            ("8,0", Unknown, "kswapd0", Kind::NotTold),
+            ("8,0", Unknown, "kswapd0", Kind::Unknown),
         ] {
             assert_eq!(Kind::of(space, backing, user), kind, "{space} {user}");
         }

@@ -1,4 +1,4 @@
-//! What is read and written after apps are launched.
+//! I/O after launches of apps.
 
 use std::collections::HashMap;
 
@@ -10,48 +10,48 @@ use crate::trace::{Event, Names, Operation, Who};
 /// When the I/O of a launch is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// When there was none for so long after some,
+    /// The I/O is over after a gap of this length.
     pub gap: Nanos,
-    /// or the launch is so long ago.
+    /// The I/O is over at this time after the mark.
     pub most: Nanos,
 }
 
 impl Default for Limits {
-    /// One second without any; half a minute.
+    /// A gap of one second; half a minute.
     fn default() -> Self {
         Self { gap: Nanos(1_000_000_000), most: Nanos(30_000_000_000) }
     }
 }
 
-/// A launch that the trace has a mark of.
+/// A launch with a mark in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// The app.
     pub who: Who,
-    /// When.
+    /// The time of the mark.
     pub at: Nanos,
-    /// How often the app was launched, this time included.
+    /// The number of launches of this app so far, including this one.
     pub round: u32,
-    /// Pages that were read or brought in.
+    /// Pages read or paged in.
     pub pages_in: u64,
-    /// Pages that were written or sent out.
+    /// Pages written or paged out.
     pub pages_out: u64,
     /// Time from the mark to the last of them.
     pub time: Nanos,
-    /// Pages in and out from the mark to the end of the trace, however late. Where the trace does
-    /// not tell whose they are, those of the burst.
+    /// Pages in and out from the mark to the end of the trace; those of the burst if I/O cannot be
+    /// assigned by process.
     pub ever: [u64; 2],
 }
 
-/// All launches, and how they were told.
+/// The I/O of all launches.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) launches: Vec<Launch>,
     /// Launches beyond those that are kept.
     pub(super) more: u64,
-    /// Launches of programs other than the recorded command, which were not asked for.
+    /// Omitted launches of programs other than the recorded command.
     pub(super) others: u64,
-    /// Whether the trace tells whose I/O is whose. If not, all after a mark is the launch's.
+    /// Whether I/O was assigned by process. If not, all I/O after a mark counts for the launch.
     pub(super) told_by_process: bool,
 }
 
@@ -59,28 +59,28 @@ pub(super) struct Counted {
 #[derive(Default)]
 pub(super) struct Counter {
     limits: Limits,
-    /// Whether all programs' launches are asked for, beside those of a recorded command.
+    /// Whether launches of all programs are kept, not only those of a recorded command.
     all: bool,
     launches: Launches,
     rounds: HashMap<String, u32>,
     counted: Vec<Open>,
     /// Launches beyond those that are counted.
     uncounted: u64,
-    /// The launch of the last mark, and what came after it, whoever did it.
+    /// The launch of the last mark.
     last: Option<u32>,
 }
 
-/// A launch, told in both ways.
+/// A launch with its I/O, assigned in both ways.
 struct Open {
     who: Who,
     at: Nanos,
     round: u32,
     of_command: bool,
-    /// Of its processes, from the first of it on.
+    /// The first burst of I/O of the launch's processes.
     own: Burst,
-    /// Pages in and out of its processes.
+    /// Pages in and out of the launch's processes.
     ever: [u64; 2],
-    /// Of all, until the next launch.
+    /// The I/O of all processes until the next launch.
     any: Burst,
 }
 
@@ -93,9 +93,9 @@ struct Burst {
     is_over: bool,
 }
 
-/// Launches that are told one by one.
+/// The maximum number of launches to keep.
 const MAX: usize = 10_000;
-/// Launches that are counted, those of other programs included: some 10 MB.
+/// The maximum number of launches to count, including those of other programs: some 10 MB.
 const MAX_COUNTED: usize = 100_000;
 
 impl Counter {
@@ -171,7 +171,7 @@ impl Counter {
 }
 
 impl Burst {
-    /// The first I/O of what was launched may come at any time: nobody else's comes before it.
+    /// Starts the burst at the first I/O of the launch's processes, however late that comes.
     fn begin(&mut self, since: Nanos) {
         if self.pages_in + self.pages_out == 0 && !self.is_over {
             self.time = since;
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_io_may_come_late_and_what_comes_later_is_counted_apart() {
+    fn the_first_io_may_come_late_and_later_io_is_counted_apart() {
         let (launches, counted) = count(
             "0,gimp,10,1,7,0,launch\n\
              9000,gimp,10,1,7,1,page-out\n\
@@ -257,11 +257,11 @@ mod tests {
         assert_eq!(launches, [is("gimp", (1, 0, 2, 9_500))]);
         assert_eq!(counted.launches[0].ever, [2, 2]);
         let (launches, _) = count("0,gimp,10,1,7,0,launch\n31000,gimp,10,1,7,1,page-out\n", false);
-        assert_eq!(launches, [is("gimp", (1, 0, 0, 0))], "that is no part of its launch");
+        assert_eq!(launches, [is("gimp", (1, 0, 0, 0))], "too late for its launch");
     }
 
     #[test]
-    fn io_of_strangers_is_no_launchs_and_their_launches_are_not_asked_for() {
+    fn io_and_launches_of_other_programs_are_left_out() {
         let csv = "0,unjank,9,1,7,0,launch\n\
              1,gimp,10,2,7,0,launch\n\
              10,gimp,10,2,7,1,page-in\n\
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_threads_are_told_all_after_a_mark_counts() {
+    fn if_the_trace_names_only_threads_all_io_after_a_mark_counts() {
         let (launches, counted) = count(
             "0,game,,,,0,launch\n100,RenderThread,11,,,1,read\n200,kswapd0,71,,,1,page-out\n",
             false,

@@ -1,4 +1,4 @@
-//! Who makes the hottest accesses.
+//! Which kinds of pages, spaces and processes make the hottest accesses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,35 +7,35 @@ use super::kind::Kind;
 use super::skew::Skew;
 use crate::trace::{Names, Process};
 
-/// One line of a table of who makes the hottest accesses.
+/// The accesses of one kind of page, space or process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Maker {
     /// A kind, a device or file, or a process.
     pub name: String,
     /// Different pages.
     pub pages: u64,
-    /// Accesses of them.
+    /// Accesses of these pages.
     pub accesses: u64,
-    /// Those of its pages that are among the hottest of the trace.
+    /// Pages that are among the hottest of the trace.
     pub hot_pages: u64,
-    /// Accesses of these.
+    /// Accesses of the hot pages.
     pub hot_accesses: u64,
 }
 
-/// Who makes the hottest accesses, from three sides; each the most hot accesses first.
+/// Accesses by kind, space and process; each list starts with the most hot accesses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Makers {
-    /// By what the page is part of.
+    /// By kind of page.
     pub kinds: Vec<Maker>,
     /// By device, file or address space.
     pub spaces: Vec<Maker>,
-    /// By the process that accesses. A page of several counts as one of each.
+    /// By accessing process. A page of several processes counts as one of each.
     pub processes: Vec<Maker>,
 }
 
 impl Accesses {
-    /// Who makes the accesses of the hottest `data` (a share of the pages). Of pages with equal
-    /// accesses, those that came first are the hotter ones.
+    /// Groups accesses by kind, space and process. The hottest `data` (a share of the pages) is hot;
+    /// of pages with equal counts, those that came first are hotter.
     pub(super) fn makers(&self, skew: &Skew, data: f64, names: &Names) -> Makers {
         let (threshold, mut at_threshold) = skew.threshold(data);
         let mut hot = vec![false; self.counts.len()];
@@ -45,16 +45,16 @@ impl Accesses {
             *hot = there || (*count > threshold && threshold > 0);
         }
         let processes = Processes::of(names);
-        // The process with the most accesses of each page; the first of those with as many.
+        // The process with the most accesses of each page; the first one if several have as many.
         let mut users: Vec<(u32, u32)> = vec![(0, 0); self.counts.len()];
         let mut by_process = vec![Maker::default(); processes.names.len()];
-        let mut told = vec![0_u32; self.counts.len()];
+        let mut assigned = vec![0_u32; self.counts.len()];
         for (key, count) in self.pairs.keys().into_iter().zip(&self.pair_counts) {
             let (who, page) =
                 ((key >> PAGE_BITS) as usize, (key & ((1 << PAGE_BITS) - 1)) as usize);
             let process = processes.numbers[who];
             by_process[process as usize].add(*count, 1, hot[page]);
-            told[page] = told[page].saturating_add(*count);
+            assigned[page] = assigned[page].saturating_add(*count);
             if *count > users[page].1 {
                 users[page] = (process, *count);
             }
@@ -67,9 +67,9 @@ impl Accesses {
             let kind = Kind::of(space, about.backing, &processes.names[users[page].0 as usize]);
             by_kind.entry(kind).or_default().add(*count, 1, hot[page]);
             by_space[usize::from(about.space)].add(*count, 1, hot[page]);
-            let untold = count - told[page].min(*count);
-            if untold > 0 {
-                by_process[0].add(untold, 1, hot[page]);
+            let unassigned = count - assigned[page].min(*count);
+            if unassigned > 0 {
+                by_process[0].add(unassigned, 1, hot[page]);
             }
         }
         let called = |makers: Vec<Maker>, calls: &[String]| {
@@ -95,7 +95,7 @@ impl Maker {
     }
 
     fn named(self, name: &str) -> Self {
-        let name = if name.is_empty() { "not told" } else { name };
+        let name = if name.is_empty() { "unknown" } else { name };
         Self { name: name.to_owned(), ..self }
     }
 }
@@ -109,8 +109,8 @@ fn sorted(mut makers: Vec<Maker>) -> Vec<Maker> {
     makers
 }
 
-/// Processes by their names: threads and repeated launches of one app are one. Those without a
-/// name have their number.
+/// Processes by name: threads and repeated launches of one app are one. Processes without a name
+/// have their number.
 struct Processes {
     names: Vec<String>,
     /// The name of each process of the trace.

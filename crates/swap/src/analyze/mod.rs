@@ -1,18 +1,18 @@
-//! What a trace says: skew, reuse, thrashing, and who makes it.
+//! Statistics of a trace: skew, reuse, thrashing, launches, and which processes cause them.
 //!
-//! A trace is read once. What is kept is per page, not per event; each module says how much.
+//! A trace is read once. Memory is taken per page, not per event; each module says how much.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`skew`] | how unevenly accesses are spread over the data |
-//! | [`makers`](Makers) | who makes the hottest accesses |
-//! | [`kind`] | what a page is part of, as far as names tell |
-//! | [`paging`] | pages that go out, and those of them that come back |
-//! | [`thrash`] | stretches of time in which they come back quickly |
-//! | [`inversion`] | cold pages on a fast device, and hot ones on a slow one |
-//! | [`launches`] | what is read and written after apps are launched |
-//! | [`paper`] | what others found |
-//! | [`tables()`] | what people read of it |
+//! | [`makers`](Makers) | which kinds, spaces and processes make the hottest accesses |
+//! | [`kind`] | the kind of a page |
+//! | [`paging`] | evictions and refaults |
+//! | [`thrash`] | episodes in which evicted pages come back quickly |
+//! | [`inversion`] | cold pages on a fast device and hot ones on a slow one |
+//! | [`launches`] | I/O after launches of apps |
+//! | [`paper`] | values of papers, for comparison |
+//! | [`tables()`] | the analysis as tables |
 
 mod accesses;
 mod analysis;
@@ -49,15 +49,15 @@ pub use thrash::Episode;
 
 use state::State;
 
-/// Events that are read at once.
+/// Events per batch.
 const BATCH: usize = 4096;
-/// Batches between two looks at the clock of the progress bar.
+/// Batches between two updates of the progress.
 const BETWEEN: u32 = 32;
 
-/// Reads the whole trace, or what comes before Ctrl-C. `label` is what it is called.
+/// Analyses a trace to its end or an interrupt. `label` is its name.
 ///
 /// # Errors
-/// The trace is no good; what is said is its place.
+/// The trace is malformed or has too many different pages.
 pub fn run(
     trace: &mut Trace,
     label: &str,
@@ -94,7 +94,7 @@ mod tests {
     use crate::trace::Options as Reading;
 
     #[test]
-    fn memory_is_for_pages_not_for_events() {
+    fn memory_depends_on_pages_not_on_events() {
         let trace = |rounds: u64| {
             let mut text = "time_ns,process,space,page,operation,backing\n".to_owned();
             for at in 0..rounds * 20_000 {

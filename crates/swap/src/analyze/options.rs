@@ -1,9 +1,9 @@
-//! What is looked for.
+//! Options of the analysis.
 
 use super::{launches, thrash};
 use crate::trace::Operation;
 
-/// Operations that are accesses, unless others are asked for: all that need the page.
+/// The default operations that count as accesses: all that need the page.
 pub const ACCESSES: [Operation; 5] = [
     Operation::Read,
     Operation::Write,
@@ -12,20 +12,20 @@ pub const ACCESSES: [Operation; 5] = [
     Operation::FirstTouch,
 ];
 
-/// What is looked for.
+/// Options of the analysis.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Operations that are accesses, of skew and reuse.
+    /// Operations that count as accesses, for skew and reuse.
     pub only: Vec<Operation>,
     /// The share of the data that is called hot, 0–1.
     pub hot: f64,
-    /// From where on it is thrashing.
+    /// The limits of thrashing.
     pub thrash: thrash::Limits,
     /// When the I/O of a launch is over.
     pub launch: launches::Limits,
-    /// Whether launches of all programs are told, where the trace is of a recorded command.
+    /// In a trace of a recorded command: whether to show launches of all other programs, too.
     pub all_launches: bool,
-    /// Swap devices, as the trace names them, and their priorities.
+    /// Swap devices by their names in the trace, with priorities.
     pub priorities: Vec<(String, i32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Pages that go out, and those of them that come back.
+//! Evictions and refaults.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,24 @@ use unjank_measure::{Series, SeriesRecord, Unit};
 use crate::trace::{Backing, Event, Operation, Who};
 use unjank_cachesim::Page;
 
-/// What was evicted, and what of it came back.
+/// Evictions and refaults of a trace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paging {
-    /// Evictions that were written.
+    /// Evictions of dirty pages, which were written.
     pub page_outs: u64,
-    /// Evictions of pages whose contents were on storage already.
+    /// Evictions of clean pages.
     pub clean_drops: u64,
-    /// Pages that were brought in.
+    /// Page-ins.
     pub page_ins: u64,
-    /// Of these, those that the trace had seen leaving.
+    /// Page-ins of pages whose eviction is in the trace.
     pub re_faults: u64,
     /// Different pages that were evicted.
     pub pages_out: u64,
-    /// Of these, those that never came back after any of their evictions.
+    /// Evicted pages that never came back.
     pub pages_never_back: u64,
-    /// How many other evictions were between the eviction of a page and its return.
+    /// Refault distances: the number of other evictions between a page's eviction and its refault.
     pub distances: Option<SeriesRecord>,
-    /// How long pages were away; none where the trace has no times.
+    /// Times between eviction and refault; `None` if the trace has no times.
     pub times: Option<SeriesRecord>,
 }
 
@@ -39,12 +39,12 @@ pub(super) struct ReFault {
     pub(super) distance: u64,
 }
 
-/// Follows pages out and in. 24 bytes for each page up to the last one that was evicted.
+/// Tracks evicted pages. Takes 24 bytes for each page up to the last evicted one.
 pub(super) struct Follower {
     counts: Paging,
     known: Vec<Known>,
     evictions: u64,
-    /// The number of evictions at which processes ended.
+    /// The number of evictions before the end of each process.
     exits: HashMap<Who, u64>,
     distances: Series,
     times: Series,
@@ -53,8 +53,7 @@ pub(super) struct Follower {
 #[derive(Clone, Copy, Default)]
 struct Known {
     at: Nanos,
-    /// The number of its eviction, counted from 1; 0 while it is not out. 40 bits are enough for
-    /// a thousand years at a thousand a second.
+    /// The number of the page's eviction, counted from 1; 0 while it is not evicted.
     number: u64,
     who: Who,
     anonymous: bool,
@@ -75,14 +74,14 @@ impl Follower {
         }
     }
 
-    /// A process has ended: what is out of it does not come back.
+    /// Takes the end of a process: its evicted pages do not come back.
     pub(super) fn exit(&mut self, who: Who) {
         if who != Who::UNKNOWN {
             self.exits.insert(who, self.evictions);
         }
     }
 
-    /// Takes an event of a page; the answer is a page that came back.
+    /// Takes an event of a page. Returns the refault, if it is one.
     pub(super) fn event(&mut self, event: &Event, page: Page) -> Option<ReFault> {
         match event.operation {
             Operation::PageOut => self.counts.page_outs += 1,
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_leaves_behind_does_not_come_back() {
+    fn pages_of_an_ended_process_do_not_come_back() {
         let mut follower = Follower::new("x");
         follower.event(&event(Operation::PageOut, 0, 1), Page(0));
         follower.event(&event(Operation::PageOut, 1, 2), Page(1));

@@ -1,4 +1,4 @@
-//! What others found on phones, to stand beside.
+//! Published values of phones, for comparison.
 //!
 //! Sources: Bahn, Kim, *Analysis and Management Policies for Memory Thrashing of Swap-Enabled
 //! Smartphones*, JIIBC 23(2), 2023, section II (doi 10.7236/JIIBC.2023.23.2.61); Kim, Bahn,
@@ -8,17 +8,17 @@
 /// A share of the data, and the share of storage accesses that it makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// Where: memory, and whether there was swap.
+    /// The phone's memory, and whether it had swap.
     pub device: &'static str,
-    /// Who found it.
+    /// The paper.
     pub source: &'static str,
-    /// The hottest share of the data,
+    /// The hottest share of the data.
     pub data: f64,
-    /// and what it makes.
+    /// The share of accesses that it makes.
     pub accesses: f64,
 }
 
-/// The papers' figures of skew. All are approximate ("about") but the first.
+/// The papers' values of skew. All but the first are approximate ("about").
 pub const SKEW: [Found; 4] = [
     Found { device: "1 GiB, swap", source: BAHN, data: 0.10, accesses: 0.80 },
     Found { device: "2 GiB, swap", source: BAHN, data: 0.25, accesses: 0.80 },

@@ -5,14 +5,14 @@
 /// It holds how many pages have each number of accesses: shares are exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skew {
-    /// Accesses of a page, and how many pages have so many; the most first.
+    /// Numbers of accesses, and how many pages have each; the largest number first.
     classes: Vec<(u32, u64)>,
     pages: u64,
     accesses: u64,
 }
 
 impl Skew {
-    /// The skew of pages with these numbers of accesses. Pages without any do not count.
+    /// The skew of pages with these numbers of accesses. Pages without accesses do not count.
     pub fn of(accesses: &[u32]) -> Self {
         let mut sorted: Vec<u32> = accesses.iter().copied().filter(|count| *count > 0).collect();
         sorted.sort_unstable_by(|one, other| other.cmp(one));
@@ -29,7 +29,7 @@ impl Skew {
         self.pages
     }
 
-    /// All accesses.
+    /// The number of accesses.
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
@@ -40,8 +40,8 @@ impl Skew {
         once.map_or(0.0, |(_, pages)| *pages as f64 / self.pages as f64)
     }
 
-    /// The share of accesses that the hottest `data` (a share of the pages, 0–1) makes. Where
-    /// that is no whole page, the next one counts in part.
+    /// The share of accesses that the hottest `data` (a share of the pages, 0–1) makes. If that is
+    /// not a whole number of pages, the next page counts in part.
     pub fn made_by(&self, data: f64) -> f64 {
         let mut left = data.clamp(0.0, 1.0) * self.pages as f64;
         let mut made = 0.0;
@@ -69,8 +69,8 @@ impl Skew {
         if self.pages == 0 { 0.0 } else { taken / self.pages as f64 }
     }
 
-    /// The number of accesses from which on a page is among the hottest `data`, and how many of
-    /// the pages with just so many are.
+    /// The number of accesses from which a page is among the hottest `data`, and how many of the
+    /// pages with exactly that number are.
     pub(super) fn threshold(&self, data: f64) -> (u32, u64) {
         let mut left = (data.clamp(0.0, 1.0) * self.pages as f64).round() as u64;
         for (count, pages) in &self.classes {
@@ -82,13 +82,13 @@ impl Skew {
         (0, 0)
     }
 
-    /// Shares of the data, and of the accesses that it makes.
+    /// Shares of the data, and the shares of accesses that it makes.
     pub fn curve(&self) -> Vec<[f64; 2]> {
         shares().map(|data| [data, self.made_by(data)]).collect()
     }
 }
 
-/// 0 to 1: dense where the hot data is, and even from a tenth on.
+/// Shares from 0 to 1, in finer steps up to a tenth.
 fn shares() -> impl Iterator<Item = f64> {
     let first = (0..20).map(|step| f64::from(step) * 0.005);
     first.chain((0..=36).map(|step| 0.1 + f64::from(step) * 0.025))
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn no_data_makes_nothing() {
+    fn without_accesses_all_shares_are_zero() {
         let skew = Skew::of(&[0, 0]);
         assert_eq!((skew.pages(), skew.accesses(), skew.threshold(0.1)), (0, 0, (0, 0)));
         assert!(skew.made_by(0.5).abs() + skew.data_for(0.5).abs() + skew.once().abs() < 1e-12);

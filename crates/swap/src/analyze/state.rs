@@ -1,4 +1,4 @@
-//! What is kept of a trace while it is read.
+//! The state of the analysis while a trace is read.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use unjank_cachesim::Page;
 use unjank_cachesim::mrc::StackDistance;
 use unjank_cachesim::page::SpaceError;
 
-/// One part for each subject, and what connects them: the numbers of pages.
+/// A part for each subject. They share the numbering of pages.
 pub(super) struct State {
     numbering: Numbering,
     accesses: Accesses,
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Takes a batch. What happens to processes splits it, so that all of it is in order.
+    /// Takes a batch. Events of processes split it, so that everything is processed in order.
     pub(super) fn take(&mut self, events: &[Event], trace: &Trace) -> Result<(), SpaceError> {
         for events in
             events.chunk_by(|one, next| one.operation.is_of_page() && next.operation.is_of_page())
@@ -139,7 +139,7 @@ fn called(names: &Names, who: Who) -> String {
     let Process { name, pid, .. } = names.process(who);
     match pid {
         Some(pid) if name.is_empty() => format!("process {pid}"),
-        None if name.is_empty() => "not told".to_owned(),
+        None if name.is_empty() => "unknown".to_owned(),
         _ => name.clone(),
     }
 }

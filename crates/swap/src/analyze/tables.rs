@@ -1,4 +1,4 @@
-//! What traces hold, as tables and bars.
+//! The analysis as tables and bars.
 
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Number, SeriesRecord, Table, Unit};
@@ -7,23 +7,23 @@ use super::findings::{first_makers, thrashing};
 use super::{Analysis, Maker, paper};
 use crate::trace::{Operation, PAGE};
 
-/// A table for each subject that the traces have something to say about. Those
-/// of makers, of episodes and of launches have `rows` lines at most.
+/// A table for each subject with data. Tables of makers, episodes and launches have at most `rows`
+/// rows.
 pub fn tables(all: &[Analysis], rows: usize) -> Vec<Table> {
-    let told: Vec<&Analysis> = all.iter().filter(|one| one.skew.accesses() > 0).collect();
-    if told.is_empty() {
+    let used: Vec<&Analysis> = all.iter().filter(|one| one.skew.accesses() > 0).collect();
+    if used.is_empty() {
         return Vec::new();
     }
-    let mut tables = vec![accesses(&told), skew(&told), volume(&told), reuse(&told)];
-    tables.extend(told.iter().flat_map(|one| makers(one, rows)));
-    tables.push(inversions(&told));
-    tables.extend(told.iter().filter_map(|one| episodes(one, rows)));
-    tables.extend(told.iter().filter_map(|one| launches(one, rows)));
+    let mut tables = vec![accesses(&used), skew(&used), volume(&used), reuse(&used)];
+    tables.extend(used.iter().flat_map(|one| makers(one, rows)));
+    tables.push(inversions(&used));
+    tables.extend(used.iter().filter_map(|one| episodes(one, rows)));
+    tables.extend(used.iter().filter_map(|one| launches(one, rows)));
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
 
-/// What was read.
+/// Accesses by operation, pages and length of each trace.
 fn accesses(all: &[&Analysis]) -> Table {
     let columns = [
         Column::text("trace"),
@@ -54,7 +54,7 @@ fn accesses(all: &[&Analysis]) -> Table {
     Table::new("swap/analyze/accesses", "Accesses", columns).with_rows(rows)
 }
 
-/// How unevenly they are spread, and what the papers found.
+/// The skew of each trace and of the papers.
 fn skew(all: &[&Analysis]) -> Table {
     let columns = [
         Column::text("trace"),
@@ -82,7 +82,7 @@ fn skew(all: &[&Analysis]) -> Table {
     Table::new("swap/analyze/skew", title, columns).with_rows(ours.chain(theirs))
 }
 
-/// Fig. 1 of Bahn & Kim: what the hottest data makes, and the rest.
+/// Fig. 1 of Bahn & Kim: the volume of the hottest data and the rest.
 fn volume(all: &[&Analysis]) -> Table {
     let hot = all.first().map_or(0.1, |analysis| analysis.hot);
     let title = format!("Volume: the hottest {} of the data █, and the rest ░", percent(hot));
@@ -99,7 +99,7 @@ fn volume(all: &[&Analysis]) -> Table {
     Table::new("swap/analyze/volume", title, columns).with_rows(rows)
 }
 
-/// Distances and times until pages are wanted again.
+/// Distances and times until pages are used again.
 fn reuse(all: &[&Analysis]) -> Table {
     let columns = [
         Column::text("trace"),
@@ -124,9 +124,8 @@ fn reuse(all: &[&Analysis]) -> Table {
         ]
     });
     Table::new("swap/analyze/reuse", "Reuse", columns).with_rows(rows.flatten()).with_note(
-        "Accessed again: how much other data was accessed in between; an LRU memory that is \
-         larger keeps it. Never: of the pages that were accessed, or evicted, the share that did \
-         not come back.",
+        "Accessed again: other data accessed in between; a larger LRU memory keeps the page. Never: \
+         the share of the accessed, or evicted, pages that did not come back.",
     )
 }
 
@@ -149,15 +148,15 @@ fn line(name: &str, series: Option<&SeriesRecord>, never: Option<f64>) -> Option
     Some(row)
 }
 
-/// Who makes the hottest accesses, from three sides.
+/// The hottest accesses by kind, space and process.
 fn makers(analysis: &Analysis, most: usize) -> Vec<Table> {
     let makers = &analysis.makers;
     let all = [("kind", &makers.kinds), ("space", &makers.spaces), ("process", &makers.processes)];
-    // One line that says that nothing is told says nothing.
-    let tells =
-        |makers: &[Maker]| makers.len() > 1 || makers.iter().any(|it| it.name != "not told");
-    let told = all.into_iter().filter(|(_, makers)| tells(makers));
-    told.map(|(name, makers)| side(analysis, name, makers, most)).collect()
+    // A single row "unknown" says nothing.
+    let is_useful =
+        |makers: &[Maker]| makers.len() > 1 || makers.iter().any(|it| it.name != "unknown");
+    let useful = all.into_iter().filter(|(_, makers)| is_useful(makers));
+    useful.map(|(name, makers)| side(analysis, name, makers, most)).collect()
 }
 
 fn side(analysis: &Analysis, name: &str, makers: &[Maker], most: usize) -> Table {
@@ -180,7 +179,7 @@ fn side(analysis: &Analysis, name: &str, makers: &[Maker], most: usize) -> Table
         ]
     });
     let hottest = percent(analysis.hot);
-    let title = format!("{}: who makes the accesses to its hottest {hottest}", analysis.label);
+    let title = format!("{}: accesses to the hottest {hottest}, by {name}", analysis.label);
     Table::new(format!("swap/analyze/makers/{name}"), title, columns).with_rows(rows)
 }
 
@@ -206,8 +205,8 @@ fn inversions(all: &[&Analysis]) -> Table {
         })
     });
     Table::new("swap/analyze/inversions", "LRU inversion", columns).with_rows(rows).with_note(
-        "The share of the pages on the fast device that are colder than as many on the slow one: \
-         the median over moments.",
+        "The share of the pages on the fast device that are colder than as many pages on the slow \
+         one; median over moments.",
     )
 }
 
@@ -285,7 +284,7 @@ fn launches(analysis: &Analysis, most: usize) -> Option<Table> {
     Some(table)
 }
 
-/// Pages as what they hold.
+/// A number of pages in bytes.
 fn bytes(pages: f64) -> Cell {
     Number::new(pages * PAGE as f64).of(Unit::Bytes).into()
 }

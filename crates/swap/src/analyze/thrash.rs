@@ -1,4 +1,4 @@
-//! Stretches of time in which pages that went out come back quickly.
+//! Thrashing: episodes in which evicted pages come back quickly.
 
 use std::collections::HashMap;
 
@@ -7,54 +7,54 @@ use unjank_host::Nanos;
 use super::paging::ReFault;
 use crate::trace::Who;
 
-/// From where on it is thrashing.
+/// The limits of thrashing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// A page comes back quickly if fewer pages than this were evicted since it was.
+    /// A page comes back quickly if fewer pages than this were evicted since its own eviction.
     ///
-    /// The kernel calls that its refault distance (`mm/workingset.c`): in a memory that is larger
-    /// by so many pages, it would not have left.
+    /// The kernel calls that number the refault distance (`mm/workingset.c`): a memory that is larger
+    /// by so many pages would have kept the page.
     pub distance: u64,
-    /// So many of them a second.
+    /// The minimum number of such pages per second.
     pub rate: f64,
-    /// Time is looked at in windows of this length.
+    /// The length of the windows in which the rate is measured.
     pub window: Nanos,
 }
 
 impl Default for Limits {
-    /// 64 MiB, a hundred a second over one second: where each waits for 1 ms of flash, a tenth of
-    /// the time.
+    /// 64 MiB, and a hundred pages a second over one second: a tenth of the time if each waits 1 ms
+    /// for flash.
     fn default() -> Self {
         Self { distance: 16_384, rate: 100.0, window: Nanos(1_000_000_000) }
     }
 }
 
-/// Windows of thrashing without one in between that is not.
+/// Consecutive windows of thrashing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Episode {
-    /// When its first window begins.
+    /// The begin of the first window.
     pub start: Nanos,
-    /// When its last one ends.
+    /// The end of the last window.
     pub end: Nanos,
     /// Pages that came back quickly.
     pub re_faults: u64,
-    /// Different ones.
+    /// Different pages that came back quickly.
     pub pages: u64,
-    /// Who wanted most of them, and how many.
+    /// The process with the most of these refaults, and their number.
     pub most: (Who, u64),
 }
 
-/// Finds episodes. Memory is four bytes a page, and 8 for each quick return within a window.
+/// Finds episodes. Takes 4 bytes per page, and 8 for each quick refault within a window.
 pub(super) struct Finder {
     limits: Limits,
-    /// The number of the window that is open, and what came back quickly in it.
+    /// The number of the current window, and the quick refaults in it.
     window: u64,
     quick: Vec<(u32, Who)>,
     open: Option<Open>,
     episodes: Vec<Episode>,
     /// Episodes beyond those that are kept.
     pub(super) more: u64,
-    /// The last episode in which each page came back, counted from 1.
+    /// The number of the last episode in which each page came back, counted from 1.
     seen: Vec<u32>,
     count: u32,
 }
@@ -67,7 +67,7 @@ struct Open {
     by: HashMap<Who, u64>,
 }
 
-/// Episodes that are kept one by one.
+/// The maximum number of episodes to keep.
 const MAX: usize = 1_000;
 
 impl Finder {
@@ -84,8 +84,7 @@ impl Finder {
         }
     }
 
-    /// Takes a page that came back. Where time goes backwards, it counts for the window that is
-    /// open.
+    /// Takes a refault. If time goes backwards, it counts for the current window.
     pub(super) fn take(&mut self, back: ReFault) {
         if back.distance >= self.limits.distance {
             return;
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_quick_returns_become_episodes() {
+    fn windows_of_quick_refaults_become_episodes() {
         let limits = Limits { distance: 10, rate: 5.0, window: Nanos::from_millis(1_000) };
         let mut finder = Finder::new(limits);
         // Too slow, then two windows of thrashing, one without, another of thrashing.
@@ -177,18 +176,18 @@ mod tests {
             finder.take(back(4_000 + at, 7, 0));
         }
         let episodes = finder.finish();
-        let told: Vec<_> = episodes
+        let found: Vec<_> = episodes
             .iter()
             .map(|e| (e.start.get() / 1_000_000, e.end.get() / 1_000_000, e.re_faults, e.pages))
             .collect();
-        assert_eq!(told, [(1_000, 3_000, 12, 6), (4_000, 5_000, 5, 1)]);
+        assert_eq!(found, [(1_000, 3_000, 12, 6), (4_000, 5_000, 5, 1)]);
         assert_eq!(episodes[0].most, (Who(1), 8));
     }
 
     #[test]
-    fn nothing_that_comes_back_is_no_episode() {
+    fn without_refaults_there_is_no_episode() {
         assert_eq!(Finder::new(Limits::default()).finish(), []);
         let none = Limits { rate: 0.0, ..Limits::default() };
-        assert_eq!(Finder::new(none).finish(), [], "a window without returns never thrashes");
+        assert_eq!(Finder::new(none).finish(), [], "a window without refaults never thrashes");
     }
 }

@@ -1,4 +1,4 @@
-//! Curves as a run record has them.
+//! Curves as findings of a run record.
 
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve as Recorded, Fact, Findings, Point as At, Unit};
@@ -8,7 +8,7 @@ use super::sweep::{Curve, Point};
 use super::tables::table;
 use crate::trace::PAGE;
 
-/// The curves, and what they are of.
+/// The curves, and facts about the requests.
 pub fn findings(requests: &Requests, curves: &[Curve]) -> Findings {
     let mut findings = requests.summary.findings();
     let sample = &requests.sample;

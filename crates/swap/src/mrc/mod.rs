@@ -1,8 +1,8 @@
-//! Misses over the size of the cache, of a trace under any policy.
+//! Miss-ratio curves of a trace under any policy.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`read`](fn@read) | a trace as requests, all of them or a sample |
+//! | [`read`](fn@read) | reads the requests of a trace, all or a sample |
 //! | [`size`] | sizes of caches |
 //! | [`sweep`](fn@sweep) | every policy at every size, on all CPUs |
 

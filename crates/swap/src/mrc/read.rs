@@ -1,4 +1,4 @@
-//! A trace as requests for pages.
+//! Reads the requests of a trace.
 
 use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
@@ -7,37 +7,37 @@ use crate::trace::{Numbering, Operation, Summary, Trace};
 use unjank_cachesim::mrc::{Sample, Sampler};
 use unjank_cachesim::page::SpaceError;
 
-/// How requests are read.
+/// How to read requests.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Operations that are requests.
+    /// Operations that count as requests.
     pub only: Vec<Operation>,
-    /// The share of pages that is looked at, 0–1.
+    /// The share of pages to sample, 0–1.
     pub rate: f64,
-    /// Requests that are kept at most, 4 bytes each; the rate falls where there are more.
+    /// The maximum number of requests to keep, 4 bytes each; with more, the rate is halved.
     pub most: usize,
-    /// Which pages are taken.
+    /// The seed that selects the pages of a sample.
     pub seed: u64,
 }
 
 /// The requests of a trace.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// Those that are looked at.
+    /// The sampled requests.
     pub sample: Sample,
-    /// What was read.
+    /// The summary of the trace.
     pub summary: Summary,
 }
 
-/// Events that are read at once.
+/// Events per batch.
 const BATCH: usize = 4096;
-/// Batches between two looks at the progress.
+/// Batches between two updates of the progress.
 const BETWEEN: u32 = 32;
 
-/// Reads the whole trace; `None` if the user has ended it.
+/// Reads the whole trace; `None` if the user interrupted it.
 ///
 /// # Errors
-/// The trace is no good, or has more different pages than there are numbers.
+/// The trace is malformed or has too many different pages.
 pub fn read(
     trace: &mut Trace,
     options: &Options,

@@ -1,4 +1,4 @@
-//! Sizes of caches, as they are typed.
+//! Sizes of caches on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,24 +11,24 @@ use unjank_cachesim::page::MAX_PAGES;
 /// The size of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
-    /// So many bytes, rounded down to pages.
+    /// Bytes, rounded down to pages.
     Bytes(u64),
-    /// So many pages.
+    /// Pages.
     Pages(u64),
     /// A share of the trace's different pages.
     Share(f64),
 }
 
-/// Sizes that are looked at.
+/// The sizes of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sizes {
-    /// So many, each half of the next, up to all of the trace's pages.
+    /// So many sizes, each half of the next, up to all of the trace's pages.
     Count(u32),
-    /// These.
+    /// The given sizes.
     List(Vec<Size>),
 }
 
-/// More would be a curve, which LRU has anyway.
+/// The maximum number of sizes.
 const MAX_SIZES: u32 = 64;
 /// Units of bytes.
 const UNITS: [(&str, u64); 7] = [
@@ -42,10 +42,11 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 impl Sizes {
-    /// Capacities in pages, ascending and each once, for a trace of so many different pages.
+    /// Capacities in pages for a trace of `footprint` different pages, ascending and without
+    /// duplicates.
     ///
     /// # Errors
-    /// A size has room for no page, or for more than can be.
+    /// A size has room for no page or for too many.
     pub fn capacities(&self, footprint: u64) -> Result<Vec<u64>> {
         let mut capacities = match self {
             Self::Count(count) => {
@@ -71,9 +72,9 @@ impl Size {
             Self::Share(share) => (footprint as f64 * share) as u64,
         };
         match pages {
-            0 => Err(Error::Invalid("a cache has room for one page of 4 KiB at least".to_owned())),
+            0 => Err(Error::Invalid("a cache needs room for at least one page of 4 KiB".to_owned())),
             pages if pages > u64::from(MAX_PAGES) => Err(Error::Invalid(format!(
-                "a cache for {pages} pages is too large; {MAX_PAGES} is the most"
+                "a cache for {pages} pages is too large; the maximum is {MAX_PAGES}"
             ))),
             pages => Ok(pages),
         }
@@ -81,7 +82,7 @@ impl Size {
 }
 
 impl fmt::Display for Sizes {
-    /// As it may be typed.
+    /// In the form of the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => write!(f, "{count}"),
@@ -122,8 +123,8 @@ impl FromStr for Size {
     fn from_str(typed: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{typed:?} is no size: it looks like 64MiB, 10% (of the trace's different pages) or \
-                 5000p (pages)"
+                "{typed:?} is not a size; a size looks like 64MiB, 10% (of the trace's different \
+                 pages) or 5000p (pages)"
             )
         };
         let number = |text: &str| {
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_typed_in_three_ways() {
+    fn sizes_have_three_forms() {
         let capacities = |typed: &str, footprint| {
             typed.parse::<Sizes>().unwrap().capacities(footprint).map_err(|e| e.to_string())
         };
@@ -156,23 +157,23 @@ mod tests {
         assert_eq!(capacities("64", 3).unwrap(), [1, 3]);
         assert_eq!(capacities("1MiB,10%,5000p,4K,1M", 200).unwrap(), [1, 20, 256, 5_000]);
         assert_eq!(capacities("1.5MiB", 1).unwrap(), [384]);
-        assert!(capacities("1K", 9).unwrap_err().contains("room for one page of 4 KiB"));
-        assert!(capacities("1%", 9).unwrap_err().contains("room for one page"));
+        assert!(capacities("1K", 9).unwrap_err().contains("room for at least one page of 4 KiB"));
+        assert!(capacities("1%", 9).unwrap_err().contains("room for at least one page"));
         assert!(capacities("16TiB", 9).unwrap_err().contains("is too large"));
     }
 
     #[test]
-    fn sizes_are_shown_as_they_are_typed() {
+    fn sizes_are_printed_as_typed() {
         for typed in ["8", "1536KiB,10%,5000p"] {
             assert_eq!(typed.parse::<Sizes>().unwrap().to_string(), typed);
         }
     }
 
     #[test]
-    fn what_is_no_size_is_answered_with_what_is() {
+    fn a_wrong_size_is_an_error_with_examples() {
         for wrong in ["", "many", "-1MiB", "1,2", "NaN%", "5pp", "infMiB"] {
             let error = wrong.parse::<Sizes>().unwrap_err();
-            assert!(error.contains("it looks like 64MiB, 10%"), "{wrong}: {error}");
+            assert!(error.contains("a size looks like 64MiB, 10%"), "{wrong}: {error}");
         }
         assert_eq!("0".parse::<Sizes>(), Err("1 to 64 sizes".to_owned()));
     }

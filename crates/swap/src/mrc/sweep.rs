@@ -10,37 +10,37 @@ use unjank_cachesim::Policy;
 use unjank_cachesim::mrc::{Estimate, LruCurve, Sample};
 use unjank_cachesim::page::SpaceError;
 
-/// The misses of a policy over the size of the cache.
+/// The miss-ratio curve of a policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
     /// The policy.
     pub policy: Policy,
-    /// By ascending size.
+    /// The requested points, by ascending size.
     pub points: Vec<Point>,
-    /// Points between and beside them that cost nothing more: those of LRU's exact curve.
+    /// Additional points of LRU's exact curve, which cost nothing more.
     pub between: Vec<Point>,
 }
 
-/// A size, and the misses there.
+/// A size and its miss ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// The size in pages.
     pub capacity: u64,
-    /// The miss ratio, with an interval where it is estimated.
+    /// The miss ratio, with an interval if it is estimated.
     pub estimate: Estimate,
 }
 
-/// Points of LRU's curve besides those that were asked for.
+/// Additional points of LRU's curve.
 const BETWEEN: u32 = 120;
 
 /// Runs the requests through a cache for each policy and size; exact if the sample is the trace.
-/// LRU's exact curve takes one pass for all sizes. Where the user ends it, what is done is told.
+/// LRU's exact curve takes one pass for all sizes. After an interrupt, the curves have the points
+/// that were finished.
 ///
-/// One cache takes 16 bytes for each different page of the sample, and as many of them are there
-/// at a time as there are CPUs.
+/// A cache takes 16 bytes for each different page of the sample, and there is one per CPU at a time.
 ///
 /// # Errors
-/// A size has room for no page, or for more than can be.
+/// A size has room for no page or for too many.
 pub fn sweep(
     sample: &Sample,
     policies: &[Policy],
@@ -61,7 +61,7 @@ pub fn sweep(
     let all = tasks.len().max(1) as f64;
     let found: std::result::Result<Vec<_>, SpaceError> = tasks
         .par_iter()
-        // One at a time: they take differently long.
+        // One at a time: their run times differ.
         .with_max_len(1)
         .map(|(number, capacity)| {
             let policy = policies[*number];
@@ -71,7 +71,7 @@ pub fn sweep(
                     .estimate(policy, *capacity, &stop)?
                     .map(|estimate| (vec![Point { capacity: *capacity, estimate }], Vec::new())),
             };
-            // A display only: it pairs with nothing.
+            // For display only: it pairs with nothing.
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             monitor.progress(0.2 + 0.8 * done as f64 / all, policy.name());
             Ok((*number, points))
@@ -90,7 +90,7 @@ pub fn sweep(
     Ok(policies.iter().enumerate().map(curve).collect())
 }
 
-/// Points at these sizes, and at others.
+/// The points of LRU's exact curve at these sizes and at additional ones.
 fn lru(sample: &Sample, capacities: &[u64]) -> (Vec<Point>, Vec<Point>) {
     let mut curve = LruCurve::new(sample.footprint());
     for page in sample.pages() {
@@ -126,19 +126,18 @@ mod tests {
     use unjank_cachesim::mrc::Sampler;
 
     #[test]
-    fn lrus_one_pass_is_what_a_cache_of_each_size_has() {
+    fn lrus_curve_in_one_pass_matches_a_cache_of_each_size() {
         let mut sampler = Sampler::new(1.0, 0);
         let keys: Vec<u64> =
             (0..30_000u64).map(|at| at * at % 1_009 * 77 % (1 + at % 503)).collect();
         sampler.extend(&keys).unwrap();
         let sample = sampler.finish();
-        // CLOCK's caches and LRU's with parameters go one by one.
         let policies = [Policy::Lru, Policy::Fifo];
         let capacities = [1, 10, 100, 9_999];
         let curves = sweep(&sample, &policies, &capacities, &Silent).unwrap();
         for curve in &curves {
-            let told: Vec<u64> = curve.points.iter().map(|point| point.capacity).collect();
-            assert_eq!(told, capacities);
+            let sizes: Vec<u64> = curve.points.iter().map(|point| point.capacity).collect();
+            assert_eq!(sizes, capacities);
             for point in curve.points.iter().chain(curve.between.iter().step_by(17)) {
                 let ratio = sample.miss_ratio(curve.policy, point.capacity, &|| false);
                 assert_eq!(ratio.unwrap(), Some(point.estimate.miss_ratio), "{curve:?}");
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ended_early_has_fewer_points() {
+    fn an_interrupted_sweep_has_fewer_points() {
         struct Stop;
         impl Monitor for Stop {
             fn progress(&self, _fraction: f64, _doing: &str) {}

@@ -1,4 +1,4 @@
-//! Curves as a table: a line for each policy, and a column for each size.
+//! Curves as a table: a row for each policy and a column for each size.
 
 use unjank_host::Bytes;
 use unjank_measure::{Cell, Column, Mark, Number, Table, Unit};
@@ -38,7 +38,7 @@ pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
     if several {
         let estimated = points(curves).any(|point| point.estimate.interval.is_some());
         let open = if estimated {
-            ", as estimated: where intervals overlap, that may be chance"
+            " by estimate: where intervals overlap, that may be chance"
         } else {
             ""
         };
@@ -47,7 +47,7 @@ pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
     table
 }
 
-/// Of how many requests and pages the curves are, and how many of them were simulated.
+/// The number of requests and pages of the trace, and of those that were simulated.
 fn what_was_read(requests: &Requests) -> String {
     let sample = &requests.sample;
     let footprint = sample.whole_footprint();

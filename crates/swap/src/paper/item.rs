@@ -1,49 +1,47 @@
-//! One value of the paper, and ours over several seeds.
+//! One value of the paper, and the modelled values of several seeds.
 
 use unjank_measure::Unit;
 
-/// Seeds that an interval needs: the least and the largest of six hold the
-/// median of all with a probability of 1 − 2 · 0.5⁶ = 97 %.
+/// The number of seeds that an interval needs: the interval from the least to the largest of six
+/// holds the median with a probability of 1 − 2 · 0.5⁶ = 97 %.
 pub const ENOUGH: usize = 6;
 
-/// One value of the paper, and ours.
+/// One value of the paper, and the modelled values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Where it stands: `Fig. 1`, `Section II` …
+    /// The place in the paper: `Fig. 1`, `Section II` …
     pub figure: &'static str,
-    /// A path for the record: `fig1/1gib`.
+    /// The name in the record: `fig1/1gib`.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub what: &'static str,
-    /// Its unit.
+    /// The unit.
     pub unit: Unit,
-    /// The paper's value. It gives about numbers, which are taken for these
-    /// ranges.
+    /// The range for the paper's value, which is approximate.
     pub paper: [f64; 2],
     /// The paper's own words.
     pub words: &'static str,
-    /// Ours, of each seed, the least first.
+    /// The modelled values, ascending.
     pub ours: Vec<f64>,
-    /// Of how many seeds they are.
+    /// The number of seeds.
     pub seeds: usize,
-    /// How many there are none of, because it never came to that: larger than
-    /// all of `ours`.
+    /// Seeds without a value, because it was never reached; they count as larger than all of `ours`.
     pub never: usize,
 }
 
 /// Whether the paper's value comes out here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// All of our interval lies within the paper's range.
+    /// The whole interval lies within the paper's range.
     Yes,
-    /// None of it does.
+    /// No part of it does.
     No,
-    /// Some does, or there are too few seeds for one.
+    /// A part does, or there are too few seeds for an interval.
     CannotTell,
 }
 
 impl Item {
-    /// The median over seeds; `None` if it never came to that in half of them.
+    /// The median over seeds; `None` if half of them or more have no value.
     pub fn median(&self) -> Option<f64> {
         let n = self.ours.len() + self.never;
         let middle = self.ours.get(n / 2)?;
@@ -54,14 +52,14 @@ impl Item {
         })
     }
 
-    /// From the least to the largest, if there are enough of them for an
-    /// interval of the median, and a largest one.
+    /// The interval of the median, from the least to the largest value; `None` with too few seeds or
+    /// with seeds without a value.
     pub fn interval(&self) -> Option<[f64; 2]> {
         let ends = [*self.ours.first()?, *self.ours.last()?];
         (self.seeds >= ENOUGH && self.never == 0).then_some(ends)
     }
 
-    /// Whether a ratio is a share, and not a quotient.
+    /// Whether a ratio is a share, not a factor.
     pub(super) fn is_share(&self) -> bool {
         self.what.contains("made by")
     }
@@ -77,7 +75,7 @@ impl Item {
 }
 
 impl Answer {
-    /// In a word or two.
+    /// The answer in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Yes => "yes",

@@ -1,7 +1,8 @@
-//! All values that the paper gives. It says "about", and shows charts without
-//! numbers; the ranges are our reading of it. Nor does it say whether pages that
-//! only the tier has at the end count as I/O: each value with a tier is there
-//! twice, without them and with them.
+//! All values of the paper.
+//!
+//! The paper says "about" and has charts without numbers; the ranges are unjank's reading. It does
+//! not say whether pages that only the tier has at the end count as I/O, so each value with a tier
+//! is there twice: without these writes and with them.
 
 use unjank_measure::Unit;
 
@@ -10,7 +11,7 @@ use super::phones::{Phone, Set, TIERS};
 use crate::simulate::Line;
 use unjank_cachesim::tier::Traffic;
 
-/// A value of the paper, and how ours comes from the phones of a seed.
+/// A value of the paper, and how to compute it from the phones of a seed.
 struct Value {
     figure: &'static str,
     name: &'static str,
@@ -24,7 +25,7 @@ struct Value {
 const MIB: f64 = 1024.0 * 1024.0;
 const ABOUT_80: [f64; 2] = [0.75, 0.85];
 
-/// In the paper's order.
+/// All values in the paper's order.
 pub(super) fn all(sets: &[Set]) -> Vec<Item> {
     let values = SKEW.iter().chain(LAUNCHES).chain(TIER);
     let item = |value: &Value| {
@@ -226,7 +227,7 @@ const TIER: &[Value] = &[
     },
 ];
 
-/// How much more storage I/O a phone has with swap.
+/// Storage I/O of a phone with swap relative to no swap.
 fn ratio(phone: &Phone) -> f64 {
     phone.on.traffic.storage_ios() as f64 / phone.off.traffic.storage_ios().max(1) as f64
 }
@@ -252,8 +253,8 @@ fn at_tier(phone: &Phone, index: usize, ios: Count) -> Option<f64> {
     Some(ios(phone.tiers.get(index)?) as f64 / off)
 }
 
-/// Where the curve of Fig. 5 crosses that without swap, by logarithms of sizes;
-/// `None` if it never does.
+/// The size of the tier at which the curve of Fig. 5 crosses that without swap, interpolated on
+/// logarithms; `None` if it never does.
 fn parity(phone: &Phone, ios: Count) -> Option<f64> {
     let off = phone.off.traffic.storage_ios() as f64;
     let over = |index: usize| ios(&phone.tiers[index]) as f64 - off;

@@ -1,17 +1,17 @@
-//! Bahn & Kim's figures on synthetic phones: swap on and off, with 1 GiB and
-//! 2 GiB, and the tier that they propose.
+//! Reproduces Bahn & Kim's figures on synthetic phones: swap on and off, with 1 GiB and 2 GiB, and
+//! the tier that they propose.
 //!
 //! Hyokyung Bahn, Jisun Kim: Analysis and Management Policies for Memory
 //! Thrashing of Swap-Enabled Smartphones. JIIBC 23-2-8, 2023.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `options` | what is run |
+//! | `options` | options of a run |
 //! | `phones` | the same phone with and without swap, for one seed |
-//! | [`item`] | one value of the paper, and ours over several seeds |
-//! | `items` | all of them |
-//! | `outcome` | what came of all phones |
-//! | `note`, `tables` | the same as findings |
+//! | [`item`] | one value of the paper, and the modelled values of several seeds |
+//! | `items` | all values |
+//! | `outcome` | the values and curves of all phones |
+//! | `note`, `tables` | results as findings |
 
 pub mod item;
 mod items;
@@ -31,7 +31,7 @@ use rayon::prelude::*;
 use unjank_host::Result;
 use unjank_measure::Monitor;
 
-/// Runs all phones. What was run until Ctrl-C is the outcome.
+/// Simulates all phones. After an interrupt, the result has the phones that were finished.
 ///
 /// # Errors
 /// A size that is too large.

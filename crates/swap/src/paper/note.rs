@@ -1,4 +1,4 @@
-//! The paper's values and ours, as findings.
+//! The paper's values and the modelled values as findings.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use super::phones::{Phone, Set, TIERS};
 use super::tables::table;
 use crate::simulate::Line;
 
-/// A fact for each value and one for the paper's, one question for each
-/// figure, and the curves.
+/// A fact for each value, a verdict for each figure, and the curves.
 pub fn findings(outcome: &Outcome) -> Findings {
     let mut findings = Findings {
         curves: outcome.curves.clone(),
@@ -46,7 +45,7 @@ fn verdict(figure: &[Item]) -> Verdict {
         (Told::Yes, Answer::Yes) => Told::Yes,
         _ => Told::CannotTell,
     });
-    let told: Vec<String> = figure
+    let values: Vec<String> = figure
         .iter()
         .map(|item| {
             let shown = |value: f64| show(item, value);
@@ -55,7 +54,7 @@ fn verdict(figure: &[Item]) -> Verdict {
                 Some([low, high]) => format!(" ({} to {})", shown(low), shown(high)),
                 None => String::new(),
             };
-            format!("{}: {median}{interval}, theirs {}", item.what, item.words)
+            format!("{}: {median}{interval}, in the paper {}", item.what, item.words)
         })
         .collect();
     Verdict {
@@ -66,12 +65,12 @@ fn verdict(figure: &[Item]) -> Verdict {
         healthy: None,
         effect: None,
         minimum_effect: None,
-        reason: told.join("; "),
+        reason: values.join("; "),
         next: None,
     }
 }
 
-/// A value of an item, as it is read.
+/// A value of an item as text.
 fn show(item: &Item, value: f64) -> String {
     if item.unit == Unit::Ratio && !item.is_share() {
         Unit::Times.show(value)
@@ -80,7 +79,7 @@ fn show(item: &Item, value: f64) -> String {
     }
 }
 
-/// One of a set, by a name.
+/// The name of a line or phone, and how to get it from a set.
 type Named<T> = (&'static str, fn(&Set) -> &T);
 
 /// Fig. 2: launch time over launches; Fig. 5: storage I/O over the tier.
@@ -108,7 +107,7 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
             }
         })
         .collect();
-    // With what the tier has still to write: no size is flattered by it.
+    // Includes what is left dirty; otherwise large tiers would look better than they are.
     let phones: [Named<Phone>; 3] = [
         ("9 apps, 1 GiB", |set| &set.nine_1),
         ("9 apps, 2 GiB", |set| &set.nine_2),
@@ -134,8 +133,8 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
     curves
 }
 
-/// Fig. 1: storage I/O with swap and without, and what of it the hottest tenth
-/// of the pages makes; means over seeds.
+/// Fig. 1: storage I/O with swap and without, and the part of the hottest tenth of the pages; means
+/// over seeds.
 pub(super) fn bars(sets: &[Set]) -> Vec<Fact> {
     let lines: [Named<Line>; 4] = [
         ("swap, 1 GiB", |set| &set.nine_1.on),
@@ -170,7 +169,7 @@ fn point(x: f64, y: f64) -> Point {
     Point { x, y, interval: None }
 }
 
-/// The mean of each place over all seeds.
+/// The mean at each index over all seeds.
 fn over_seeds(each: &[Vec<f64>]) -> Vec<f64> {
     let places = each.iter().map(Vec::len).min().unwrap_or_default();
     let mean = |place: usize| each.iter().map(|of| of[place]).sum::<f64>() / each.len() as f64;

@@ -1,19 +1,19 @@
-//! What is run.
+//! Options of a run.
 
 use crate::simulate::Latency;
 use crate::synth::Preset;
 
-/// What is run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// How many phones of each kind, each from another seed.
     pub seeds: u64,
     /// The first seed.
     pub seed: u64,
-    /// How long page-ins take.
+    /// Times of launches and page-ins.
     pub latency: Latency,
-    /// Nine apps.
+    /// The phone with nine apps.
     pub nine: Preset,
-    /// Twenty-five.
+    /// The phone with 25 apps.
     pub many: Preset,
 }

@@ -1,15 +1,15 @@
-//! What came of all phones.
+//! The results of all phones.
 
 use unjank_measure::{Curve, Fact};
 
 use super::item::Item;
 
-/// What came of all phones.
+/// The results of all phones.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Each value of the paper and ours.
+    /// The values of the paper and the modelled values.
     pub items: Vec<Item>,
-    /// Fig. 1 as parts of bars.
+    /// Fig. 1 as stacked bars.
     pub bars: Vec<Fact>,
     /// Fig. 2 and Fig. 5 as curves.
     pub curves: Vec<Curve>,

@@ -22,7 +22,7 @@ pub const TIERS: [Bytes; 7] = [
     Bytes::from_mib(1024),
 ];
 
-/// No launch of a synthetic phone takes as long.
+/// Longer than any launch of a synthetic phone.
 const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };
 const GIB: Bytes = Bytes::from_mib(1024);
 
@@ -31,7 +31,7 @@ const GIB: Bytes = Bytes::from_mib(1024);
 pub(super) struct Phone {
     pub(super) on: Line,
     pub(super) off: Line,
-    /// What was read and written with each of [`TIERS`] under the paper's policy.
+    /// Reads and writes with each of [`TIERS`] under the paper's policy.
     pub(super) tiers: Vec<Traffic>,
 }
 
@@ -62,7 +62,7 @@ impl Set {
 
 fn read(preset: &Preset, seed: u64) -> Result<simulate::Load> {
     let read = load(&mut Synth::new(*preset, seed), Meaning::Programs, LAUNCHING, &Silent)?;
-    read.ok_or_else(|| unjank_host::Error::Invalid("a synthetic phone has no end".to_owned()))
+    read.ok_or_else(|| unjank_host::Error::Invalid("a synthetic phone was interrupted".to_owned()))
 }
 
 fn phone(

@@ -1,11 +1,11 @@
-//! The paper's values beside ours.
+//! The paper's values and the modelled values as a table.
 
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
 use super::item::Item;
 use super::outcome::Outcome;
 
-/// One line for each value.
+/// One row for each value.
 pub(super) fn table(outcome: &Outcome) -> Table {
     let columns = [
         Column::text("what"),
@@ -19,8 +19,8 @@ pub(super) fn table(outcome: &Outcome) -> Table {
         .with_rows(outcome.items.iter().map(cells))
         .with_note(format!(
             "Medians over {seeds} synthetic phones of each kind, and their intervals; the paper \
-             gives about numbers, which are taken for ranges (docs/method/swap.md). Writes to come: pages \
-             that only the tier has at the end. All modelled: nothing of this was measured."
+             gives approximate values, which are read as ranges (docs/method/swap.md). Writes to come: \
+             pages that only the tier has at the end. All modelled: nothing of this was measured."
         ))
 }
 

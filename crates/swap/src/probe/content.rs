@@ -1,9 +1,9 @@
-//! What the pages hold, and in which order they are touched.
+//! The content of pages, and the order in which they are touched.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The run's source of chance.
+/// The random numbers of a run.
 #[derive(Debug)]
 pub(crate) struct Random(Xoshiro256PlusPlus);
 
@@ -12,10 +12,9 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// The words of one page: one in four is random and the others repeat it,
-    /// so that a page is neither all alike, which compressed swap would not
-    /// store at all, nor incompressible. Application heaps compress about as
-    /// well.
+    /// The words of one page: one in four is random and the others repeat it. So a page is neither
+    /// uniform, which compressed swap would not store at all, nor incompressible. Application heaps
+    /// compress about as well.
     pub(crate) fn words(&mut self) -> impl FnMut() -> u64 + '_ {
         let mut word = 0;
         let mut index = 0_u32;
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_one_order_and_every_page_is_in_it() {
+    fn a_seed_gives_the_same_permutation() {
         let order = |seed| {
             let mut items: Vec<u32> = (0..1_000).collect();
             Random::seeded(seed).shuffle(&mut items);

@@ -1,9 +1,9 @@
-//! What the kernel counts, machine-wide, while the probe runs.
+//! Machine-wide counters of the kernel over the run.
 
 use unjank_host::machine::{Pressure, VmStat, pressure};
 use unjank_host::{Nanos, Result, Root};
 
-/// Counters at one moment, or their growth.
+/// Counters at one moment.
 #[derive(Debug)]
 pub(crate) struct Counters {
     vmstat: VmStat,
@@ -51,7 +51,7 @@ impl Counters {
     }
 }
 
-/// How much the counters have grown.
+/// The growth of the counters.
 #[derive(Debug)]
 pub(crate) struct Growth {
     pub(crate) events: Vec<(&'static str, u64)>,

@@ -1,4 +1,4 @@
-//! `unjank swap probe`: what it costs to bring a page back.
+//! `unjank swap probe`: the time of a page-in.
 
 mod content;
 mod counters;
@@ -19,14 +19,14 @@ use plan::{Plan, Source};
 use source::Evictable;
 use touch::Seen;
 
-/// Evicts memory of its own and touches it again, page by page in random
-/// order: anonymous pages through swap where there is any, otherwise pages of
-/// a scratch file. Only this process's own pages are evicted.
+/// Evicts memory of this process and touches it again, page by page in random order: anonymous
+/// pages through swap if there is any, otherwise pages of a scratch file. Pages of other programs
+/// are not evicted.
 ///
-/// Series: `swap/page_in`, touches that waited for a page to be read (label
-/// `backing`), and `swap/readahead_hit`, touches of pages that an earlier
-/// read had brought along. Facts: `swap/pages_per_read` and what the kernel
-/// counted over the run (`swap/vmstat/…`, `swap/pressure/…`).
+/// Series: `swap/page_in`, touches that waited for a read (label `backing`), and
+/// `swap/readahead_hit`, touches of pages that an earlier read had brought along. Facts:
+/// `swap/pages_per_read` and the growth of the kernel's counters (`swap/vmstat/…`,
+/// `swap/pressure/…`).
 ///
 /// # Errors
 /// `Invalid` options; a directory without room; a failed system call.
@@ -68,8 +68,7 @@ fn open(
     }
 }
 
-/// Evicts and touches, round after round, until the time is over: at least
-/// one round.
+/// Evicts and touches in rounds until the time is over; at least one round.
 fn rounds(
     memory: &mut dyn Evictable,
     plan: &Plan,
@@ -87,7 +86,7 @@ fn rounds(
         let mapping = memory.evict()?;
         random.shuffle(&mut order);
         let evicted = touch::all(mapping, &order, end, &mut seen, monitor)?;
-        // A kernel that pages nothing out would keep this loop busy for nothing.
+        // If the kernel evicts nothing, further rounds would be in vain.
         if evicted == 0 || Timestamp::now() >= end || monitor.stop_requested() {
             break;
         }

@@ -1,41 +1,41 @@
-//! What to measure.
+//! Options of `swap probe`.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use unjank_host::{Bytes, Error, Nanos, Result};
 
-/// What `swap probe` measures.
+/// Options of `swap probe`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Which pages to evict.
     pub pages: Pages,
     /// How much memory to evict and bring back in each round.
     pub size: Bytes,
-    /// For all rounds together; a round under way is cut short.
+    /// The length of all rounds together; the last round is cut short.
     pub duration: Nanos,
-    /// Where a scratch file may lie.
+    /// The directory for a scratch file.
     pub directory: PathBuf,
 }
 
 /// Which pages to evict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pages {
-    /// Anonymous ones where there is swap, else those of a file.
+    /// Anonymous pages if there is swap, else file pages.
     Auto,
-    /// Anonymous ones, through swap.
+    /// Anonymous pages, through swap.
     Anonymous,
-    /// Those of a scratch file, through its file system.
+    /// Pages of a scratch file, through its file system.
     File,
 }
 
 impl Options {
-    /// The least that gives a tail: 256 pages of 4 KiB.
+    /// The smallest size: 256 pages of 4 KiB give a tail.
     pub const SMALLEST: Bytes = Bytes::from_mib(1);
-    /// The most: this is a probe, not a load.
+    /// The largest size: this is a probe, not a load.
     pub const LARGEST: Bytes = Bytes::from_mib(4 << 10);
 
-    /// 8 MiB of whatever this machine swaps.
+    /// The default: 8 MiB of anonymous or file pages.
     pub fn usual(duration: Nanos, directory: PathBuf) -> Self {
         Self { pages: Pages::Auto, size: Bytes::from_mib(8), duration, directory }
     }
@@ -45,7 +45,7 @@ impl Options {
             Ok(())
         } else {
             Err(Error::Invalid(format!(
-                "{} to evict: it goes from {} to {}",
+                "cannot evict {}; the size is {} to {}",
                 self.size,
                 Self::SMALLEST,
                 Self::LARGEST

@@ -1,4 +1,4 @@
-//! What can be evicted without pushing anybody else out.
+//! How much can be evicted without evicting pages of other programs.
 
 use unjank_host::machine::{SwapDevice, SwapKind, available_memory, swap};
 use unjank_host::memory::page_size;
@@ -6,7 +6,7 @@ use unjank_host::{Bytes, Result, Root, Support};
 
 use super::options::{Options, Pages};
 
-/// What will be evicted, and to where.
+/// What to evict, and to where.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) source: Source,
@@ -15,22 +15,22 @@ pub(crate) struct Plan {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Which pages, and what stands behind them.
+/// Which pages to evict, and their backing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
-    /// Anonymous pages; `device` fills first.
+    /// Anonymous pages; `device` is the one with the highest priority.
     Anonymous {
         device: SwapDevice,
     },
     File,
 }
 
-/// At most this share of the memory that is free to take is used, so that the
-/// kernel has no reason to evict anything of others.
+/// At most one part in this many of the available memory is used, so that the kernel has no reason
+/// to evict pages of others.
 const SHARE_OF_MEMORY: u64 = 8;
-/// A swap device is filled to at most this share: beyond one half, the kernel
-/// gives up a page's slot when the page is read back (`vm_swap_full`), and it
-/// would have to be written again in each round.
+/// A swap device is filled to at most one part in this many. Beyond one half, the kernel frees a
+/// page's slot when the page is read back (`vm_swap_full`), and the page would have to be written
+/// again in each round.
 const SHARE_OF_SWAP: u64 = 2;
 
 impl Plan {
@@ -38,7 +38,7 @@ impl Plan {
         Bytes(self.page.get().saturating_mul(self.pages as u64))
     }
 
-    /// What stands behind the pages, as a label.
+    /// The label for the backing of the pages.
     pub(crate) fn backing(&self) -> &'static str {
         match &self.source {
             Source::File => "file",
@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-/// Decides for this machine.
+/// Makes the plan for this machine.
 pub(crate) fn make(options: &Options, root: &Root) -> Result<Support<Plan>> {
     let devices = swap::devices(root)?;
     Ok(decide(options, &devices, available_memory(root)?, page_size()))
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_swap_device_that_fills_first_stands_behind_the_pages() {
+    fn the_swap_device_with_the_highest_priority_is_probed() {
         let devices = [
             device(SwapKind::Disk, -2, Bytes::from_mib(4096)),
             device(SwapKind::Zram, 100, Bytes::from_mib(512)),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_pushed_out() {
+    fn the_size_is_limited_to_what_is_free() {
         let plan = decide(&options(Pages::File), &[], Bytes::from_mib(80), PAGE).yes().unwrap();
         assert_eq!(plan.bytes(), Bytes::from_mib(10));
         assert_eq!(plan.warnings.len(), 1);

@@ -8,7 +8,7 @@ use super::counters::Growth;
 use super::plan::{Plan, Source};
 use super::touch::Seen;
 
-/// Adds everything that was seen.
+/// Adds series, facts and warnings to the findings.
 pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findings) {
     let Seen { page_in, readahead_hit, evicted, worst, start } = seen;
     let reads = page_in.n();
@@ -21,8 +21,8 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
                     format!("no touch waited for a read from {backing}: the kernel evicted nothing")
                 }
                 _ => format!(
-                    "none of {evicted} evicted pages had to be waited for: they came back without \
-                     a read from {backing}"
+                    "no touch waited: all {evicted} evicted pages came back without a read from \
+                     {backing}"
                 ),
             },
         );
@@ -64,8 +64,7 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
     }
 }
 
-/// zswap sits in front of a device: if most pages came from it, it is what
-/// was measured.
+/// zswap is in front of a device: if most pages came from zswap, that was measured.
 fn backing(plan: &Plan, grown: &Growth, reads: u64) -> &'static str {
     let anonymous = matches!(plan.source, Source::Anonymous { .. });
     if anonymous && grown.event("zswpin") * 2 > reads { "zswap" } else { plan.backing() }

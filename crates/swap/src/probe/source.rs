@@ -1,4 +1,4 @@
-//! Memory that can be evicted again and again.
+//! Memory that can be evicted repeatedly.
 
 use std::path::Path;
 use std::thread;
@@ -13,11 +13,11 @@ use super::content::Random;
 
 /// Memory that can be evicted and touched again.
 pub(crate) trait Evictable {
-    /// Has as many of its pages evicted as the kernel is willing to.
+    /// Evicts as many pages as the kernel allows.
     fn evict(&mut self) -> Result<&Mapping>;
 }
 
-/// Pages that are filled between two looks at the stop request.
+/// Pages to fill between two checks for a stop.
 const LOOK: usize = 1 << 10;
 const INTERRUPTED: &str = "interrupted before there was memory to evict";
 
@@ -71,10 +71,9 @@ pub(crate) fn file(
 }
 
 impl Evictable for Anonymous {
-    /// A page that is written out stays in the swap cache, where asking for it
-    /// to be paged out does not reach it. Read again, it is mapped and clean,
-    /// and the next request frees it at once: so the stayers are touched, and
-    /// the kernel is asked again until nearly all pages are gone.
+    /// A page that was written stays in the swap cache, where `MADV_PAGEOUT` does not reach it. Once
+    /// touched, it is mapped and clean, and the next request frees it at once. So the remaining
+    /// pages are touched and the request is repeated until nearly all pages are gone.
     fn evict(&mut self) -> Result<&Mapping> {
         const TRIES: u32 = 20;
         for _ in 0..TRIES {
@@ -94,7 +93,7 @@ impl Evictable for Anonymous {
 }
 
 impl Evictable for File {
-    /// Mapped pages cannot be evicted, so the file is mapped anew.
+    /// Mapped pages cannot be evicted, so the file is unmapped and mapped again.
     fn evict(&mut self) -> Result<&Mapping> {
         self.mapping = None;
         self.scratch.evict()?;

@@ -4,20 +4,20 @@ use unjank_host::memory::{Faults, Mapping};
 use unjank_host::{Nanos, Result, Timestamp};
 use unjank_measure::{Monitor, Series};
 
-/// Touches between two looks at the clock's end and the stop request.
+/// Touches between two checks for the end of the time and for a stop.
 const BATCH: usize = 64;
 
-/// What was seen over all rounds.
+/// The touch times of all rounds.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// Touches that waited for a read (major faults).
     pub(crate) page_in: Series,
-    /// Touches of pages that were evicted, and had been brought along by the
-    /// read of another one (minor faults, or none).
+    /// Touches of evicted pages that the read of another page had brought along (minor faults, or
+    /// none).
     pub(crate) readahead_hit: Series,
-    /// Pages that were not in memory when a round began and were touched.
+    /// Touched pages that were not in memory when their round began.
     pub(crate) evicted: u64,
-    /// The slowest touch, and when.
+    /// The slowest touch and its time.
     pub(crate) worst: (Nanos, Timestamp),
     pub(crate) start: Timestamp,
 }
@@ -34,11 +34,10 @@ impl Seen {
     }
 }
 
-/// Touches the pages in `order` and records those that were not in memory.
-/// Gives how many of them there were. Stops at `end`, but not before the first
-/// batch: an eviction may have taken all the time.
+/// Touches the pages in `order`, records those that were not in memory, and returns their number.
+/// Stops at `end`, but not before the first batch: the eviction may have taken all the time.
 ///
-/// The counters of page faults are read outside the two stamps.
+/// The counters of page faults are read outside the two time stamps.
 pub(crate) fn all(
     mapping: &Mapping,
     order: &[u32],

@@ -1,26 +1,25 @@
-//! How long launches take: a model, and a simple one.
+//! A simple model of launch times.
 
 use unjank_host::Nanos;
 
 use unjank_cachesim::tier::Waits;
 
-/// A launch takes a fixed time and that of the page-ins it waits for, one after
-/// the other.
+/// A launch takes a fixed time plus the time of the page-ins it waits for, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latency {
-    /// A launch of an app that has to start, without page-ins.
+    /// The time of a launch of an app that has to start, without page-ins.
     pub start: Nanos,
-    /// A launch of an app that comes back, without page-ins.
+    /// The time of a launch of an app that comes back, without page-ins.
     pub resume: Nanos,
-    /// A page-in from storage.
+    /// The time of a page-in from storage.
     pub storage: Nanos,
-    /// A page-in from the tier.
+    /// The time of a page-in from the tier.
     pub tier: Nanos,
 }
 
 impl Default for Latency {
-    /// Of a phone of 2013 to 2016: a random read of 4 KiB from eMMC, a copy
-    /// from memory that keeps its contents.
+    /// Round numbers for a phone of 2013 to 2016: a random read of 4 KiB from eMMC, and a copy from
+    /// non-volatile memory.
     fn default() -> Self {
         Self {
             start: Nanos::from_millis(1_500),

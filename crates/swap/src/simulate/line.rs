@@ -1,4 +1,4 @@
-//! What came of one policy.
+//! The result of one policy.
 
 use unjank_host::Nanos;
 
@@ -9,22 +9,22 @@ use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::{PerPage, Replayed, TierPolicy, Traffic};
 use unjank_cachesim::workload::Workload;
 
-/// What came of one policy, or of none.
+/// The result of one policy of the tier, of no tier, or of no swap.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What it is called.
+    /// The name of the policy, `no tier` or `no swap`.
     pub name: String,
     /// The policy of the tier; `None` without swap.
     pub policy: Option<TierPolicy>,
-    /// What was read and written.
+    /// Reads and writes.
     pub traffic: Traffic,
-    /// How unevenly storage was read and written, over pages that were.
+    /// The skew of reads and writes of storage, over the pages that had any.
     pub skew: Skew,
     /// The memory that the tier's metadata takes, in bytes.
     pub metadata: usize,
-    /// Pages that the budget kept out, though the rule let them in.
+    /// Pages that the rule admitted and the write budget rejected.
     pub over_budget: u64,
-    /// Apps that were killed, and launched again.
+    /// Apps that were killed, and launches of apps that had been killed; `None` with swap.
     pub killed: Option<[u64; 2]>,
     /// The launches, in their order.
     pub launches: Vec<Launched>,
@@ -39,7 +39,7 @@ pub struct Launched {
     pub round: usize,
     /// Whether the app had to start, rather than come back.
     pub starts: bool,
-    /// The time.
+    /// The time of the launch.
     pub time: Nanos,
 }
 
@@ -88,20 +88,19 @@ impl Line {
         }
     }
 
-    /// The share of the pages that the rule let in that the budget kept out;
-    /// nothing where it let none in.
+    /// The share of the pages admitted by the rule that the budget rejected; `None` if it admitted
+    /// none.
     pub fn share_over_budget(&self) -> Option<f64> {
         let wanted = self.traffic.entered + self.over_budget;
         (wanted > 0).then(|| self.over_budget as f64 / wanted as f64)
     }
 
-    /// Whether it is one of the lines that others are compared with.
+    /// Whether this is no tier or no swap, with which policies are compared.
     pub fn is_baseline(&self) -> bool {
         self.policy.is_none_or(|policy| policy == TierPolicy::NONE)
     }
 
-    /// Mean and standard deviation of the launches of each round, in
-    /// nanoseconds.
+    /// Mean and standard deviation of the launches of each round, in nanoseconds.
     pub fn rounds(&self) -> Vec<Spread> {
         let rounds = self.launches.iter().map(|launch| launch.round + 1).max().unwrap_or_default();
         let of_round = |round| self.launches.iter().filter(move |launch| launch.round == round);
@@ -122,11 +121,11 @@ fn skew(per_page: &PerPage) -> Skew {
 /// Mean and standard deviation of launch times, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// How many there were.
+    /// The number of launches.
     pub n: usize,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Their standard deviation: of the launches themselves, not of their mean.
+    /// The standard deviation of the launches, not of their mean.
     pub deviation: f64,
 }
 
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_are_taken_together_round_by_round() {
+    fn launches_are_summarised_by_round() {
         let line = Line {
             name: String::new(),
             policy: None,

@@ -1,4 +1,4 @@
-//! From the events of a trace to what is simulated.
+//! Turns the events of a trace into a load for the simulation.
 
 use unjank_host::{Bytes, Error, Nanos, Result};
 use unjank_measure::Monitor;
@@ -9,38 +9,37 @@ use unjank_cachesim::admission::WriteRate;
 use unjank_cachesim::paged::Paged;
 use unjank_cachesim::workload::Workload;
 
-/// Events that are read at once.
+/// Events per batch.
 const BATCH: usize = 1 << 16;
 
 /// What is simulated.
 #[derive(Debug, Clone)]
 pub enum Load {
-    /// What programs did: it needs memory to run in.
+    /// Accesses of programs, which need a model of memory.
     Programs(Workload),
-    /// What a real memory did, or the storage below it.
+    /// Requests of a real memory, or of the storage below it.
     Paging(Paged),
 }
 
 impl Load {
-    /// What is assumed of pages of which the trace does not tell whether a file
-    /// stands behind them; `None` if it tells of all.
+    /// The assumption about pages of unknown backing; `None` if there are none.
     pub fn assumption(&self) -> Option<String> {
         let Self::Programs(workload) = self else { return None };
         let pages = u64::from(workload.pages.footprint());
         (workload.unknown > 0).then(|| {
             format!(
-                "{} of {pages} pages have no known backing; they are taken for pages of files: \
-                 the first read of each comes from storage, and it is written back only if it \
-                 was changed",
+                "{} of {pages} pages have no known backing and count as file pages: the first read \
+                 of each comes from storage, and it is written back only if it was changed",
                 workload.unknown
             )
         })
     }
 
-    /// What to know before writes of the tier are held to this rate, if anything.
+    /// Checks whether writes of the tier can be limited to this rate. Returns a warning if the trace
+    /// is shorter than the rate's period.
     ///
     /// # Errors
-    /// No time passes in the trace: nothing can be held to a rate.
+    /// No time passes in the trace.
     pub fn hold_to(&self, rate: WriteRate) -> Result<Option<String>> {
         let times = match self {
             Self::Programs(workload) => &workload.times,
@@ -49,34 +48,34 @@ impl Load {
         let lasts = times.span();
         if lasts == Nanos::ZERO {
             return Err(Error::Invalid(
-                "a write budget needs times, and in this trace no time passes: its format tells \
-                 none, or it is too short"
+                "a write budget needs times; in this trace no time passes, because its format has \
+                 no times or it is too short"
                     .to_owned(),
             ));
         }
         Ok((lasts < rate.period).then(|| {
             let all = Bytes(u64::from(rate.pages) * PAGE);
             format!(
-                "the trace lasts {lasts}, less than the time of the budget {rate}: as much as \
-                 {all} may be written at once, at its beginning"
+                "the trace lasts {lasts}, less than the period of the budget {rate}: up to {all} \
+                 may be written at once at its beginning"
             )
         }))
     }
 }
 
-/// How events are understood.
+/// The meaning of reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// Reads and writes are what programs did.
+    /// Reads and writes are accesses of programs.
     Programs,
-    /// Reads and writes are what memory did: page-ins and page-outs.
+    /// Reads and writes are page-ins and page-outs of memory.
     Paging,
 }
 
-/// Reads all events; `None` if the user has ended it.
+/// Reads all events; `None` if the user interrupted it.
 ///
 /// # Errors
-/// Those of the trace; or it tells what memory did where programs are meant.
+/// Errors of the trace; paging events where accesses of programs are expected; no page events.
 pub fn load(
     trace: &mut impl Events,
     meaning: Meaning,
@@ -102,7 +101,7 @@ pub fn load(
     }
 }
 
-/// Whether all was read.
+/// Reads all events. Returns false after an interrupt.
 fn read(
     trace: &mut impl Events,
     monitor: &dyn Monitor,
@@ -124,5 +123,5 @@ fn read(
 }
 
 fn empty() -> Error {
-    Error::Invalid("the trace has no events of pages".to_owned())
+    Error::Invalid("the trace has no page events".to_owned())
 }

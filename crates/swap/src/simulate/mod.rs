@@ -1,12 +1,12 @@
-//! A trace on a model: memory over a tier over storage, under several policies
-//! of the tier, beside no tier and no swap at all.
+//! Replays a trace through a model of memory over a tier over storage, under several policies of the
+//! tier, with no tier and with no swap.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`load`](mod@load) | from the events of a trace to what is simulated |
+//! | [`load`](mod@load) | turns the events of a trace into a load for the simulation |
 //! | [`latency`] | from page-ins to launch times |
-//! | [`line`](mod@line) | what came of one policy |
-//! | `note`, `tables` | the same as findings |
+//! | [`line`](mod@line) | the result of one policy |
+//! | `note`, `tables` | results as findings |
 
 pub mod latency;
 pub mod line;
@@ -33,38 +33,37 @@ use unjank_cachesim::page::{Space, SpaceError};
 use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::{TierPolicy, Traffic};
 
-/// What the trace is run on.
+/// The simulated machine and the policies.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Memory; `None` to put the trace to the tier as it is.
+    /// Memory; `None` to replay the trace through the tier unchanged.
     pub memory: Option<MemoryOptions>,
     /// The size of the tier.
     pub tier: Bytes,
-    /// Its policies, one line each.
+    /// Policies of the tier.
     pub policies: Vec<TierPolicy>,
-    /// Writes of the tier at most, under each policy; `None` for any number.
+    /// The maximum rate of writes of the tier under each policy; `None` for no limit.
     pub write_budget: Option<WriteRate>,
     /// Whether there is swap.
     pub swap: Swap,
-    /// How long page-ins take.
+    /// Times of launches and page-ins.
     pub latency: Latency,
-    /// What a write of the tier costs, in accesses to storage; `None` to leave
-    /// out costs, and what knowledge of the future could reach.
+    /// The cost of a write of the tier, in accesses to storage; `None` to leave out costs and the
+    /// offline optimum.
     pub write_cost: Option<f64>,
 }
 
-/// What came of it.
+/// The results of a simulation.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Without swap, without a tier, then policy by policy.
+    /// No swap, no tier, then one result per policy.
     pub lines: Vec<Line>,
-    /// What knowledge of the future could reach.
+    /// The offline optimum.
     pub bound: Option<Bound>,
 }
 
 impl Outcome {
-    /// The line with swap that costs least, with the writes that are still to come,
-    /// and what it costs.
+    /// The cheapest result with swap, and its cost including the writes that are still to come.
     pub fn cheapest(&self, costs: Costs) -> Option<(&Line, f64)> {
         let with_swap = self.lines.iter().filter(|line| line.policy.is_some());
         let priced = with_swap.map(|line| (line, costs.settled(&line.traffic)));
@@ -72,54 +71,54 @@ impl Outcome {
     }
 }
 
-/// What knowledge of the future could reach, from both sides.
+/// The offline optimum, bracketed from both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
-    /// What reads and writes cost.
+    /// The costs of reads and writes.
     pub costs: Costs,
-    /// No policy costs less. Not all of it need be within reach.
-    pub least: f64,
-    /// The traffic of a schedule that knows the future.
-    pub reached: Traffic,
+    /// No policy costs less. The optimum may be above it.
+    pub lower_bound: f64,
+    /// The traffic of an offline schedule.
+    pub schedule: Traffic,
 }
 
 impl Bound {
-    /// How much more some traffic costs than the bound, as a share of it.
+    /// How much more some traffic costs than the lower bound, as a share of it.
     pub fn above(&self, traffic: &Traffic) -> Option<f64> {
-        (self.least > 0.0).then(|| self.costs.of(traffic) / self.least - 1.0)
+        (self.lower_bound > 0.0).then(|| self.costs.of(traffic) / self.lower_bound - 1.0)
     }
 }
 
 /// Memory over the tier.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryOptions {
-    /// Its size, of what programs can have.
+    /// The memory that programs can have.
     pub size: Bytes,
-    /// Which pages it evicts.
+    /// Which pages memory evicts.
     pub policy: MemoryPolicy,
-    /// Which pages come along with one.
+    /// Which neighbours a page-in brings along.
     pub readahead: Readahead,
-    /// What each app that is alive pins: graphics.
+    /// What each living app pins: graphics.
     pub pinned: Bytes,
-    /// Without swap: how much of files stays in memory at least.
+    /// Without swap: apps are killed if less than this is left for files.
     pub minfree: Bytes,
 }
 
 /// Whether there is swap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swap {
-    /// Both, beside each other.
+    /// Simulate both.
     Both,
-    /// There is.
+    /// With swap.
     On,
-    /// There is none: apps are killed.
+    /// Without swap: apps are killed.
     Off,
 }
 
-/// Runs the trace on all that was asked for.
+/// Runs the simulation.
 ///
 /// # Errors
-/// A size that is zero or too large, or no memory for what needs one.
+/// A size that is zero or too large; no memory for a load of programs.
 pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
     let mut lines = Vec::new();
     if options.swap != Swap::On
@@ -130,9 +129,9 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outc
     if options.swap == Swap::Off || monitor.stop_requested() {
         return Ok(Outcome { lines, bound: None });
     }
-    monitor.progress(0.1, "memory");
+    monitor.progress(0.1, "simulating memory");
     let paged = page(load, options.memory)?;
-    monitor.progress(0.3, "the tier");
+    monitor.progress(0.3, "simulating the tier");
     let none = std::iter::once(TierPolicy::NONE);
     let asked = options.policies.iter().copied().filter(|policy| *policy != TierPolicy::NONE);
     let policies: Vec<TierPolicy> = none.chain(asked).collect();
@@ -147,33 +146,32 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outc
     if monitor.stop_requested() {
         return Ok(Outcome { lines, bound: None });
     }
-    monitor.progress(0.6, "the future");
+    monitor.progress(0.6, "computing the offline optimum");
     let bound = options.write_cost.map(|cost| bound(&paged, capacity, Costs::new(cost)));
     Ok(Outcome { lines, bound: bound.transpose()? })
 }
 
-/// What is written past the tier comes on top of both ends.
+/// The offline optimum. Writes that bypass the tier add to both sides.
 fn bound(paged: &Paged, capacity: u64, costs: Costs) -> Result<Bound> {
     let space = Space::new(capacity, paged.footprint.into()).map_err(invalid)?;
     let found = clairvoyant(&paged.stream, space, costs)
         .map_err(|error| Error::Invalid(error.to_string()))?;
     let past = paged.written.len() as u64;
-    let mut reached = found.reached;
-    reached.storage_writes += past;
-    Ok(Bound { costs, least: found.least + past as f64, reached })
+    let mut schedule = found.schedule;
+    schedule.storage_writes += past;
+    Ok(Bound { costs, lower_bound: found.lower_bound + past as f64, schedule })
 }
 
-/// What memory asks of the tier.
+/// The requests of memory to the levels below it.
 ///
 /// # Errors
-/// A size that is zero or too large; or no memory for a trace of programs that
-/// is one, and memory for one that is none.
+/// A size that is zero or too large; no memory for a load of programs.
 pub fn page(load: &Load, memory: Option<MemoryOptions>) -> Result<std::borrow::Cow<'_, Paged>> {
     use std::borrow::Cow;
     match (load, memory) {
         (Load::Paging(paged), _) => Ok(Cow::Borrowed(paged)),
         (Load::Programs(_), None) => Err(Error::Invalid(
-            "the trace tells what programs did, so it needs memory to run in".to_owned(),
+            "a trace of programs needs a size of memory".to_owned(),
         )),
         (Load::Programs(workload), Some(memory)) => {
             let space = space(memory.size, workload.pages.footprint())?;
@@ -183,8 +181,7 @@ pub fn page(load: &Load, memory: Option<MemoryOptions>) -> Result<std::borrow::C
     }
 }
 
-/// Apps are killed; `None` if the trace has none, or tells what a real memory
-/// did.
+/// Simulates memory without swap; `None` without launches of apps or without memory.
 fn without_swap(load: &Load, options: &Options) -> Result<Option<Line>> {
     let (Load::Programs(workload), Some(memory)) = (load, options.memory) else {
         return Ok(None);
@@ -203,7 +200,7 @@ fn space(memory: Bytes, footprint: u32) -> Result<Space> {
     Space::new(pages(memory), footprint.into()).map_err(invalid)
 }
 
-/// Whole pages.
+/// A size in whole pages, rounded down.
 pub fn pages(size: Bytes) -> u64 {
     size.get() / PAGE
 }

@@ -1,4 +1,4 @@
-//! What came of all policies, as findings.
+//! The results of a simulation as findings.
 
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
@@ -8,8 +8,8 @@ use super::tables::table;
 use super::{Options, Outcome};
 use unjank_cachesim::bounds::Costs;
 
-/// A table of all lines, and facts and curves for each, `swap/simulate/` before
-/// their names. `of` names the trace.
+/// A table of all results, and facts and curves for each, named `swap/simulate/…`. `of` names the
+/// trace.
 pub fn findings(outcome: &Outcome, options: &Options, of: &str) -> Findings {
     let mut findings = Findings::default();
     findings.tables.push(table(outcome, options, of));
@@ -32,24 +32,24 @@ pub fn findings(outcome: &Outcome, options: &Options, of: &str) -> Findings {
         }
     }
     if let Some(bound) = outcome.bound {
-        let reached = [
-            ("storage_ios", bound.reached.storage_ios()),
-            ("storage_reads", bound.reached.storage_reads),
-            ("storage_writes", bound.reached.storage_writes),
-            ("settled_ios", bound.reached.settled_ios()),
-            ("tier_writes", bound.reached.tier_writes),
-            ("left_dirty", bound.reached.left_dirty),
+        let schedule = [
+            ("storage_ios", bound.schedule.storage_ios()),
+            ("storage_reads", bound.schedule.storage_reads),
+            ("storage_writes", bound.schedule.storage_writes),
+            ("settled_ios", bound.schedule.settled_ios()),
+            ("tier_writes", bound.schedule.tier_writes),
+            ("left_dirty", bound.schedule.left_dirty),
         ];
         let smaller = Some(Direction::Smaller);
-        for (name, value) in reached {
+        for (name, value) in schedule {
             findings.facts.push(fact(name, value as f64, Unit::Pages, smaller, CLAIRVOYANT));
         }
-        findings.facts.push(fact("least_cost", bound.least, Unit::Pages, None, CLAIRVOYANT));
+        findings.facts.push(fact("least_cost", bound.lower_bound, Unit::Pages, None, CLAIRVOYANT));
     }
     findings
 }
 
-/// The label of a schedule that knows the future, and of what none can beat.
+/// The label of the offline schedule and the lower bound.
 const CLAIRVOYANT: &str = "clairvoyant";
 
 fn fact(name: &str, value: f64, unit: Unit, better: Option<Direction>, policy: &str) -> Fact {

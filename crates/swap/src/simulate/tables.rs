@@ -1,4 +1,4 @@
-//! What people read of a simulation: one line for each policy.
+//! The results of a simulation as a table: one row for each policy.
 
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
@@ -8,14 +8,14 @@ use unjank_cachesim::bounds::Costs;
 use unjank_cachesim::tier::{TierPolicy, Traffic};
 
 const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at \
-                    the end, which storage I/O leaves out, and vs no swap (or tier) counts; \
-                    offline optimal: a schedule that knows the future; above bound: how much more \
-                    that costs than what no policy can beat; hits: page-ins that the tier answered; \
-                    hottest 10 %: the share of storage I/O that the hottest tenth of pages makes; \
-                    launch again: mean and standard deviation of all launches of an app but its \
-                    first. All modelled; docs/method/swap.md says how.";
+                    the end (storage I/O leaves them out, vs no swap or tier counts them); offline \
+                    optimal: a schedule computed from the whole trace; above bound: cost above the \
+                    lower bound of any policy; hits: page-ins that the tier answered; hottest \
+                    10 %: the share of storage I/O that the hottest tenth of pages makes; launch \
+                    again: mean and standard deviation of all launches of an app but its first. \
+                    All modelled: see docs/method/swap.md.";
 
-/// A line for each policy, and what to know about them.
+/// A row for each policy, and notes.
 pub(super) fn table(outcome: &Outcome, options: &Options, of: &str) -> Table {
     let lines = &outcome.lines;
     let without_swap = lines.iter().find(|line| line.policy.is_none());
@@ -61,7 +61,7 @@ fn sizes(options: &Options) -> String {
     let tier = format!("a tier of {}", options.tier);
     match &options.memory {
         Some(memory) => format!("{} of memory ({}), {tier}", memory.size, memory.policy),
-        None => format!("put to {tier} as it is"),
+        None => format!("replayed unchanged through {tier}"),
     }
 }
 
@@ -90,9 +90,9 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [Cell; 1
     ]
 }
 
-/// The line of a schedule that knows the future.
+/// The row of the offline schedule.
 fn optimal(bound: &Bound, against: Option<&Line>) -> [Cell; 13] {
-    let traffic = &bound.reached;
+    let traffic = &bound.schedule;
     let count = |count: u64| Cell::number(count as f64);
     [
         "offline optimal".into(),
@@ -122,19 +122,19 @@ fn above(traffic: &Traffic, bound: Option<&Bound>) -> Option<f64> {
     bound.and_then(|bound| bound.above(traffic))
 }
 
-/// Which line costs least, and which the policy for the cost is.
+/// The cheapest policy on this trace, and the default policy for the cost.
 fn cheapest(outcome: &Outcome, options: &Options) -> Option<String> {
     let write = options.write_cost?;
     let (line, cost) = outcome.cheapest(Costs::new(write))?;
     Some(format!(
-        "Where a write of the tier costs {write} reads of storage, {} costs least of these: \
-         {cost:.0}, with what is left dirty. The policy for that cost, whatever the trace, is {}.",
+        "If a write of the tier costs {write} reads of storage, {} is the cheapest here: {cost:.0}, \
+         including what is left dirty. The default policy for this cost is {}.",
         line.name,
         TierPolicy::for_write_cost(write)
     ))
 }
 
-/// What the budget kept out.
+/// How many pages the budget kept out.
 fn over_budget(lines: &[Line], rate: WriteRate) -> String {
     let kept_out = lines.iter().filter(|line| !line.is_baseline()).map(|line| {
         let share = line.share_over_budget().unwrap_or_default() * 100.0;
@@ -142,8 +142,8 @@ fn over_budget(lines: &[Line], rate: WriteRate) -> String {
     });
     let kept_out: Vec<String> = kept_out.collect();
     format!(
-        "The budget of {rate} kept out, of the pages that the rules let in: {}. Writes in place \
-         count, and are never kept out; the offline optimum is not held to it.",
+        "Of the pages that the rules admitted, the budget of {rate} kept out: {}. Writes in place \
+         count but are never kept out; the offline optimum has no budget.",
         kept_out.join(", ")
     )
 }

@@ -1,4 +1,4 @@
-//! One combination, and what came of it.
+//! One combination of a sweep and its result.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,50 +6,48 @@ use crate::simulate::Latency;
 use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::Replayed;
 
-/// One combination.
+/// One combination of a trace, sizes and a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// The trace, as it was named.
+    /// The name of the trace.
     pub trace: String,
-    /// The size of memory in bytes; 0 where the trace is put to the tier as it
-    /// is.
+    /// The size of memory in bytes; 0 if the trace is replayed through the tier unchanged.
     pub memory: u64,
     /// The size of the tier in bytes.
     pub tier: u64,
-    /// Its policy.
+    /// The policy of the tier.
     pub policy: String,
 }
 
-/// What came of a combination. Reads and writes are of pages.
+/// The result of a combination. Counts are pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Which combination.
+    /// The combination.
     #[serde(flatten)]
     pub place: Place,
-    /// What memory asked for.
+    /// Pages that memory brought in.
     pub page_ins: u64,
-    /// What memory evicted changed.
+    /// Dirty pages that memory evicted.
     pub page_outs: u64,
-    /// What memory dropped as it had come.
+    /// Clean pages that memory dropped.
     pub clean_drops: u64,
-    /// From storage.
+    /// Reads from storage.
     pub storage_reads: u64,
-    /// To storage.
+    /// Writes to storage.
     pub storage_writes: u64,
-    /// From the tier.
+    /// Reads from the tier.
     pub tier_reads: u64,
-    /// To the tier.
+    /// Writes to the tier.
     pub tier_writes: u64,
     /// Pages that only the tier has at the end: writes still to come.
     pub left_dirty: u64,
-    /// Read from storage and written to it if there were no tier.
+    /// Reads and writes of storage without a tier.
     pub without_tier: u64,
-    /// Pages that a budget kept out of the tier, though the rule let them in.
+    /// Pages that the rule admitted and the write budget rejected.
     pub over_budget: u64,
     /// Memory of the tier's metadata, in bytes.
     pub metadata: u64,
-    /// Mean of all launches of an app but its first, in nanoseconds; nothing
-    /// where there are none.
+    /// Mean time of all launches of an app but its first, in nanoseconds; `None` without any.
     pub launch_again: Option<f64>,
 }
 
@@ -82,31 +80,28 @@ impl Cell {
         self.storage_reads + self.storage_writes
     }
 
-    /// The same with the writes that are still to come: what cells are compared by,
-    /// since a larger tier can leave more of them.
+    /// Storage I/O with the writes that are still to come. Cells are compared by it, because a larger
+    /// tier can leave more such writes.
     pub fn settled_ios(&self) -> u64 {
         self.storage_ios() + self.left_dirty
     }
 
-    /// The same, and so much for each write of the tier.
+    /// Settled storage I/O plus `of_write` for each write of the tier.
     pub fn cost(&self, of_write: f64) -> f64 {
         self.settled_ios() as f64 + of_write * self.tier_writes as f64
     }
 
-    /// Storage I/O with the writes that are still to come, relative to no tier;
-    /// nothing where there is nothing to read or write.
+    /// Settled storage I/O relative to no tier; `None` without storage I/O.
     pub fn relative_ios(&self) -> Option<f64> {
         (self.without_tier > 0).then(|| self.settled_ios() as f64 / self.without_tier as f64)
     }
 
-    /// Writes of the tier for each page that memory evicts, changed or not;
-    /// nothing where it evicts none.
+    /// Writes of the tier for each page that memory evicts, dirty or clean; `None` without evictions.
     pub fn relative_writes(&self) -> Option<f64> {
         self.by_eviction(self.tier_writes)
     }
 
-    /// Pages that the budget kept out for each page that memory evicts; nothing
-    /// where it evicts none.
+    /// Pages that the budget kept out for each page that memory evicts; `None` without evictions.
     pub fn relative_over_budget(&self) -> Option<f64> {
         self.by_eviction(self.over_budget)
     }

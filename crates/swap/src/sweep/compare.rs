@@ -1,17 +1,17 @@
-//! Cells that can be compared, those of one trace and memory: which of them is best.
+//! Compares the cells of one trace and size of memory.
 
 use std::collections::BTreeMap;
 
 use super::cell::Cell;
 
-/// Of cells that can be compared, those that no other beats in both storage I/O
-/// (with the writes still to come) and writes of the tier: the fewest writes first.
+/// The Pareto front of comparable cells: those that no other beats in both settled storage I/O and
+/// writes of the tier, the fewest writes first.
 pub fn front<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Cell> {
     unjank_measure::pareto_front(cells, |cell| [cell.tier_writes as f64, cell.settled_ios() as f64])
 }
 
-/// Of cells that can be compared, the one of each size of the tier that costs
-/// least where a write of the tier costs so many accesses to storage.
+/// The cheapest of comparable cells for each size of the tier, if a write of the tier costs
+/// `write_cost` accesses to storage.
 pub fn cheapest<'a>(cells: impl IntoIterator<Item = &'a Cell>, write_cost: f64) -> Vec<&'a Cell> {
     let mut of_tiers: BTreeMap<u64, &Cell> = BTreeMap::new();
     for cell in cells {
@@ -23,8 +23,7 @@ pub fn cheapest<'a>(cells: impl IntoIterator<Item = &'a Cell>, write_cost: f64) 
     of_tiers.into_values().collect()
 }
 
-/// The policies of cells that can be compared: the one with the least storage
-/// I/O at the largest tier first.
+/// The policies of comparable cells, the one with the least storage I/O at the largest tier first.
 pub fn policies<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     let largest = cells.iter().map(|cell| cell.place.tier).max();
     let mut policies: Vec<&str> = cells.iter().map(|cell| &*cell.place.policy).collect();
@@ -32,7 +31,7 @@ pub fn policies<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     policies.dedup();
     let ios = |policy: &str| {
         let is = |cell: &&&Cell| cell.place.policy == policy && Some(cell.place.tier) == largest;
-        // A sweep that was ended may not have it.
+        // An interrupted sweep may lack the cell.
         cells.iter().find(is).map_or(u64::MAX, |cell| cell.settled_ios())
     };
     policies.sort_by_cached_key(|policy| ios(policy));
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_dirty_counts_where_cells_are_compared() {
+    fn comparisons_include_what_is_left_dirty() {
         let left = Cell { left_dirty: 30, without_tier: 100, ..cell("b", 1, 60, 5) };
         let cells = [Cell { without_tier: 100, ..cell("a", 1, 80, 5) }, left];
         assert_eq!(policies(&cells.iter().collect::<Vec<_>>()), ["a", "b"]);

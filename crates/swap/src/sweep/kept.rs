@@ -1,6 +1,5 @@
-//! Cells that are done, in a file: a line of JSON each, behind one that says
-//! what they are of. A line that is not whole, as a killed sweep may leave one,
-//! is cut off.
+//! The checkpoint of a sweep: a file with a header line and a line of JSON for each finished cell.
+//! An incomplete last line, which a killed sweep may leave, is cut off.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,10 +11,10 @@ use unjank_host::{Error, Result};
 
 use super::cell::{Cell, Place};
 
-/// The longest line that one cell makes: a trace's name may be a path.
+/// The maximum length of a cell's line, in bytes: a trace's name may be a path.
 const LONGEST: u64 = 64 * 1024;
 
-/// Cells that are done.
+/// The finished cells of a sweep.
 #[derive(Debug)]
 pub struct Kept {
     path: PathBuf,
@@ -25,11 +24,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Opens the file, or makes it; `of` says what its cells are of, in one
-    /// line.
+    /// Opens or creates the file. `of` is the header line, which identifies the sweep.
     ///
     /// # Errors
-    /// It is of something else, or cannot be read or written.
+    /// The file is of another sweep, is in use, or cannot be read or written.
     pub fn open(path: &Path, of: &str) -> Result<Self> {
         let error = |source| Error::file("open", path, source);
         let mut file = Destination::open(path)?.open_or_create()?;
@@ -51,7 +49,7 @@ impl Kept {
             if whole == 0 {
                 if text != of.as_bytes() {
                     return Err(Error::Invalid(format!(
-                        "{} holds a sweep of something else; --restart begins anew",
+                        "{} holds another sweep; --restart starts over",
                         path.display()
                     )));
                 }
@@ -71,20 +69,20 @@ impl Kept {
         Ok(Self { path: path.to_owned(), file, cells, places })
     }
 
-    /// Whether this combination is done.
+    /// Whether this combination is finished.
     pub fn has(&self, place: &Place) -> bool {
         self.places.contains(place)
     }
 
-    /// Keeps a cell.
+    /// Adds a finished cell.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn keep(&mut self, cell: Cell) -> Result<()> {
         let error = |source| Error::file("write", &self.path, source);
         let mut line = serde_json::to_vec(&cell).map_err(|why| error(why.into()))?;
         line.push(b'\n');
-        // One write: a line is there as a whole, or is cut off.
+        // A single write: a line is complete, or it is cut off when the file is opened again.
         self.file.write_all(&line).map_err(error)?;
         self.places.insert(cell.place.clone());
         self.cells.push(cell);
@@ -98,10 +96,10 @@ impl Kept {
         cells
     }
 
-    /// Removes the file: all is in the table.
+    /// Removes the file.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The file cannot be removed.
     pub fn finish(self) -> Result<()> {
         std::fs::remove_file(&self.path).map_err(|source| Error::file("remove", &self.path, source))
     }
@@ -115,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sweep_goes_on_where_it_was_killed() {
+    fn a_killed_sweep_continues() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
         let mut kept = Kept::open(&path, "x").unwrap();
@@ -123,7 +121,7 @@ mod tests {
         kept.keep(cell("a", 1, 2, 3)).unwrap();
         assert!(Kept::open(&path, "x").unwrap_err().to_string().contains("in use"));
         drop(kept);
-        // A line that was not written to its end.
+        // An incomplete line.
         let whole = std::fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace\":").unwrap();
         let mut kept = Kept::open(&path, "x").unwrap();
@@ -133,7 +131,7 @@ mod tests {
         kept.keep(cell("c", 1, 2, 3)).unwrap();
         drop(kept);
         assert_eq!(Kept::open(&path, "x").unwrap().cells().len(), 3);
-        assert!(Kept::open(&path, "y").unwrap_err().to_string().contains("something else"));
+        assert!(Kept::open(&path, "y").unwrap_err().to_string().contains("another sweep"));
         Kept::open(&path, "x").unwrap().finish().unwrap();
         assert!(!path.exists());
     }

@@ -1,17 +1,16 @@
-//! Many policies on many sizes of memory and tier and several traces, on all
-//! cores.
+//! Simulates many policies on many sizes of memory and tier and several traces, on all cores.
 //!
-//! What memory asks of the tier is worked out once for each size of memory;
-//! then every tier is a cell of its own. A cell that is done is in a file at
-//! once, so that a sweep that was ended goes on where it stood.
+//! Memory is simulated once for each size of memory; each policy and size of the tier is then a cell
+//! of its own. Finished cells are written to a file at once, so that an interrupted sweep can
+//! continue.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`cell`] | one combination, and what came of it |
-//! | `compare` | which of the cells that can be compared are best |
-//! | `kept` | cells that are done, in a file |
-//! | `table` | all of them as Parquet |
-//! | `note`, `tables` | the same as findings |
+//! | [`cell`] | one combination and its result |
+//! | `compare` | the best of comparable cells |
+//! | `kept` | the checkpoint: finished cells in a file |
+//! | `table` | all cells as Parquet |
+//! | `note`, `tables` | cells as findings |
 
 pub mod cell;
 mod compare;
@@ -38,21 +37,21 @@ use unjank_cachesim::admission::WriteRate;
 use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::TierPolicy;
 
-/// More cells than anybody waits for.
+/// The maximum number of cells of a trace.
 const MAX: usize = 1_000_000;
 
-/// What is tried on each trace.
+/// What to simulate for each trace.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Sizes of memory; none to put the traces to the tier as they are.
+    /// Sizes of memory; empty to replay the traces through the tier unchanged.
     pub memories: Vec<MemoryOptions>,
     /// Sizes of the tier.
     pub tiers: Vec<Bytes>,
     /// Policies of the tier.
     pub policies: Vec<TierPolicy>,
-    /// Writes of the tier at most, under each policy; `None` for any number.
+    /// The maximum rate of writes of the tier under each policy; `None` for no limit.
     pub write_budget: Option<WriteRate>,
-    /// How long page-ins take.
+    /// Times of launches and page-ins.
     pub latency: Latency,
 }
 
@@ -60,23 +59,23 @@ impl Options {
     /// How many cells each trace has.
     ///
     /// # Errors
-    /// More than a million, or none.
+    /// More than a million cells, or none.
     pub fn cells(&self) -> Result<usize> {
         let memories = self.memories.len().max(1);
         let count = memories.checked_mul(self.tiers.len());
         match count.and_then(|count| count.checked_mul(self.policies.len())) {
-            Some(0) => Err(Error::Invalid("there is nothing to try".to_owned())),
+            Some(0) => Err(Error::Invalid("there is nothing to simulate".to_owned())),
             Some(count) if count <= MAX => Ok(count),
-            _ => Err(Error::Invalid(format!("more than {MAX} combinations; take fewer values"))),
+            _ => Err(Error::Invalid(format!("more than {MAX} combinations; give fewer values"))),
         }
     }
 }
 
-/// Tries everything on one trace that `kept` does not have yet, and keeps what
-/// comes of it. Whether all of it was tried: Ctrl-C ends it between two cells.
+/// Simulates all cells of one trace that `kept` lacks, and adds them to it. Returns false if an
+/// interrupt ended it between two cells.
 ///
 /// # Errors
-/// A size that is zero or too large, or a cell could not be kept.
+/// A size that is zero or too large, or a cell cannot be written.
 pub fn run(
     trace: &str,
     load: &Load,
@@ -150,6 +149,6 @@ fn try_out(place: &Place, paged: &Paged, options: &Options) -> Result<Cell> {
 }
 
 fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
-    // A thread that panicked has kept whole cells, or none.
+    // A thread that panicked has added whole cells or none.
     kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

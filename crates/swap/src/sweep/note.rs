@@ -1,4 +1,4 @@
-//! What came of all cells, as findings.
+//! The cells of a sweep as findings.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::cell::{Cell, Place};
 use super::compare::{cheapest, front, policies};
 use super::tables::tables;
 
-/// What a heat map shows of a cell.
+/// A value of a cell in a heat map: its name, its description and how to compute it.
 type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
 
 const IOS: Shown =
@@ -23,8 +23,8 @@ const OVER_BUDGET: Shown = (
     Cell::relative_over_budget,
 );
 
-/// Heat maps of storage I/O, of writes of the tier and of what a budget kept out, policies down and sizes of
-/// the tier across; and the Pareto front. All of it for each trace and memory.
+/// For each trace and size of memory: heat maps of storage I/O, writes of the tier and rejections by
+/// a budget, with policies down and sizes of the tier across; and the Pareto front.
 pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     let mut findings = Findings::default();
     findings.facts.push(Fact::new("swap/sweep/cells", cells.len() as f64, Unit::Count));
@@ -42,7 +42,7 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     findings
 }
 
-/// What the cheapest of one trace and memory cost.
+/// Facts about the cheapest cells of one trace and size of memory.
 fn note_cheapest(findings: &mut Findings, cells: &[&Cell], write_cost: f64) {
     for cell in cheapest(cells.iter().copied(), write_cost) {
         let mut fact = Fact::new("swap/sweep/cheapest", cell.cost(write_cost), Unit::Pages);
@@ -52,7 +52,7 @@ fn note_cheapest(findings: &mut Findings, cells: &[&Cell], write_cost: f64) {
     }
 }
 
-/// Which trace, memory and policy a number is of.
+/// The trace, memory and policy of a number as labels.
 fn labels(place: &Place, policy: &str) -> BTreeMap<String, String> {
     let mut labels: BTreeMap<String, String> = [
         ("trace".to_owned(), place.trace.clone()),
@@ -66,7 +66,7 @@ fn labels(place: &Place, policy: &str) -> BTreeMap<String, String> {
     labels
 }
 
-/// Those of one trace and memory.
+/// Facts and curves of one trace and size of memory.
 fn note(findings: &mut Findings, cells: &[&Cell]) {
     let Some(place) = cells.first().map(|cell| &cell.place) else { return };
     let labels = |policy: &str| labels(place, policy);

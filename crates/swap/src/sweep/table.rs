@@ -1,4 +1,4 @@
-//! All cells as a table, for pandas, `DuckDB` and Spark.
+//! All cells as a Parquet table, for pandas, `DuckDB` and Spark.
 
 use std::io;
 use std::path::Path;
@@ -35,11 +35,10 @@ const SCHEMA: &str = "message sweep {
     optional double launch_again_ns;
 }";
 
-/// Writes the table, which is there when all of it is written, and replaces
-/// one that was there.
+/// Writes the table atomically and replaces an existing one.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(cells: &[Cell], path: &Path) -> Result<()> {
     let whole = WholeFile::create(path, Existing::Replace, Readers::AsUsual)?;
     let written = write_to(cells, whole.file()?);

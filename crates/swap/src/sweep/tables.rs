@@ -1,5 +1,5 @@
-//! What people read of a sweep: storage I/O by policy and size of the tier, and
-//! the best of all.
+//! The cells of a sweep as tables: storage I/O by policy and size of the tier, the Pareto front and
+//! the cheapest cells.
 
 use unjank_host::Bytes;
 use unjank_measure::{Cell as Shown, Column, Table, Unit};
@@ -7,13 +7,13 @@ use unjank_measure::{Cell as Shown, Column, Table, Unit};
 use super::Cell;
 use super::compare::{cheapest, front, policies};
 
-/// Most points of a front that are shown.
+/// The maximum number of shown points of a Pareto front.
 const SHOWN: usize = 12;
 
 const NOTE: &str = "Storage reads and writes in pages of 4 KiB, by policy and size of the tier, \
-                    with the writes of what is left dirty in the tier. All modelled.";
+                    including what is left dirty in the tier. All modelled.";
 
-/// Tables of one trace and memory.
+/// The tables of one trace and size of memory.
 pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
     let Some(first) = cells.first() else { return Vec::new() };
     let memory = match first.place.memory {
@@ -41,12 +41,12 @@ pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
     let rows = spread(&front).into_iter().map(row);
     let mut best = Table::new("swap/sweep/best", title, columns()).with_rows(rows);
     if front.len() > SHOWN {
-        best = best.with_note("--out and the curves of --json have all of them.");
+        best = best.with_note("--out and the curves of --json have all of these.");
     }
     tables.push(best);
     if let Some(write) = write_cost {
         let title =
-            format!("{of}: the cheapest where a write of the tier costs {write} reads of storage");
+            format!("{of}: the cheapest if a write of the tier costs {write} reads of storage");
         let priced = |cell: &Cell| {
             let cost = Shown::number(cell.cost(write));
             row(cell).into_iter().chain([cost]).collect::<Vec<_>>()
@@ -79,7 +79,7 @@ fn row(cell: &Cell) -> [Shown; 5] {
     ]
 }
 
-/// At most so many of a front that a reader takes them in, both ends among them.
+/// At most [`SHOWN`] evenly spread points of a Pareto front, both ends included.
 fn spread<'a>(front: &[&'a Cell]) -> Vec<&'a Cell> {
     let shown = front.len().min(SHOWN);
     let place = |number: usize| number * (front.len() - 1) / (shown - 1).max(1);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_front_says_of_how_many_and_has_the_least_io() {
+    fn a_long_pareto_front_is_shortened_and_keeps_the_least_io() {
         let cells: Vec<Cell> = (1..=40).map(|tier| cell(4096 * tier, 900 - tier, tier)).collect();
         let tables = tables(&cells.iter().collect::<Vec<_>>(), Some(30.0));
         let named = |name: &str| tables.iter().find(|table| table.name == name).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers drawn by chance, from a seed.
+//! Random numbers from a seed.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,13 +12,12 @@ impl Chance {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Whether something of this probability happens. What always or never
-    /// happens draws no number.
+    /// Returns true with this probability. Draws no number if it is 0 or 1.
     pub(super) fn happens(&mut self, probability: f64) -> bool {
         probability >= 1.0 || (probability > 0.0 && self.unit() < probability)
     }
 
-    /// From 0, to below 1.
+    /// A number from 0 to below 1.
     pub(super) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }

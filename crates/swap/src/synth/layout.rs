@@ -1,4 +1,4 @@
-//! Which pages each part of a synthetic phone has.
+//! The pages of each part of a synthetic phone.
 
 use unjank_host::Nanos;
 
@@ -8,34 +8,33 @@ use crate::trace::{Backing, Event, Member, Names, Operation, Space, Who};
 /// A part of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Libraries that all share: of files.
+    /// File pages of libraries that all apps share.
     Libraries,
-    /// Services that all use: anonymous.
+    /// Anonymous pages of services that all apps use.
     Services,
-    /// Touched at some launches of its app: anonymous.
+    /// Anonymous pages that some launches of their app touch.
     Warm,
-    /// Made anew at every launch: anonymous.
+    /// Anonymous pages that every launch creates.
     New,
-    /// Made when the app starts, and not touched again: anonymous.
+    /// Anonymous pages that are created when the app starts and not touched again.
     Cold,
-    /// The app's code: of files.
+    /// File pages of the app's code.
     Code,
-    /// What the app shows: of files.
+    /// File pages of the app's assets.
     Assets,
-    /// Databases and settings: of files, and written.
+    /// File pages of databases and settings, which are written.
     Data,
 }
 
 /// A page of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Index among the spaces of the phone.
+    /// The index of the space.
     space: u32,
     page: u32,
 }
 
-/// Pages that follow each other.
-/// Pages that follow each other.
+/// Consecutive pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Region {
     space: u32,
@@ -52,7 +51,7 @@ impl Region {
 const SHARED: [&str; 2] = ["libraries", "services"];
 const OF_APP: [&str; 4] = ["heap", "code", "assets", "data"];
 
-/// The spaces of a phone: first what is shared, then app after app.
+/// The spaces of a phone: first the shared ones, then those of each app.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     preset: Preset,
@@ -61,7 +60,7 @@ pub(super) struct Layout {
     apps: Vec<Who>,
 }
 
-/// Who touches pages: an app, and the services that it uses.
+/// The processes that touch pages: an app and the services that it uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Actors {
     pub(super) app: Who,
@@ -82,7 +81,7 @@ impl Layout {
         (Self { preset: *preset, spaces, services, apps }, names)
     }
 
-    /// What all share.
+    /// A part that all apps share.
     pub(super) fn shared(&self, part: Part) -> Region {
         match part {
             Part::Libraries => region(0, 0, self.preset.libraries),
@@ -90,8 +89,8 @@ impl Layout {
         }
     }
 
-    /// What is touched at every launch of an app: anonymous. Launch by launch,
-    /// some pages give way to others.
+    /// The anonymous pages that every launch of an app touches. Some of them are replaced at each
+    /// launch.
     pub(super) fn hot(&self, app: u32, round: u32) -> Region {
         let apps = self.preset.apps.of(app);
         let first = apps.new + apps.warm + apps.cold + round * apps.hot_renewed;
@@ -111,12 +110,12 @@ impl Layout {
         }
     }
 
-    /// What acts in a launch, by its number: an app, and the services that work for it.
+    /// The processes of a launch: an app, and the services that work for it.
     pub(super) fn launched(&self, app: u32, launch: u32, names: &mut Names) -> Actors {
         let mut member = |who: Who| {
             let name = names.process(who).name.clone();
             let launch = Some(launch);
-            // Far fewer than a trace may name.
+            // There are far fewer than the maximum, so this does not fail.
             names
                 .member(Member { name: name.as_bytes(), launch, ..Member::default() })
                 .unwrap_or(who)
@@ -124,12 +123,12 @@ impl Layout {
         Actors { app: member(self.apps[app as usize]), services: member(self.services) }
     }
 
-    /// What acts in the background.
+    /// The processes of an app in the background.
     pub(super) fn background(&self, app: u32) -> Actors {
         Actors { app: self.apps[app as usize], services: self.services }
     }
 
-    /// A touch of a page. Services are their own process, whoever uses them.
+    /// A touch of a page. Pages of services are touched by the services' process.
     pub(super) fn event(&self, page: Place, operation: Operation, who: Actors, at: Nanos) -> Event {
         let part = page.space as usize;
         let anonymous = part == 1 || (part > 1 && (part - 2).is_multiple_of(OF_APP.len()));

@@ -1,22 +1,19 @@
 //! Synthetic phones: apps that are launched one after the other, over and over.
 //!
-//! Every launch touches, in an order drawn by chance: what all apps share
-//! (libraries, which are pages of files, and services, which are anonymous),
-//! the hot and some of the warm pages of the app, its code, and some of its
-//! assets; it makes new pages in place of those that its last launch made, and
-//! writes some of its data. Later, before the next launch, other apps run a
-//! little in the background.
+//! Every launch touches, in random order: the pages that all apps share (file pages of libraries and
+//! anonymous pages of services), the hot and some of the warm pages of the app, its code, and some
+//! of its assets. It replaces the new pages of the app's last launch and writes some of its data.
+//! Before the next launch, other apps run a little in the background.
 //!
-//! Numbers come from a seed. Nothing of this was measured; the presets are
-//! chosen so that what Bahn & Kim publish of their phones (JIIBC 23-2-8, 2023)
-//! comes out.
+//! Random numbers come from a seed. Nothing of this was measured; the presets are chosen to
+//! reproduce what Bahn & Kim publish of their phones (JIIBC 23-2-8, 2023).
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`preset`] | what a phone has |
+//! | [`preset`] | parameters of a phone and its user |
 //! | [`presets`] | phones by name |
-//! | `layout` | which pages each part of a phone has |
-//! | `chance` | numbers drawn by chance |
+//! | `layout` | the pages of each part of a phone |
+//! | `chance` | random numbers |
 
 mod chance;
 mod layout;
@@ -33,22 +30,21 @@ use layout::{Actors, Layout, Part, Region};
 
 /// Time from one launch to the next.
 const LAUNCH_EVERY: Nanos = Nanos::from_millis(30_000);
-/// When what happens in the background begins, after a launch: no launch takes
-/// as long.
+/// Time from a launch to the background work after it; longer than any launch.
 const BACKGROUND_AFTER: Nanos = Nanos::from_millis(15_000);
 /// Time from one touch to the next.
 const TOUCH_EVERY: Nanos = Nanos(10_000);
-/// Pages that are touched one after the other.
+/// The number of consecutive pages that are touched in order.
 const RUN: usize = 16;
 
-/// The trace of a phone, which is never longer in memory than a launch.
+/// The trace of a phone. At most one launch of it is in memory.
 #[derive(Debug, Clone)]
 pub struct Synth {
     preset: Preset,
     layout: Layout,
     names: Names,
     chance: Chance,
-    /// The next launch.
+    /// The number of the next launch.
     next: u32,
     /// How often each app was launched.
     rounds: Vec<u32>,
@@ -120,8 +116,8 @@ impl Synth {
         }
     }
 
-    /// Notes pages that will be touched: each with probability `share`, and
-    /// changed with probability `changed`.
+    /// Queues touches of pages: each with probability `share`, and as a write with probability
+    /// `changed`.
     fn take(&mut self, region: Region, share: f64, changed: f64) {
         for page in region.places() {
             if self.chance.happens(share) {
@@ -132,7 +128,7 @@ impl Synth {
         }
     }
 
-    /// Touches what all share and what was noted, in turns.
+    /// Touches the shared pages and the queued ones in turns.
     fn run_between_passes(&mut self, who: Actors, events: &mut Vec<Event>) {
         let own = std::mem::take(&mut self.waiting);
         let mut runs: Vec<&[Touch]> = own.chunks(RUN).collect();
@@ -150,7 +146,7 @@ impl Synth {
         }
     }
 
-    /// Touches what was noted, in runs of neighbours in random order.
+    /// Touches the queued pages, in runs of neighbours in random order.
     fn run(&mut self, who: Actors, events: &mut Vec<Event>) {
         let mut runs: Vec<&[Touch]> = self.waiting.chunks(RUN).collect();
         self.chance.shuffle(&mut runs);
@@ -196,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_trace_and_another_one_another() {
+    fn the_trace_depends_on_the_seed_only() {
         let small = Preset { launches: 5, ..presets::GAMES };
         assert_eq!(events(small, 1), events(small, 1));
         assert_ne!(events(small, 1), events(small, 2));
@@ -214,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_a_page_is_part_of() {
+    fn spaces_and_processes_have_names() {
         let preset = Preset { launches: 2, ..presets::GAMES };
         let (mut synth, mut events) = (Synth::new(preset, 1), Vec::new());
         while synth.read(&mut events, 1).unwrap() {}

@@ -1,16 +1,16 @@
-//! What a synthetic phone has, and what its user does.
+//! Parameters of a synthetic phone and its user.
 
 use unjank_host::Bytes;
 
 use super::chance::Chance;
 use crate::trace::PAGE;
 
-/// A phone and what its user does. Counts are in pages of 4 KiB.
+/// A phone and its user. Counts are in pages of 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preset {
-    /// What it is called.
+    /// The preset's name.
     pub name: &'static str,
-    /// What it stands for.
+    /// The description.
     pub about: &'static str,
     /// The phone.
     pub phone: Phone,
@@ -20,7 +20,7 @@ pub struct Preset {
     pub services: u32,
     /// The share of both that a launch touches.
     pub shared_share: f64,
-    /// How often a launch touches them, in turns with what is its app's own.
+    /// How often a launch touches them, in turns with pages of its app.
     pub shared_passes: u32,
     /// The share of a service's touched pages that is changed.
     pub services_changed: f64,
@@ -32,35 +32,35 @@ pub struct Preset {
     pub launches: u32,
 }
 
-/// What the phone has.
+/// The memory of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phone {
-    /// Memory that is left for apps, of a phone with 1 GiB.
+    /// Memory that a phone with 1 GiB leaves to apps.
     pub memory: u32,
-    /// Pages of files that stay in memory at least, without swap: apps are
-    /// killed for them (`minfree` of Android's low memory killer).
+    /// Without swap, apps are killed if fewer pages than this are left for files (`minfree` of
+    /// Android's low memory killer).
     pub minfree: u32,
-    /// Pages that cannot leave memory as long as an app is alive: graphics.
+    /// Pages that each living app pins: graphics.
     pub pinned: u32,
 }
 
-/// What each app has.
+/// Parameters of the apps; page counts are those of an average app.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Apps {
-    /// How many there are.
+    /// The number of apps.
     pub count: u32,
-    /// How much larger than the average the largest one is, and how much
-    /// smaller the smallest, as a share.
+    /// How much larger the largest app is than the average, and how much smaller the smallest, as a
+    /// share.
     pub spread: f64,
     /// Pages touched at every launch.
     pub hot: u32,
-    /// How many of them give way to others from one launch to the next.
+    /// Hot pages that are replaced from one launch to the next.
     pub hot_renewed: u32,
     /// Pages touched at some launches.
     pub warm: u32,
-    /// Pages made at every launch.
+    /// Pages created at every launch.
     pub new: u32,
-    /// Pages made when the app starts, and not touched again.
+    /// Pages created when the app starts and not touched again.
     pub cold: u32,
     /// Pages of code.
     pub code: u32,
@@ -70,33 +70,32 @@ pub struct Apps {
     pub data: u32,
     /// The share of touched hot and warm pages that is changed.
     pub hot_changed: f64,
-    /// The share of the warm ones that a launch touches.
+    /// The share of the warm pages that a launch touches.
     pub warm_share: f64,
-    /// The share of the code that a launch touches, but the first, which
-    /// touches all.
+    /// The share of the code that later launches touch; the first one touches all.
     pub code_again: f64,
-    /// The share of the assets that a launch touches, but the first.
+    /// The share of the assets that later launches touch.
     pub assets_again: f64,
-    /// The share that the first touches.
+    /// The share of the assets that the first launch touches.
     pub assets_at_start: f64,
     /// The share of the data that a launch writes.
     pub data_share: f64,
     /// How often a launch writes it: transactions of a database.
     pub data_writes: u32,
-    /// The share of the hot pages of every app but the last that is touched
-    /// after each launch.
+    /// The share of the hot pages that is touched in the background after each launch, for every
+    /// running app but the launched one.
     pub background_share: f64,
 }
 
 impl Phone {
-    /// Memory that is left for apps, of a phone with 1 GiB.
+    /// Memory that a phone with 1 GiB leaves to apps.
     pub fn memory(&self) -> Bytes {
         Bytes(u64::from(self.memory) * PAGE)
     }
 }
 
 impl Apps {
-    /// The counts of one app: sizes grow from the first to the last.
+    /// The counts of one app: sizes grow from the first app to the last.
     pub(super) fn of(self, app: u32) -> Self {
         let place = f64::from(app) / f64::from(self.count.saturating_sub(1).max(1));
         let scale = 1.0 + self.spread * (2.0 * place - 1.0);
@@ -118,10 +117,9 @@ impl Apps {
 /// Which app comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order {
-    /// One after the other.
+    /// One app after the other.
     Turns,
-    /// By chance: the one in place `k` with a probability that goes with
-    /// `k` to the power of minus this.
+    /// At random: app `k` with a probability in proportion to `k` to the power of minus this.
     Zipf(f64),
 }
 

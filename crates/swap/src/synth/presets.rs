@@ -2,10 +2,10 @@
 
 use super::preset::{Apps, Order, Phone, Preset};
 
-/// All of them.
+/// All presets.
 pub const ALL: &[Preset] = &[GAMES, MANY_GAMES, FAVOURITES, BACKGROUND, CHANGING];
 
-/// What Bahn & Kim did: nine games in turn, five times.
+/// The experiment of Bahn & Kim: nine games in turn, five times.
 pub const GAMES: Preset = Preset {
     name: "games",
     about: "nine games in turn, five rounds: Bahn & Kim's",
@@ -57,19 +57,19 @@ pub const FAVOURITES: Preset = Preset {
     ..GAMES
 };
 
-/// Apps that are not on screen go on working a little.
+/// Apps in the background do a little work.
 pub const BACKGROUND: Preset = Preset {
     name: "background",
-    about: "nine games in turn, and those that are not on screen go on working a little",
+    about: "nine games in turn, and those in the background do a little work",
     apps: Apps { background_share: 0.1, ..GAMES.apps },
     launches: 72,
     ..GAMES
 };
 
-/// What is hot gives way to something else.
+/// A part of the hot pages is replaced at each launch.
 pub const CHANGING: Preset = Preset {
     name: "changing",
-    about: "nine apps in turn, a tenth of whose hot pages give way to others at each launch",
+    about: "nine apps in turn; a tenth of their hot pages is replaced at each launch",
     apps: Apps { hot_renewed: 236, ..GAMES.apps },
     launches: 90,
     ..GAMES
@@ -90,7 +90,7 @@ impl Preset {
     /// The preset of this name.
     ///
     /// # Errors
-    /// There is none.
+    /// No preset has this name.
     pub fn named(typed: &str) -> Result<&'static Self, UnknownPreset> {
         let known = ALL.iter().find(|preset| preset.name == typed);
         known.ok_or_else(|| UnknownPreset { typed: typed.to_owned() })
