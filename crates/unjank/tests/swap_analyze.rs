@@ -1,4 +1,4 @@
-//! `unjank swap analyze` as it is typed.
+//! `unjank swap analyze` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -53,7 +53,7 @@ fn flat(text: &str) -> String {
 }
 
 #[test]
-fn a_trace_tells_skew_reuse_paging_and_launches() {
+fn a_trace_gives_skew_reuse_paging_and_launches() {
     let mut command = analyze();
     command.arg(fixture("paging.csv")).args(["--thrash-rate", "2", "--hot", "25"]);
     let record = json(command.args(["--priority", "zram0=100", "--priority", "disk=5"]));
@@ -67,11 +67,11 @@ fn a_trace_tells_skew_reuse_paging_and_launches() {
     assert!(near(fact(&record, "never_reused", &[]), 0.5));
     assert!(near(fact(&record, "volume", &[("part", "hottest 25 %")]), 9.0 * 4096.0));
     assert!(near(fact(&record, "volume", &[("part", "rest")]), 8.0 * 4096.0));
-    // Of the two hottest pages one is on the disk, and one, the first of those with two, a library's.
+    // The two hottest pages: one on the disk, and the first of those with two accesses, a library's.
     assert!(near(fact(&record, "hot", &[("kind", "shared library")]), 2.0 / 9.0));
     assert!(near(fact(&record, "hot", &[("kind", "memory of apps")]), 7.0 / 9.0));
     assert!(near(fact(&record, "hot", &[("process", "com.example.game")]), 8.0 / 9.0));
-    // Five pages were evicted; zram's came back when its process was gone, and that is another one.
+    // Five pages were evicted. zram's came back after the end of its process: a different page.
     assert!(near(fact(&record, "evictions", &[]), 8.0));
     assert!(near(fact(&record, "re_faults", &[]), 4.0));
     assert!(near(fact(&record, "never_back/pages", &[]), 3.0 / 5.0));
@@ -99,11 +99,11 @@ fn a_trace_tells_skew_reuse_paging_and_launches() {
     );
     let reuse = &record["series"][0];
     assert_eq!((&reuse["n"], &reuse["summary"]["max"]), (&json!(9), &json!(4)));
-    assert_eq!(record["labels"], json!([]), "what was counted is not modelled");
+    assert_eq!(record["labels"], json!([]), "counted values are not modelled");
 }
 
 #[test]
-fn traces_stand_side_by_side_with_the_papers_values() {
+fn traces_are_shown_next_to_the_papers_values() {
     let dir = tempfile::tempdir().unwrap();
     let page = dir.path().join("fig1.html");
     let mut command = analyze();
@@ -115,8 +115,8 @@ fn traces_stand_side_by_side_with_the_papers_values() {
         "swap on 17 17.6 % read, 5.88 % write, 29.4 % page-in, 47.1 % page-out 8 32.0 KiB 3.30 s",
         "Bahn & Kim 2023: 1 GiB, swap",
         "swap on █████████████░░░",
-        "Does swap off thrash? The trace has neither page-ins nor page-outs; --swap-device names a \
-         device whose reads and writes are.",
+        "Does swap off thrash? The trace has neither page-ins nor page-outs; if it has a swap device, \
+         name it with --swap-device.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -142,12 +142,12 @@ fn parts_of_one_trace_are_merged() {
     assert_eq!(apart["series"][0]["summary"]["max"], 0);
     assert!(near(fact(&apart, "pages", &[("trace", "other.csv")]), 1.0));
     let error = fails(analyze().args([&one, &one]), 2);
-    assert!(error.contains("two traces cannot both be called"), "{error}");
+    assert!(error.contains("two traces have the name"), "{error}");
 }
 
 #[test]
-fn what_a_trace_cannot_tell_is_said() {
-    // Ariadne's have no times.
+fn missing_times_and_accesses_are_reported() {
+    // Ariadne's traces have no times.
     let record = json(analyze().arg(fixture("ariadne-swapin.txt")).args(["--format", "ariadne"]));
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
     assert_eq!(record["verdicts"][0]["reason"], "the trace has no times");
@@ -159,7 +159,7 @@ fn what_a_trace_cannot_tell_is_said() {
         command.args(["--format", "csv"]).arg(&empty).assert().code(3).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(flat(&text).contains("empty.csv: no accesses of pages"), "{text}");
-    // Nothing comes twice, and that is no failure.
+    // A trace in which no page comes twice is no failure.
     fs::write(&empty, "page,operation\n1,read\n2,read\n").unwrap();
     let record = json(analyze().arg(&empty));
     assert!(near(fact(&record, "never_reused", &[]), 1.0));
@@ -167,7 +167,7 @@ fn what_a_trace_cannot_tell_is_said() {
 }
 
 #[test]
-fn a_launch_has_its_own_io_and_strangers_launches_are_left_out() {
+fn a_launch_has_its_own_io_and_launches_of_others_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("gimp.csv");
     let mut text = "time_ms,process,pid,launch_id,command_pid,page,operation\n".to_owned();
@@ -196,15 +196,15 @@ fn a_launch_has_its_own_io_and_strangers_launches_are_left_out() {
 }
 
 #[test]
-fn a_trace_that_names_only_threads_says_that_all_io_counts() {
+fn a_trace_that_names_only_threads_gives_a_warning() {
     let record = json(analyze().arg(fixture("ftrace-phone.txt")));
-    let warning = "the trace does not tell which process an app runs in";
+    let warning = "the trace does not say in which process an app runs";
     assert!(record["warnings"].to_string().contains(warning), "{}", record["warnings"]);
     assert!(near(fact(&record, "launch/pages_in", &[("app", "com.example.game")]), 6.0));
 }
 
 #[test]
-fn only_what_is_asked_for_is_an_access() {
+fn only_selected_operations_count_as_accesses() {
     let record = json(analyze().arg(fixture("paging.csv")).args(["--only", "page-in"]));
     assert!(near(fact(&record, "accesses", &[("operation", "page-in")]), 5.0));
     assert!(near(fact(&record, "pages", &[]), 3.0));
@@ -214,11 +214,11 @@ fn only_what_is_asked_for_is_an_access() {
 }
 
 #[test]
-fn the_format_is_named_and_a_guess_is_called_one() {
+fn the_format_is_named_and_a_guess_is_marked() {
     let text = stdout(analyze().arg(fixture("msr.csv")));
     assert!(flat(&text).contains("msr.csv msr (guessed) 11 "), "{text}");
     assert!(
-        flat(&text).contains("msr.csv is read as msr, which is a guess; --format msr says so"),
+        flat(&text).contains("read as msr, which is a guess; confirm it with --format msr"),
         "{text}"
     );
     let text = stdout(analyze().arg(fixture("msr.csv")).args(["--format", "msr"]));
@@ -238,7 +238,7 @@ fn the_format_is_named_and_a_guess_is_called_one() {
 }
 
 #[test]
-fn numbers_without_names_are_read_as_the_user_says() {
+fn columns_without_a_header_are_named_by_the_user() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("cache.csv");
     fs::write(&trace, "0,100,4096\n1,101,4096\n2,102,4096\n").unwrap();
@@ -255,12 +255,12 @@ fn numbers_without_names_are_read_as_the_user_says() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_would_be_right() {
+fn errors_say_what_would_be_right() {
     let trace = fixture("paging.csv");
     let error = fails(analyze().arg(&trace).args(["--priority", "zram0=1"]), 2);
-    assert!(error.contains("--priority is given for 2 to 8 devices"), "{error}");
+    assert!(error.contains("--priority compares devices: give it for 2 to 8"), "{error}");
     let error = fails(analyze().arg(&trace).args(["--label", "a,b"]), 2);
-    assert!(error.contains("--label names 2 traces, and there are 1"), "{error}");
+    assert!(error.contains("--label names 2 traces, but there are 1"), "{error}");
     let error = fails(analyze().args(["-", "-"]), 2);
     assert!(error.contains("stdin can be read only once"), "{error}");
     let error = fails(analyze().arg(&trace).args(["--hot", "0"]), 2);

@@ -1,4 +1,4 @@
-//! `unjank swap convert` as it is typed.
+//! `unjank swap convert` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -27,7 +27,7 @@ fn stderr(command: &mut Command, code: i32) -> String {
 }
 
 #[test]
-fn what_was_read_and_what_was_not_is_said() {
+fn the_summary_reports_events_and_skipped_lines() {
     let dir = tempfile::tempdir().unwrap();
     let table = dir.path().join("game.parquet");
     let text = stdout(convert().arg(fixture("mobile.csv")).arg(&table));
@@ -55,7 +55,7 @@ fn what_was_read_and_what_was_not_is_said() {
 }
 
 #[test]
-fn stdin_and_stdout_are_files_like_others() {
+fn stdin_and_stdout_work_like_files() {
     let trace = fs::read(fixture("ariadne-swapin.txt")).unwrap();
     let mut command = convert();
     command.args(["-", "-", "--to", "csv", "--format", "ariadne"]).write_stdin(trace);
@@ -73,7 +73,7 @@ fn stdin_and_stdout_are_files_like_others() {
 }
 
 #[test]
-fn a_device_of_swap_pages() {
+fn requests_to_a_swap_device_are_page_ins_and_page_outs() {
     let mut command = convert();
     command.arg(fixture("blkparse-names.txt")).args(["-", "--to", "csv", "--swap-device", "8,16"]);
     let csv = stdout(&mut command);
@@ -82,7 +82,7 @@ fn a_device_of_swap_pages() {
 }
 
 #[test]
-fn nothing_is_replaced_without_being_asked() {
+fn an_output_is_replaced_only_with_force() {
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().join("there.csv");
     fs::write(&there, "page\n1\n").unwrap();
@@ -92,25 +92,25 @@ fn nothing_is_replaced_without_being_asked() {
     stdout(convert().arg("--force").arg(fixture("spc.csv")).arg(&there));
     assert!(fs::read(&there).unwrap().starts_with(b"time_ns,"));
     let error = stderr(convert().arg("--force").arg(&there).arg(&there), 2);
-    assert!(error.contains("is an input, and would be replaced"), "{error}");
+    assert!(error.contains("is an input; the output would replace it"), "{error}");
 }
 
 #[test]
-fn what_cannot_work_is_said_before_anything_is_read() {
+fn wrong_options_are_rejected_before_anything_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out.xyz");
     let error = stderr(convert().arg(fixture("spc.csv")).arg(&out), 2);
-    assert!(error.contains("it ends in .parquet, .csv or .oracleGeneral, or --to"), "{error}");
+    assert!(error.contains("end the name in .parquet, .csv or .oracleGeneral, or use"), "{error}");
     let error = stderr(convert().arg("-").arg("-").arg(dir.path().join("o.csv")), 2);
     assert!(error.contains("stdin can be read only once"), "{error}");
     let error = stderr(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
-    assert!(error.contains("it needs a file"), "{error}");
+    assert!(error.contains("write it to a file"), "{error}");
     let error = stderr(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
     assert!(error.contains("there is no format lcs, only ariadne, blkparse"), "{error}");
 }
 
 #[test]
-fn a_bad_trace_is_named_with_its_line_and_leaves_nothing() {
+fn a_malformed_trace_is_an_error_with_its_line_and_leaves_no_output() {
     let dir = tempfile::tempdir().unwrap();
     let (bad, out) = (dir.path().join("bad.csv"), dir.path().join("out.parquet"));
     fs::write(&bad, "time_ns,page\n1,2\n2,many\n3,4\n").unwrap();

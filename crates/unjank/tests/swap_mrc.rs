@@ -1,4 +1,4 @@
-//! `unjank swap mrc` as it is typed.
+//! `unjank swap mrc` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -27,7 +27,7 @@ fn json(command: &mut Command) -> Value {
     serde_json::from_str(&stdout(command.arg("--json"))).unwrap()
 }
 
-/// Requests for four pages, round and round, ten times; and a write that is one more.
+/// Requests for four pages in a loop, ten times, and one write.
 fn round_and_round(dir: &Path) -> PathBuf {
     let path = dir.join("loop.csv");
     let mut trace = "time_ns,space,page,operation\n".to_owned();
@@ -103,7 +103,7 @@ fn a_loop_misses_until_all_of_it_fits() {
 }
 
 #[test]
-fn all_policies_stand_in_one_table_and_chart() {
+fn all_policies_are_in_one_table_and_chart() {
     let dir = tempfile::tempdir().unwrap();
     let trace = skewed(dir.path());
     let page = dir.path().join("curves.html");
@@ -151,23 +151,23 @@ fn a_sample_has_intervals_and_repeats_with_its_seed() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_said() {
+fn wrong_options_are_errors() {
     let dir = tempfile::tempdir().unwrap();
     let trace = round_and_round(dir.path());
     for (arguments, expected) in [
-        (["--sizes", "0p"], "a cache has room for one page of 4 KiB at least"),
-        (["--sizes", "1K"], "a cache has room for one page of 4 KiB at least"),
+        (["--sizes", "0p"], "a cache needs room for at least one page of 4 KiB"),
+        (["--sizes", "1K"], "a cache needs room for at least one page of 4 KiB"),
         (["--sizes", "0"], "1 to 64 sizes"),
         (["--sizes", "64"], ""),
         (["--sizes", "9TiB"], "is too large"),
-        (["--sizes", "big"], "\"big\" is no size: it looks like 64MiB, 10%"),
+        (["--sizes", "big"], "\"big\" is not a size; a size looks like 64MiB, 10%"),
         (["--policy", "rlu"], "there is no policy \"rlu\"; there are fifo, lru"),
         (["--policy", "2q:in=1"], "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
         (["--policy", "mq:queues=9"], "queues of mq is 1 to 8, not \"9\""),
         (["--sample", "2"], "a share looks like 0.01 or 1%"),
-        (["--sample", "0.0000001"], "is in the sample; --sample takes a larger share"),
+        (["--sample", "0.0000001"], "is in the sample; give --sample a larger share"),
         (["--only", "launch"], "there is no operation \"launch\""),
-        (["--memory", "1"], "--memory is 4 KiB at least"),
+        (["--memory", "1"], "--memory is at least 4 KiB"),
     ] {
         let mut command = mrc();
         command.arg(&trace).args(arguments);
@@ -184,7 +184,7 @@ fn what_cannot_be_simulated_is_said() {
     let output = command.args(["--format", "csv"]).arg(&empty).assert().code(3);
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     assert!(text.contains("swap/mrc: n/a (no requests for pages)"), "{text}");
-    // A packed trace that breaks off.
+    // A truncated compressed trace.
     let cut = dir.path().join("cut.csv.gz");
     fs::write(&cut, [0x1f, 0x8b, 8, 0, 0, 0]).unwrap();
     let error = fails(mrc().arg(&cut), 1);

@@ -1,4 +1,4 @@
-//! `unjank swap simulate`, `swap synth` and `swap sweep` as they are typed.
+//! `unjank swap simulate`, `swap synth` and `swap sweep` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -57,23 +57,23 @@ fn flat(text: &str) -> String {
 }
 
 #[test]
-fn policies_stand_beside_no_tier_and_no_swap() {
+fn policies_are_shown_with_no_tier_and_no_swap() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
     let sizes = ["--memory", "20KiB", "--memory-policy", "lru", "--tier", "64KiB"];
     let record = simulate(&[&[&*trace, "--policy", "paper,always/lru"], &sizes[..]].concat());
-    // Each launch brings back what the last but two had changed: three pages
-    // out and three in, but for the first of each app.
+    // Each launch but the first of each app brings back the three pages that its app had changed:
+    // three pages out and three in.
     let ios = |policy| fact(&record, "storage_ios", policy);
     assert_eq!(fact(&record, "page_ins", "no tier"), 1 + 9 * 3);
     assert_eq!(
         ios("no tier"),
         fact(&record, "page_ins", "no tier") + fact(&record, "page_outs", "no tier")
     );
-    // A tier that has room for all: only the file is ever read from storage.
+    // The tier has room for all pages: only the file is ever read from storage.
     assert_eq!((ios("always/lru"), fact(&record, "storage_reads", "always/lru")), (1, 1));
     assert!(ios("paper") > ios("always/lru") && ios("paper") < ios("no tier"));
-    // What apps changed and memory does not hold is in the tier still.
+    // Changed pages that memory does not hold are still in the tier.
     let left = fact(&record, "left_dirty", "always/lru");
     assert!(left > 0 && left <= 9, "{left}");
     assert_eq!(fact(&record, "settled_ios", "always/lru"), 1 + left);
@@ -86,7 +86,7 @@ fn policies_stand_beside_no_tier_and_no_swap() {
 }
 
 #[test]
-fn what_a_real_memory_did_goes_to_the_tier_as_it_is() {
+fn page_ins_of_a_real_memory_go_to_the_tier_unchanged() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures");
     let trace = fixtures.join("mobile.csv");
     let record = simulate(&[trace.to_str().unwrap(), "--tier", "1MiB", "--policy", "all"]);
@@ -110,17 +110,17 @@ fn the_first_policy_is_the_one_for_the_cost_of_a_write() {
         let text = printed(cost);
         let first = text.lines().skip_while(|line| !line.starts_with("no tier")).nth(1).unwrap();
         assert!(first.starts_with(policy), "{text}");
-        let said = format!("The policy for that cost, whatever the trace, is {policy}.");
-        assert!(text.contains(&said) && text.contains("left dirty"), "{text}");
+        let default = format!("The default policy for this cost is {policy}.");
+        assert!(flat(&text).contains(&default) && text.contains("left dirty"), "{text}");
     }
-    assert!(printed("0.001").contains("always/lru costs least of these"), "{}", printed("0.001"));
-    assert!(printed("64").contains("no tier costs least of these"), "{}", printed("64"));
-    assert!(!printed("none").contains("costs least"));
+    assert!(printed("0.001").contains("always/lru is the cheapest"), "{}", printed("0.001"));
+    assert!(printed("64").contains("no tier is the cheapest"), "{}", printed("64"));
+    assert!(!printed("none").contains("the cheapest"));
     assert!(stderr(&mut swap(&["simulate", &trace, "--write-cost", "65"]), 2).contains("0 to 64"));
 }
 
 #[test]
-fn a_page_of_many_traces_points_to_no_record_that_was_not_kept() {
+fn a_page_of_many_traces_without_a_stored_record_does_not_refer_to_it() {
     let directory = tempfile::tempdir().unwrap();
     let text = "time_ns,page,operation\n0,1,page-in\n1,2,page-out\n2,2,page-in\n";
     let traces: Vec<String> = (0..70)
@@ -162,7 +162,7 @@ fn a_launch_waits_for_its_own_page_ins() {
 }
 
 #[test]
-fn wrong_requests_are_answered_in_words() {
+fn wrong_options_are_errors() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
     let error = |arguments: &[&str]| stderr(&mut swap(arguments), 2);
@@ -179,7 +179,7 @@ fn wrong_requests_are_answered_in_words() {
     let empty = directory.path().join("empty.csv");
     fs::write(&empty, "time,process,page,operation\n0,a,0,exit\n").unwrap();
     let nothing = error(&["simulate", empty.to_str().unwrap(), "--no-store"]);
-    assert!(nothing.contains("no events"), "{nothing}");
+    assert!(nothing.contains("no page events"), "{nothing}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_tier_larger_than_everything_reads_each_page_once_at_most() {
 }
 
 #[test]
-fn a_synthetic_trace_is_the_preset_itself() {
+fn a_written_synthetic_trace_equals_the_preset() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("games.parquet");
     let path = path.to_str().unwrap();
@@ -211,7 +211,7 @@ fn a_synthetic_trace_is_the_preset_itself() {
         let modelled = facts.iter().filter(|fact| fact["labels"]["origin"] == "modelled");
         modelled.cloned().collect()
     };
-    assert!(modelled(&again) == modelled(&record), "a table tells what CSV tells");
+    assert!(modelled(&again) == modelled(&record), "Parquet and CSV differ");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn presets_are_listed() {
 }
 
 #[test]
-fn a_sweep_that_was_killed_goes_on_where_it_stood() {
+fn a_killed_sweep_continues() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("sweep.parquet");
     let partial = directory.path().join("sweep.parquet.partial");
@@ -247,13 +247,13 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
     child.wait().unwrap();
     let done = lines();
     assert!(done >= 4 && !out.exists(), "{done} lines");
-    // Something else is not mixed into it.
+    // Other options are another sweep.
     let other = [&arguments[..], &["--launch-for", "1s"]].concat();
-    assert!(stderr(&mut swap(&other), 2).contains("sweep of something else"));
+    assert!(stderr(&mut swap(&other), 2).contains("holds another sweep"));
     let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
     assert!(String::from_utf8(printed).unwrap().contains("fewest writes of the tier"));
     assert!(out.exists() && !partial.exists());
-    // The whole is what one sweep without a break makes.
+    // The result equals that of an uninterrupted sweep.
     let whole = directory.path().join("whole.parquet");
     let mut unbroken = arguments.clone();
     *unbroken.last_mut().unwrap() = whole.to_str().unwrap();
@@ -262,7 +262,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
 }
 
 #[test]
-fn a_bad_trace_does_not_end_a_sweep() {
+fn a_malformed_trace_does_not_end_a_sweep() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -281,16 +281,16 @@ fn a_bad_trace_does_not_end_a_sweep() {
     assert!(text.contains("line 3: the page is no number: “1,many,page-out”"), "{text}");
     assert!(text.contains("1 trace is left out, for the reason above"), "{text}");
     for trace in [&first, &last] {
-        assert!(text.contains(&format!("{trace}: storage I/O")), "{trace} was tried: {text}");
+        assert!(text.contains(&format!("{trace}: storage I/O")), "{trace} is missing: {text}");
     }
     assert!(out.exists() && !directory.path().join("sweep.parquet.partial").exists());
     let error = stderr(&mut swap(&["sweep", &bad, "/no/such/trace", "--no-store"]), 1);
-    assert!(error.contains("none of 2 traces could be tried"), "{error}");
+    assert!(error.contains("none of 2 traces could be simulated"), "{error}");
     assert!(error.contains("/no/such/trace: No such file"), "{error}");
 }
 
 #[test]
-fn a_write_budget_keeps_pages_out_and_tells_how_many() {
+fn a_write_budget_keeps_pages_out_and_counts_them() {
     let wide =
         ["--preset", "games", "--tier", "64MiB", "--policy", "always/lru", "--write-cost", "none"];
     let writes = |record: &Value| fact(record, "tier_writes", "always/lru");
@@ -307,8 +307,8 @@ fn a_write_budget_keeps_pages_out_and_tells_how_many() {
     );
     assert_eq!(tight["settings"]["write_budget"], "16.0 MiB/min");
     let short = simulate(&[&wide[..], &["--write-budget", "1GiB/day"]].concat());
-    assert!(short["warnings"].to_string().contains("less than the time of the budget"));
-    // Ariadne's traces tell no times.
+    assert!(short["warnings"].to_string().contains("less than the period of the budget"));
+    // Ariadne's traces have no times.
     let swapped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures/ariadne-swapin.txt");
     let error = stderr(
         &mut swap(&[
@@ -357,7 +357,7 @@ fn a_sweep_draws_heat_maps() {
 }
 
 #[test]
-fn every_value_of_the_paper_comes_out_but_what_depends_on_the_end_of_a_trace() {
+fn all_values_of_the_paper_come_out_except_those_that_depend_on_the_end_of_a_trace() {
     let mut command = swap(&["paper", "--json", "--no-store"]);
     let record: Value =
         serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap();
@@ -367,8 +367,7 @@ fn every_value_of_the_paper_comes_out_but_what_depends_on_the_end_of_a_trace() {
     let all = ["skew", "fig1", "fig2", "fig3", "fig5"].map(|figure| format!("swap/paper/{figure}"));
     assert_eq!(figures, all);
     for verdict in verdicts {
-        // Whether what the tier has still to write counts decides parity, and
-        // the paper does not say.
+        // Parity depends on whether writes still to come count, which the paper does not say.
         let open = verdict["subject"] == "swap/paper/fig5";
         assert_eq!(verdict["answer"], if open { "cannot_tell" } else { "yes" }, "{verdict}");
     }
@@ -377,7 +376,7 @@ fn every_value_of_the_paper_comes_out_but_what_depends_on_the_end_of_a_trace() {
 }
 
 #[test]
-fn pages_of_unknown_backing_are_told_and_come_from_storage() {
+fn pages_of_unknown_backing_are_reported_and_come_from_storage() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("t.csv");
     let mut rows = "time,process,space,page,operation\n".to_owned();
@@ -388,7 +387,7 @@ fn pages_of_unknown_backing_are_told_and_come_from_storage() {
     let record = simulate(&[trace.to_str().unwrap(), "--memory", "1MiB", "--tier", "128KiB"]);
     let said = record["warnings"].to_string();
     assert!(said.contains("150 of 150 pages have no known backing"), "{said}");
-    // All fit into memory: each is read once, and none was changed.
+    // All pages fit into memory: each is read once, and none is changed.
     assert_eq!(fact(&record, "storage_reads", "no tier"), 150);
     assert_eq!(fact(&record, "storage_writes", "no tier"), 0);
 }

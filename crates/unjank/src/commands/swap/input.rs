@@ -1,5 +1,4 @@
-//! What is simulated, and on which machine; options of every command that
-//! simulates traces.
+//! Options of all commands that simulate traces: the machine and the trace.
 
 use std::path::PathBuf;
 
@@ -17,52 +16,52 @@ use super::reading::ReadingArgs;
 use crate::commands::measured::Settings;
 use crate::values;
 
-/// The seed of a synthetic phone that is the same one every time.
+/// The default seed of a synthetic phone.
 pub(super) const SEED: u64 = 1;
 
-/// The machine that traces are run on, but for its sizes.
+/// The simulated machine without its sizes.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Machine")]
 pub(super) struct MachineArgs {
-    /// What pages memory evicts: two-list, generational (Linux's), clock or lru
+    /// Which pages memory evicts: two-list, generational (both Linux's), clock or lru
     #[arg(long, value_name = "POLICY", default_value = "two-list")]
     memory_policy: MemoryPolicy,
-    /// Pages read together, as vm.page-cluster: 2 to the power of this
+    /// Pages read together: 2 to the power of N, as vm.page-cluster
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=9))]
     readahead: u32,
-    /// What each app that is alive pins, so that it cannot be evicted (graphics) [default: 0, or
-    /// the preset's]
+    /// What each living app pins, so that it cannot be evicted (graphics) [default: 0, or the
+    /// preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     pinned: Option<Bytes>,
-    /// Without swap: apps are killed where less than this is left for files [default: 0, or the
+    /// Without swap: apps are killed if less than this is left for files [default: 0, or the
     /// preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     minfree: Option<Bytes>,
-    /// Writes of the tier at most, under each policy, such as 1GiB/day, 300MiB/h or 10MiB/s
+    /// The maximum rate of writes of the tier, such as 1GiB/day, 300MiB/h or 10MiB/s
     #[arg(long, value_name = "SIZE/TIME", value_parser = write_rate)]
     write_budget: Option<WriteRate>,
-    /// A launch lasts this long
+    /// How long a launch lasts after its mark
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     launch_for: Nanos,
-    /// Of a recorded command: take launches of all other programs, too
+    /// In a trace of a recorded command: take launches of all other programs, too
     #[arg(long)]
     all_launches: bool,
-    /// A launch of an app that has to start, without page-ins
+    /// The time of a launch of an app that has to start, without page-ins
     #[arg(long, value_name = "TIME", default_value = "1500ms", value_parser = values::duration_or_zero)]
     start: Nanos,
-    /// A launch of an app that comes back, without page-ins
+    /// The time of a launch of an app that comes back, without page-ins
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration_or_zero)]
     resume: Nanos,
-    /// A page-in from storage
+    /// The time of a page-in from storage
     #[arg(long, value_name = "TIME", default_value = "150us", value_parser = values::duration_or_zero)]
     storage_read: Nanos,
-    /// A page-in from the tier
+    /// The time of a page-in from the tier
     #[arg(long, value_name = "TIME", default_value = "5us", value_parser = values::duration_or_zero)]
     tier_read: Nanos,
 }
 
 impl MachineArgs {
-    /// Memory of this size, of the preset's phone if there is one.
+    /// Memory of this size, with the preset's other values as defaults.
     pub(super) fn memory(&self, size: Bytes, preset: Option<&Preset>) -> MemoryOptions {
         let phone = preset.map(|preset| preset.phone);
         let or = |typed: Option<Bytes>, preset: Option<u32>| {
@@ -78,17 +77,17 @@ impl MachineArgs {
         }
     }
 
-    /// How much may be written to the tier.
+    /// The maximum rate of writes of the tier.
     pub(super) fn write_budget(&self) -> Option<WriteRate> {
         self.write_budget
     }
 
-    /// What to know before this trace is held to the budget, if there is one.
+    /// Checks whether the budget can limit this trace. Returns a warning, if any.
     pub(super) fn hold_to_budget(&self, load: &Load) -> Result<Option<String>> {
         Ok(self.write_budget.map(|rate| load.hold_to(rate)).transpose()?.flatten())
     }
 
-    /// How long page-ins take.
+    /// Times of launches and page-ins.
     pub(super) fn latency(&self) -> Latency {
         Latency {
             start: self.start,
@@ -112,17 +111,17 @@ impl MachineArgs {
             .with("tier_read", self.tier_read.get())
     }
 
-    /// All of it in one line, which is another one for another machine.
+    /// One line that identifies the machine.
     pub(super) fn line(&self) -> String {
         format!("{self:?}")
     }
 }
 
-/// What was read to be simulated.
+/// A load for the simulation.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) load: Load,
-    /// Of files.
+    /// The summary of files; `None` for a synthetic phone.
     pub(super) read: Option<Summary>,
 }
 
@@ -136,7 +135,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// What a command was given: files, or a preset.
+    /// The source for these files or this preset.
     pub(super) fn new(files: &[PathBuf], preset: Option<&'static Preset>) -> Result<Self> {
         if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
             bail!(Error::Invalid("stdin can be read only once".into()));
@@ -144,7 +143,7 @@ impl Source {
         Ok(preset.map_or_else(|| Self::Files(files.to_vec()), Self::Synthetic))
     }
 
-    /// The preset, where it is one.
+    /// The preset, if the source is one.
     pub(super) fn preset(&self) -> Option<&'static Preset> {
         match self {
             Self::Synthetic(preset) => Some(preset),
@@ -152,8 +151,8 @@ impl Source {
         }
     }
 
-    /// Reads it, for memory or to be put to the tier as it is; `None` if the
-    /// user has ended it.
+    /// Reads the source, for a model of memory or for the tier alone; `None` if the user interrupted
+    /// it.
     pub(super) fn load(
         &self,
         memory: bool,
@@ -178,7 +177,7 @@ impl Source {
         Ok(load.map(|load| Loaded { load, read }))
     }
 
-    /// What it is, in words.
+    /// The name of the source.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Synthetic(preset) => format!("synthetic: {}", preset.name),
@@ -190,10 +189,10 @@ impl Source {
     }
 }
 
-/// Reads a size in a time: `1GiB/day`, `10MiB/s`, `64MiB/10m`.
+/// Parses a size per time: `1GiB/day`, `10MiB/s`, `64MiB/10m`.
 fn write_rate(typed: &str) -> Result<WriteRate, String> {
     let (size, time) =
-        typed.split_once('/').ok_or("a budget is a size in a time, such as 1GiB/day or 10MiB/s")?;
+        typed.split_once('/').ok_or("a budget is a size per time, such as 1GiB/day or 10MiB/s")?;
     let named = WriteRate::PERIODS.iter().find(|(name, _)| *name == time);
     let period = match named {
         Some((_, period)) => *period,
@@ -201,7 +200,7 @@ fn write_rate(typed: &str) -> Result<WriteRate, String> {
     };
     match u32::try_from(values::bytes(size)?.get() / PAGE) {
         Ok(pages) if pages > 0 => Ok(WriteRate { pages, period }),
-        _ => Err("a budget is 4KiB at least, and less than 16TiB".to_owned()),
+        _ => Err("a budget is at least 4KiB and less than 16TiB".to_owned()),
     }
 }
 
@@ -210,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_sizes_in_a_time() {
+    fn budgets_are_sizes_per_time() {
         let rate = |pages, millis| Ok(WriteRate { pages, period: Nanos::from_millis(millis) });
         assert_eq!(write_rate("1GiB/day"), rate(262_144, 86_400_000));
         assert_eq!(write_rate("10MiB/s"), rate(2_560, 1_000));

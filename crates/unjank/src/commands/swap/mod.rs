@@ -1,4 +1,4 @@
-//! `unjank swap`: what the app needs was swapped out.
+//! `unjank swap`: the delay of swapped-out pages.
 
 pub(crate) mod analyze;
 pub(crate) mod convert;
@@ -22,21 +22,21 @@ use clap::Subcommand;
 /// Verbs of `unjank swap`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure what it costs to bring an evicted page back
+    /// Measure how long it takes to bring an evicted page back
     Probe(probe::Args),
-    /// Say what traces hold: skew, reuse, thrashing, launches, and which processes cause it
+    /// Analyse traces: skew, reuse, thrashing, launches, and which processes cause them
     Analyze(analyze::Args),
-    /// Draw the misses of a trace over the size of the cache, under any policy
+    /// Draw the miss-ratio curve of a trace under any policy
     Mrc(mrc::Args),
-    /// Turn traces of storage and swap from one format into another
+    /// Convert traces of storage and swap between formats
     Convert(convert::Args),
-    /// Record what is paged in and out, as a trace
+    /// Record page-ins and page-outs as a trace
     Record(record::Args),
-    /// Run a trace on a model: memory over a small fast tier over storage
+    /// Replay a trace through a model of memory over a small fast tier over storage
     Simulate(simulate::Args),
-    /// Try many policies on many sizes and traces, on all cores
+    /// Simulate many policies on many sizes and traces, on all cores
     Sweep(sweep::Args),
-    /// Repeat the figures of Bahn & Kim on synthetic phones, the paper's values beside ours
+    /// Reproduce the figures of Bahn & Kim on synthetic phones
     Paper(paper::Args),
     /// Write the trace of a synthetic phone
     Synth(synth::Args),

@@ -1,13 +1,13 @@
-//! Policies of a tier, as they are typed.
+//! Policies of a tier on the command line.
 
 use std::sync::Arc;
 
 use unjank_cachesim::tier::TierPolicy;
 
-/// One policy, or all.
+/// The policies of one value of `--policy`.
 pub(super) type Policies = Arc<[TierPolicy]>;
 
-/// One policy, or all of them.
+/// Parses one policy, or `all`.
 pub(super) fn policies(typed: &str) -> Result<Policies, String> {
     if typed == "all" {
         return Ok(TierPolicy::all().into());
@@ -16,15 +16,14 @@ pub(super) fn policies(typed: &str) -> Result<Policies, String> {
     Ok([policy].into())
 }
 
-/// What is tried where no policy is named: first the one for this cost of a write
-/// of the tier.
+/// The default policies: first the one for this cost of a write of the tier.
 pub(super) fn usual(write_cost: Option<f64>) -> Policies {
     let named = ["refault", "paper", "always/lru", "gate/lru"];
     let others = named.iter().filter_map(|name| name.parse().ok());
     write_cost.map(TierPolicy::for_write_cost).into_iter().chain(others).collect()
 }
 
-/// Each policy once, in the order they were typed.
+/// Each policy once, in the order of the command line.
 pub(super) fn flatten(typed: &[Policies]) -> Vec<TierPolicy> {
     let mut policies: Vec<TierPolicy> = Vec::new();
     for policy in typed.iter().flat_map(|some| some.iter()) {

@@ -1,4 +1,4 @@
-//! `unjank swap probe`: what it costs to bring an evicted page back.
+//! `unjank swap probe`: the time to bring an evicted page back.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,24 +19,24 @@ use crate::{paths, values};
   unjank swap probe --pages file --directory /data/local/tmp
   unjank swap probe --size 256MiB --for 30s --html swap.html
 
-Memory of unjank's own is paged out (MADV_PAGEOUT, through swap) or, without
-swap, a scratch file's pages are evicted; then they are touched in random
-order. Touches that wait for a read are page-ins; the others were brought
-along by readahead and are kept apart. No memory of other programs is evicted.")]
+unjank pages out memory of its own (MADV_PAGEOUT, through swap) or, without
+swap, evicts pages of a scratch file. Then it touches them in random order.
+Touches that wait for a read are page-ins; pages that readahead brought along
+are counted apart. No memory of other programs is evicted.")]
 pub(crate) struct Args {
     /// Which pages to evict
     #[arg(long, value_enum, default_value = "auto")]
     pages: PagesName,
-    /// How much to evict in each round; less is taken where memory is scarce
+    /// How much to evict in each round; less if memory is scarce
     #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = values::bytes)]
     size: Bytes,
     /// How long to measure
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
-    /// Two seconds
+    /// Measure for two seconds
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
-    /// Where a scratch file may lie [default: the user's cache, else /var/tmp]
+    /// The directory for a scratch file [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum PagesName {
-    /// Anonymous pages where there is swap, else those of a file
+    /// Anonymous pages if there is swap, else file pages
     Auto,
     /// Anonymous pages, through swap
     Anonymous,

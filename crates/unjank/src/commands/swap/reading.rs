@@ -1,28 +1,28 @@
-//! How traces are read: options of every command that reads some.
+//! Options of all commands that read traces.
 
 use unjank_host::Bytes;
 use unjank_swap::trace::{Columns, Format, Operation, Options, Stage};
 
 use crate::{interrupt, values};
 
-/// Options of every command that reads traces.
+/// Options of all commands that read traces.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Reading")]
 pub(super) struct ReadingArgs {
-    /// The traces' format [default: told from their content]
+    /// The traces' format [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help = format_help())]
     format: Option<Format>,
-    /// The columns of a table that no line names: time,page,size, - for others; or as libCacheSim
-    /// has them: time-col=1,obj-id-col=2
+    /// The columns of a table without a header: time,page,size, - for unused ones; or in
+    /// libCacheSim's form: time-col=1,obj-id-col=2
     #[arg(long, value_name = "NAME,…")]
     columns: Option<Columns>,
-    /// What ends a column of --columns [default: told from the first line]
+    /// The field separator of --columns [default: detected from the first line]
     #[arg(long, value_name = "CHARACTER", requires = "columns", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Count lines and records that are no good, and go on
+    /// Count malformed lines and records instead of ending with an error
     #[arg(long)]
     skip_bad: bool,
-    /// A device of swap, as the trace names it: its reads are page-ins, its writes page-outs
+    /// A swap device, by its name in the trace: its reads are page-ins, its writes page-outs
     #[arg(long, value_name = "NAME")]
     swap_device: Vec<String>,
     /// The size of the device; requests beyond it are counted and left out
@@ -34,7 +34,7 @@ pub(super) struct ReadingArgs {
 }
 
 impl ReadingArgs {
-    /// The same for the library.
+    /// The options for the library.
     pub(super) fn options(&self) -> Options {
         Options {
             format: self.format,
@@ -53,13 +53,13 @@ impl ReadingArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum StageName {
-    /// Issued; queued where the trace begins without any issued
+    /// Issued; queued if the trace begins without any issued request
     Auto,
-    /// Handed to the block layer, by the program that is named
+    /// Queued in the block layer, by the program that the trace names
     Queued,
-    /// Sent to the driver
+    /// Issued to the driver
     Issued,
-    /// Answered
+    /// Completed by the device
     Completed,
 }
 
@@ -76,10 +76,10 @@ impl StageName {
 
 fn format_help() -> String {
     let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-    format!("The traces' format [default: told from their content]: {}", names.join(", "))
+    format!("The traces' format [default: detected from their content]: {}", names.join(", "))
 }
 
-/// Reads a delimiter: one character, or `\t`.
+/// Parses a delimiter: one character, or `\t`.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
@@ -88,7 +88,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Reads the name of an operation of a page.
+/// Parses the name of a page operation.
 pub(super) fn operation(name: &str) -> Result<Operation, String> {
     let operations = || Operation::ALL.into_iter().filter(|operation| operation.is_of_page());
     let found = operations().find(|operation| operation.name().eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! `unjank swap record`: what is paged in and out, as a trace.
+//! `unjank swap record`: page-ins and page-outs as a trace.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,42 +20,42 @@ use crate::{output, paths, values};
   sudo unjank swap record --out evening.parquet --for 10m
   sudo unjank swap record --out all.parquet --for 60s --files --device vda
 
-Every page that goes to swap or comes back, of all processes, becomes an event with
-its time, the process that asked and the page of the swap area: with --for that of
-the whole machine, with a command until that ends. Reads are asked for by the process
-that touched the page, writes by whoever had to make room. Requests to a swap file are
-told from others on the same disk by where the file lies. The trace is written when
-the recording ends, with Ctrl-C too; swap convert and other commands read it.
+Every page of any process that is swapped out or in becomes an event with its time,
+its process and its page in the swap area, for the given time or until the command
+ends. A page-in names the process that touched the page; a page-out names the process
+that had to make room. Requests to a swap file are recognised by the sectors at which
+the file lies. The trace is written when the recording ends, also with Ctrl-C; swap
+convert and other commands read it.
 
 The command's output goes to stderr. With --memory-limit it runs in a control group
-of its own, and what is left of it is killed in the end. docs/reference/swap.md
-says what a trace cannot tell.")]
+of its own; processes that are left in it are killed at the end. docs/reference/swap.md
+has the limits of such a trace.")]
 pub(crate) struct Args {
-    /// The file for the trace: a table, .parquet
+    /// The file for the trace: a Parquet table
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     /// How long to record [default: until the command ends]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Option<Nanos>,
-    /// Memory that the command and all that it starts may have; the rest is swapped
+    /// Memory limit of the command and everything it starts; the rest is swapped
     #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
     memory_limit: Option<Bytes>,
-    /// Make a swap area of this size for the time of the recording, used before others
+    /// Make a swap area of this size for the time of the recording; it is used before all others
     #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
     swap: Option<Bytes>,
-    /// Where that may lie [default: the user's cache, else /var/tmp]
+    /// The directory of that swap area [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR", requires = "swap")]
     directory: Option<PathBuf>,
-    /// Record pages of files, too: what is read into memory and dropped from it
+    /// Record the page cache, too: file pages that are read into memory and dropped from it
     #[arg(long)]
     files: bool,
     /// Record all requests to this block device, too: vda, 254,0
     #[arg(long, value_name = "DEVICE")]
     device: Vec<String>,
-    /// Room for events of each CPU, until they are written
+    /// The kernel's event buffer of each CPU
     #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = values::bytes)]
     buffer: Bytes,
     /// The command, and its arguments
@@ -109,5 +109,5 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn open(root: &Root) -> Result<Session> {
     let state_dir = paths::journal()?;
     Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back")
+        .context("while opening the journal of changes")
 }

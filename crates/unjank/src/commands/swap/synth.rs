@@ -1,4 +1,4 @@
-//! `unjank swap synth`: the trace of a phone that does not exist.
+//! `unjank swap synth`: the trace of a synthetic phone.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,30 +23,30 @@ use crate::output::{self, Progress, grid};
   unjank swap synth games - | head
   unjank swap simulate --preset games               # the same without a file
 
-Apps are launched; each launch touches what all share (libraries, services), the
-app's own hot and warm pages, its code and some of its assets, makes new pages, and
-writes some of its data. Sizes are such that what Bahn & Kim publish of their phones
-comes out (unjank swap paper). Nothing of it was measured.")]
+Apps are launched one after the other. A launch touches the pages that all apps share
+(libraries, services), the app's hot and some of its warm pages, its code and some of
+its assets; it creates new pages and writes some of its data. Sizes are chosen to
+reproduce what Bahn & Kim publish (unjank swap paper). Nothing of it was measured.")]
 pub(crate) struct Args {
-    /// The preset: see --list
+    /// The preset; --list shows all
     #[arg(required_unless_present = "list", value_parser = Preset::named)]
     preset: Option<&'static Preset>,
-    /// Where to: .parquet or .csv, or - for CSV on stdout
+    /// The output: .parquet or .csv, or - for CSV on stdout
     #[arg(value_name = "OUT", required_unless_present = "list")]
     output: Option<PathBuf>,
     /// Print the presets
     #[arg(long, conflicts_with_all = ["preset", "output"])]
     list: bool,
-    /// How many launches [default: the preset's]
+    /// The number of launches [default: the preset's]
     #[arg(long = "count", short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     launches: Option<u32>,
-    /// Seed of everything that is drawn by chance
+    /// The seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Replace the output if it is there
+    /// Replace an existing output
     #[arg(long)]
     force: bool,
-    /// Print what was written, or the presets, as JSON
+    /// Print the summary, or the presets, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         _ if to_stdout => To::Csv,
         Some(to @ (To::Parquet | To::Csv)) => to,
         _ => bail!(Error::Invalid(format!(
-            "{}: the name ends in .parquet or .csv; unjank swap convert makes other formats of them",
+            "{}: the name must end in .parquet or .csv; unjank swap convert writes other formats",
             path.display()
         ))),
     };
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut synth = Synth::new(preset, args.seed);
     let written = if to_stdout {
         match convert::to_stream(&mut synth, std::io::stdout(), options, &progress) {
-            // Whoever reads stdout has seen enough.
+            // The reader of stdout has closed it.
             Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
                 return Ok(ExitCode::from(exit::FINE));
             }

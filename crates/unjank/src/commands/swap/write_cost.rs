@@ -1,12 +1,12 @@
-//! What a write of the tier costs: an option of commands that compare policies.
+//! The cost of a write of the tier: an option of commands that compare policies.
 
 use unjank_cachesim::bounds::MAX_WRITE_COST;
 
-/// What a write of the tier costs.
+/// The cost of a write of the tier.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct WriteCostArgs {
-    /// What a write of the tier costs its owner (wear, power, time), in reads or writes of storage;
-    /// or none to leave costs out
+    /// The cost of a write of the tier (wear, power, time), in reads or writes of storage; none
+    /// leaves costs and the offline optimum out
     #[arg(long = "write-cost", value_name = "COST", default_value = "0.001", value_parser = write_cost)]
     cost: WriteCost,
 }
@@ -27,7 +27,7 @@ fn write_cost(typed: &str) -> Result<WriteCost, String> {
     }
     match typed.parse() {
         Ok(cost) if (0.0..=MAX_WRITE_COST).contains(&cost) => Ok(WriteCost(Some(cost))),
-        _ => Err(format!("a cost is none, or a number from 0 to {MAX_WRITE_COST}")),
+        _ => Err(format!("a cost is a number from 0 to {MAX_WRITE_COST}, or none")),
     }
 }
 

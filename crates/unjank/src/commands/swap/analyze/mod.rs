@@ -1,4 +1,4 @@
-//! `unjank swap analyze`: what traces hold.
+//! `unjank swap analyze`: statistics of traces.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,42 +24,42 @@ use crate::values;
   unjank swap analyze phone.txt --only page-in,page-out --json
   unjank swap analyze gimp.parquet --all --rows all                    # every launch there was
 
-How unevenly accesses are spread over the data, beside what Bahn & Kim found; how soon data is
-used again, or never; who makes the hottest accesses; when pages that were evicted come back
-quickly (thrashing); whether a fast swap device holds colder pages than a slow one; what is read
-after launches, by what was launched and all that it started (of a recorded command, its own
-launches; --all shows the others). A trace is read once; memory is 25 to 150 bytes for each different page.
-docs/reference/swap.md says what each number is.")]
+Shows how unevenly accesses are spread over the data, next to the values of Bahn & Kim; how soon
+data is used again; which processes make the hottest accesses; when evicted pages come back quickly
+(thrashing); whether a fast swap device holds colder pages than a slow one; and the I/O of each
+launch with all processes that it started (of a recorded command, its own launches; --all shows
+all). A trace is read once; memory is 25 to 150 bytes for each different page.
+docs/reference/swap.md explains the numbers.")]
 pub(crate) struct Args {
-    /// Traces, packed or not, or - for stdin; each is analysed by itself
+    /// Traces, compressed or not, or - for stdin; each is analysed by itself
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// They are parts of one trace: merge them by time
+    /// The files are parts of one trace: merge them by time
     #[arg(long)]
     merge: bool,
-    /// What the traces are called, in their order [default: their files' names]
+    /// The names of the traces, in their order [default: the names of the files]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     label: Vec<String>,
-    /// What counts as an access, for skew and reuse
+    /// Which operations count as accesses, for skew and reuse
     #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
     /// The share of the data that is called hot
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     hot: f64,
-    /// Thrashing is so many pages a second that came back quickly
+    /// Thrashing: at least so many pages a second come back quickly
     #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate)]
     thrash_rate: f64,
-    /// Quickly is before so much else was evicted
+    /// Thrashing: a page comes back quickly if less than this was evicted in between
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = values::bytes)]
     thrash_distance: Bytes,
-    /// Thrashing is looked for in windows of this length
+    /// Thrashing: the length of the windows in which the rate is measured
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     thrash_window: Nanos,
-    /// A swap device, as the trace names it, and its priority, as in /proc/swaps
+    /// A swap device by its name in the trace, with its priority as in /proc/swaps
     #[arg(long, value_name = "NAME=N", value_parser = priority)]
     priority: Vec<(String, i32)>,
-    /// Of a recorded command: launches of all other programs, too
+    /// In a trace of a recorded command: show launches of all other programs, too
     #[arg(long)]
     all: bool,
     /// Rows of each table, or all
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// The part of the work that one trace is.
+/// The progress of one trace as a part of the whole.
 struct Part<'a> {
     whole: &'a dyn Monitor,
     number: usize,
@@ -135,7 +135,7 @@ impl Args {
         }
     }
 
-    /// A device with a priority is one of swap.
+    /// A device with a priority is a swap device.
     fn trace_options(&self) -> unjank_swap::trace::Options {
         let mut options = self.reading.options();
         options.swap_devices.extend(self.priority.iter().map(|(name, _)| name.clone()));
@@ -143,17 +143,17 @@ impl Args {
     }
 }
 
-/// The files of the trace of this number.
+/// The files of the trace with this number.
 fn files(args: &Args, number: usize) -> &[PathBuf] {
     if args.merge { &args.traces } else { &args.traces[number..=number] }
 }
 
-/// What each trace is called.
+/// The name of each trace.
 fn labels(args: &Args) -> Result<Vec<String>> {
     let count = if args.merge { 1 } else { args.traces.len() };
     if !args.label.is_empty() && args.label.len() != count {
         bail!(Error::Invalid(format!(
-            "--label names {} traces, and there are {count}",
+            "--label names {} traces, but there are {count}",
             args.label.len()
         )));
     }
@@ -173,21 +173,21 @@ fn labels(args: &Args) -> Result<Vec<String>> {
     for (number, label) in labels.iter().enumerate() {
         if label.is_empty() || labels[..number].contains(label) {
             bail!(Error::Invalid(format!(
-                "two traces cannot both be called {label:?}; --label gives them names"
+                "two traces have the name {label:?}; name them with --label"
             )));
         }
     }
     Ok(labels)
 }
 
-/// What cannot work.
+/// Rejects options that cannot work.
 fn check(args: &Args) -> Result<()> {
     if args.traces.iter().filter(|path| *path == Path::new("-")).count() > 1 {
         bail!(Error::Invalid("stdin can be read only once".to_owned()));
     }
     if args.priority.len() == 1 || args.priority.len() > inversion::MAX_DEVICES {
         bail!(Error::Invalid(format!(
-            "--priority is given for 2 to {} devices, whose order is looked at",
+            "--priority compares devices: give it for 2 to {} of them",
             inversion::MAX_DEVICES
         )));
     }
@@ -197,7 +197,7 @@ fn check(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What the user may not have meant.
+/// Warns about likely mistakes.
 fn hint(args: &Args, analysis: &Analysis, findings: &mut Findings) {
     let is_part = |input: &unjank_swap::trace::InputSummary| input.format == Format::Blktrace;
     if !args.merge && args.traces.len() > 1 && analysis.summary.inputs.iter().any(is_part) {
@@ -205,7 +205,7 @@ fn hint(args: &Args, analysis: &Analysis, findings: &mut Findings) {
     }
     if args.priority.len() > 1 && analysis.inversions.is_empty() {
         findings.warn(format!(
-            "{}: LRU inversion cannot be told: no two devices of --priority hold pages at the \
+            "{}: LRU inversion cannot be computed: no two devices of --priority hold pages at the \
              same time",
             analysis.label
         ));
@@ -228,14 +228,14 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
         .with("priority", priorities)
 }
 
-/// Reads `10` or `10%` as a tenth.
+/// Parses `10` or `10%` as a tenth.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let share = number.parse::<f64>().map_err(|_| "a percentage looks like 10 or 2.5%")? / 100.0;
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("more than 0 %, at most 100 %".into()) }
 }
 
-/// Reads a number of rows, or `all` of them.
+/// Parses a number of rows, or `all`.
 fn rows(text: &str) -> Result<usize, String> {
     match text.parse() {
         _ if text == "all" => Ok(usize::MAX),
@@ -246,15 +246,15 @@ fn rows(text: &str) -> Result<usize, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().map_err(|_| "a rate looks like 100 or 0.5")?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("more than none a second".into()) }
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above 0".into()) }
 }
 
-/// Reads `NAME=N`; names of devices have no `=` behind the last one.
+/// Parses `NAME=N`; the last `=` is the separator.
 fn priority(text: &str) -> Result<(String, i32), String> {
-    let (name, number) = text.rsplit_once('=').ok_or("it looks like 254,0=100")?;
+    let (name, number) = text.rsplit_once('=').ok_or("a priority looks like 254,0=100")?;
     let number = number.trim().parse().map_err(|_| "a priority is a whole number, such as -2")?;
     if name.is_empty() {
-        Err("it looks like 254,0=100".into())
+        Err("a priority looks like 254,0=100".into())
     } else {
         Ok((name.to_owned(), number))
     }
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_as_they_are_written() {
+    fn values_are_parsed() {
         assert!((percent("10").unwrap() - 0.1).abs() < 1e-12);
         assert!((percent("2.5%").unwrap() - 0.025).abs() < 1e-12);
         assert!(percent("0").is_err() && percent("101").is_err() && percent("many").is_err());

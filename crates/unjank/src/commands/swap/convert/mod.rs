@@ -1,4 +1,4 @@
-//! `unjank swap convert`: traces from one format into another.
+//! `unjank swap convert`: converts traces between formats.
 
 mod summary;
 
@@ -27,28 +27,28 @@ use crate::output::{self, Progress};
   blkparse -i sda | unjank swap convert - sda.parquet
   unjank swap convert game.parquet - --to csv | head
 
-A table (.parquet) has the columns time_ns, process, pid, space, page, operation
-and backing; pandas, DuckDB and Spark read it. docs/reference/swap.md says what each format
-can tell. Lines that make no event are counted, and said at the end; a line that is
-no good ends the conversion, unless --skip-bad counts it, too. The output is there
-when it is whole, or not at all.")]
+A Parquet table has the columns time_ns, process, pid, space, page, operation and
+backing, among others; pandas, DuckDB and Spark read it. docs/reference/swap.md lists
+the contents of each format. Lines that make no event are counted and reported at the
+end. A malformed line ends the conversion, unless --skip-bad counts it. The output
+appears when it is complete, or not at all.")]
 pub(crate) struct Args {
-    /// Traces, packed or not, or - for stdin; several are merged by time
+    /// Traces, compressed or not, or - for stdin; several are merged by time
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// Where to: .parquet, .csv or .oracleGeneral, or - for stdout
+    /// The output: .parquet, .csv or .oracleGeneral, or - for stdout
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// The output's format [default: told from its name]
+    /// The output's format [default: from its name]
     #[arg(long, value_enum)]
     to: Option<ToName>,
-    /// Sort events by time first, which takes 36 bytes of memory for each
+    /// Sort events by time, which takes 36 bytes of memory for each
     #[arg(long)]
     sort: bool,
-    /// Replace the output if it is there
+    /// Replace an existing output
     #[arg(long)]
     force: bool,
-    /// Print what was read as JSON
+    /// Print the summary as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -76,7 +76,7 @@ impl ToName {
     }
 }
 
-/// Converts, and says what was read: on stderr if the trace itself goes to stdout.
+/// Converts and prints a summary, on stderr if the trace itself goes to stdout.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let to_stdout = args.output == Path::new("-");
     let options = convert::Options { to: to(args)?, sort: args.sort, force: args.force };
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     progress.clear();
     let written = match written {
-        // Whoever reads stdout has seen enough.
+        // The reader of stdout has closed it.
         Err(Error::File { source, .. })
             if to_stdout && source.kind() == io::ErrorKind::BrokenPipe =>
         {
@@ -118,20 +118,20 @@ fn to(args: &Args) -> Result<To> {
     let named = args.to.map(ToName::get).or_else(|| To::from_path(&args.output));
     let Some(to) = named else {
         bail!(Error::Invalid(format!(
-            "{}: the name says no format; it ends in .parquet, .csv or .oracleGeneral, or --to \
-             names one",
+            "{}: unknown output format; end the name in .parquet, .csv or .oracleGeneral, or use \
+             --to",
             args.output.display()
         )));
     };
     if to == To::OracleGeneral && args.output == Path::new("-") {
         bail!(Error::Invalid(
-            "oracleGeneral is written twice over, so it needs a file rather than stdout".into()
+            "oracleGeneral takes two passes over the output; write it to a file, not to stdout".into()
         ));
     }
     Ok(to)
 }
 
-/// What would be noticed only after hours, or would destroy an input.
+/// Rejects early what would fail after hours or destroy an input.
 fn check(args: &Args) -> Result<()> {
     let stdins = args.inputs.iter().filter(|input| *input == Path::new("-")).count();
     if stdins > 1 {
@@ -141,7 +141,7 @@ fn check(args: &Args) -> Result<()> {
         let output = args.output.canonicalize().ok();
         if args.inputs.iter().any(|input| output.is_some() && input.canonicalize().ok() == output) {
             bail!(Error::Invalid(format!(
-                "{} is an input, and would be replaced by the output",
+                "{} is an input; the output would replace it",
                 args.output.display()
             )));
         }

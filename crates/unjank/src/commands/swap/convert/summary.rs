@@ -1,4 +1,4 @@
-//! What a conversion has read, as text and as JSON.
+//! The summary of a conversion, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use unjank_swap::trace::{Names, Operation, Place, Summary};
 
 use crate::output;
 
-/// Lines for a reader.
+/// The summary as text.
 pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &Path) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.
@@ -47,14 +47,13 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
     }
     if summary.backwards > 0 {
         line(format_args!(
-            "time goes backwards {} times; --sort puts events in the order of their times",
+            "time goes backwards {} times; --sort sorts the events",
             summary.backwards
         ));
     }
     if summary.before_first > 0 {
         line(format_args!(
-            "{} events are earlier than the first one, and were put at its time; --sort keeps \
-             theirs",
+            "{} events are earlier than the first one and got its time; --sort keeps their times",
             summary.before_first
         ));
     }
@@ -64,7 +63,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
     }
     if written.left_out > 0 {
         line(format_args!(
-            "left out {} events that the output has no place for: exits, launches, clean drops",
+            "left out {} events that the output format does not have: exits, launches, clean drops",
             written.left_out
         ));
     }
@@ -73,7 +72,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
     text
 }
 
-/// The same for programs.
+/// The summary as JSON.
 pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result<String> {
     let inputs: Vec<Value> = summary
         .inputs
@@ -126,12 +125,12 @@ pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result
     output::json(&summary)
 }
 
-/// Processes, and devices and files, without those that stand for none.
+/// The number of processes, and of devices and files, without the placeholders.
 fn counts(names: &Names) -> (usize, usize) {
     (names.processes().len() - 1, names.spaces().len() - 1)
 }
 
-/// The operations that there were.
+/// The operations that occur, with their counts.
 fn operations(summary: &Summary) -> impl Iterator<Item = (Operation, u64)> {
     let counts = Operation::ALL.into_iter().zip(summary.operations);
     counts.filter(|(_, count)| *count > 0)

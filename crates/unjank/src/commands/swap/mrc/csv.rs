@@ -4,7 +4,7 @@ use anyhow::Result;
 use unjank_swap::mrc::{Curve, Point, Requests};
 use unjank_swap::trace::PAGE;
 
-/// One line for each policy and size: the curve of LRU has more of them than were asked for.
+/// One line for each policy and size. LRU's exact curve has additional sizes.
 pub(super) fn text(requests: &Requests, curves: &[Curve]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["policy", "bytes", "pages", "miss_ratio", "low", "high", "requests"])?;

@@ -1,4 +1,4 @@
-//! `unjank swap mrc`: misses over the size of the cache.
+//! `unjank swap mrc`: miss-ratio curves.
 
 mod csv;
 
@@ -32,31 +32,31 @@ Policies and their parameters, with the values of their papers:
   clock:bits=1
   s3-fifo:small=0.1:ghost=0.9:moves=2    queues as shares of the cache
   2q:kin=0.25:kout=0.5
-  lirs:hir=0.01:stack=2                  the stack as so many times the cache
+  lirs:hir=0.01:stack=2                  the stack as a multiple of the cache
   w-tinylfu:window=0.01:protected=0.8    and w-tinylfu-exact, with exact counters
   mq:queues=8:life=4:history=4           life and history for each page that fits
 
-Every event of a page but a clean drop is a request for it. All requests are simulated, so
-that numbers are exact, unless --sample takes the requests of a share of the pages; then they
-have intervals. Numbers are modelled: nothing is measured.")]
+Every page event but a clean drop is a request. All requests are simulated, so numbers are
+exact. With --sample only the requests for a share of the pages are simulated, and numbers
+have intervals. All numbers are modelled: nothing is measured.")]
 pub(crate) struct Args {
-    /// The trace, packed or not, or - for stdin; several files are merged by time
+    /// The trace, compressed or not, or - for stdin; several files are merged by time
     #[arg(value_name = "TRACE", required = true)]
     trace: Vec<PathBuf>,
-    /// Replacement policies, with parameters, or all
+    /// Replacement policies with parameters, or all
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "lru")]
     policy: Vec<Policies>,
-    /// Sizes of the cache: 64MiB, 10% (of the trace's different pages), 5000p (pages); or how many,
-    /// each half of the next, up to all pages
+    /// Sizes of the cache: 64MiB, 10% (of the trace's different pages), 5000p (pages); or a number
+    /// of sizes, each half of the next, up to all pages
     #[arg(long, value_name = "SIZE,…|N", default_value = "8")]
     sizes: Sizes,
-    /// The share of the pages that is simulated, drawn by hash of --seed
+    /// The share of the pages to simulate, selected by a hash with --seed
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]
     sample: f64,
-    /// Memory for requests; where they need more, the share of pages is halved until they fit
+    /// Memory for requests; if they need more, the share of pages is halved until they fit
     #[arg(long, value_name = "BYTES", default_value = "2GiB", value_parser = values::bytes)]
     memory: Bytes,
-    /// What is a request
+    /// Which operations count as requests
     #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!(Error::Invalid("stdin can be read only once".to_owned()));
     }
     if args.memory.get() < 4096 {
-        bail!(Error::Invalid("--memory is 4 KiB at least".to_owned()));
+        bail!(Error::Invalid("--memory is at least 4 KiB".to_owned()));
     }
     let policies = policies(&args.policy);
     let command = measured::Command {
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// `None` if the user has ended it while the trace was read.
+/// Reads the trace and computes the curves; `None` if the user interrupted the reading.
 fn curves(
     args: &Args,
     policies: &[Policy],
@@ -118,7 +118,7 @@ fn curves(
     if sample.pages().is_empty() {
         if sample.requests() > 0 {
             bail!(Error::Invalid(format!(
-                "none of the trace's {} requests is in the sample; --sample takes a larger share",
+                "none of the trace's {} requests is in the sample; give --sample a larger share",
                 sample.requests()
             )));
         }
@@ -130,7 +130,7 @@ fn curves(
     Ok(Some((requests, curves)))
 }
 
-/// Each once, in the order in which they were typed.
+/// Each policy once, in the order of the command line.
 fn policies(typed: &[Policies]) -> Vec<Policy> {
     let mut policies: Vec<Policy> = Vec::new();
     for policy in typed.iter().flat_map(|policies| &policies.0) {
@@ -146,8 +146,8 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
     let mut warnings = Vec::new();
     if sample.rate() < args.sample {
         warnings.push(format!(
-            "the requests of {:.3} % of the pages are simulated, because those of more do not fit \
-             into {} (--memory)",
+            "only {:.3} % of the pages are simulated, because the requests for more do not fit into \
+             {} (--memory)",
             sample.rate() * 100.0,
             args.memory
         ));
@@ -155,22 +155,22 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     if !sample.is_all() && points().any(|point| point.estimate.interval.is_none()) {
         warnings.push(format!(
-            "caches that are too small for this sample (less than {:.0} pages in the small one) have \
-             no interval",
+            "caches that are too small for this sample (fewer than {:.0} sampled pages) have no \
+             interval",
             unjank_cachesim::mrc::sampled::MIN_ROOM
         ));
     }
     if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
         warnings.push(
-            "SIEVE in a small cache is not quite SIEVE in a large one: where the popular pages \
-             change, its misses may be underestimated beyond the interval, by 3 points in our tests"
+            "SIEVE behaves differently in small caches: where the popular pages change, its misses \
+             may be underestimated beyond the interval, by 3 points in our tests"
                 .to_owned(),
         );
     }
     let footprint = sample.whole_footprint();
     if points().any(|point| point.capacity > footprint) {
         warnings.push(format!(
-            "the trace has {footprint} different pages: into a larger cache all of them fit"
+            "the trace has {footprint} different pages; a larger cache holds all of them"
         ));
     }
     warnings
@@ -189,9 +189,9 @@ fn settings(args: &Args, policies: &[Policy]) -> Settings {
         .with("only", only)
 }
 
-/// Reads `0.01` or `1%` as a hundredth.
+/// Parses `0.01` or `1%` as a hundredth.
 fn share(text: &str) -> Result<f64, String> {
-    let wrong = "a share looks like 0.01 or 1%, more than 0 and at most all";
+    let wrong = "a share looks like 0.01 or 1%; it is above 0 and at most 1";
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.trim().parse::<f64>().map_err(|_| wrong)? / unit;
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(wrong.to_owned()) }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_read_in_two_ways() {
+    fn shares_have_two_forms() {
         assert!((share("0.01").unwrap() - share("1%").unwrap()).abs() < 1e-12);
         assert!((share("1").unwrap() - 1.0).abs() < 1e-12);
         for wrong in ["0", "-1", "2", "101%", "some", "NaN"] {

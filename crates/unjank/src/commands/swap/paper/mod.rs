@@ -15,19 +15,19 @@ use crate::values;
 /// Arguments of `unjank swap paper`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  unjank swap paper                       # the paper's values beside ours
+  unjank swap paper                       # the paper's values and the modelled ones
   unjank swap paper --html paper.html     # with Fig. 1, 2 and 5 as charts
   unjank swap paper --seeds 20
 
-The paper captured its traces on phones and did not publish them. So phones are
-made up (unjank swap synth): their sizes were chosen, by a search, so that what the
-paper says of its phones comes out. What is told here is how far that goes, not
-that it was measured. The figures of the tier follow from the same phones.")]
+The paper captured its traces on phones and did not publish them. So synthetic phones
+(unjank swap synth) are used, whose sizes were found by a search for the paper's values.
+The output shows how far these values are reproduced; nothing of it was measured. The
+figures of the tier follow from the same phones.")]
 pub(crate) struct Args {
-    /// How many phones of each kind, each from another seed
+    /// The number of phones of each kind, each from another seed
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// A page-in from storage
+    /// The time of a page-in from storage
     #[arg(long, value_name = "TIME", default_value = "150us", value_parser = values::duration_or_zero)]
     storage_read: Nanos,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `unjank swap simulate`: a trace on memory over a tier over storage.
+//! `unjank swap simulate`: replays a trace through memory over a tier over storage.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,39 +27,39 @@ use crate::values;
   unjank swap simulate swap.parquet --write-budget 10MiB/s   # a tier that wears out
   unjank swap simulate swap.parquet --write-cost 0.3     # a write costs 0.3 reads of storage
 
-With --memory, the trace is what programs did: reads, writes and first touches of
-pages. Without, it is what a real memory did, and goes to the tier as it is.
+With --memory, reads, writes and first touches of the trace are accesses of programs.
+Without it, they are page-ins and page-outs of a real memory, which go to the tier unchanged.
 
-A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves it.
+A policy (--policy) is RULE/REPLACEMENT: which pages enter the tier, and which page leaves.
   RULE         always, second (from the second eviction on), ghost=TIMES,
                reject-first=TIMES (windows of so many times the tier),
                refault (came back sooner than the page of the tier that stays
                away for the longest), gate=LIFE (counters of four bits), age (mmd's)
   REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu,
                w-tinylfu-exact, larc, mq
-  refault      refault/lru: ours
-  paper        second/lru: Bahn & Kim's
+  refault      refault/lru: unjank's own
+  paper        second/lru: Bahn & Kim
   mmd          age/lru: Android's memory daemon, with its constants
-  all          every rule with LRU, and every replacement with always
-Without --policy, the first line is the policy for the cost of a write (--write-cost):
+  all          every rule with LRU, and every replacement policy with always
+Without --policy, the first policy depends on the cost of a write (--write-cost):
 always/lru up to 0.05, paper up to 0.25, refault above.
-docs/reference/swap.md says what each does, and what is counted. Nothing is measured: all
-numbers are modelled.")]
+docs/reference/swap.md explains the policies and the output. All numbers are modelled:
+nothing is measured.")]
 pub(crate) struct Args {
-    /// Traces, packed or not, or - for stdin; several are merged by time
+    /// Traces, compressed or not, or - for stdin; several are merged by time
     #[arg(value_name = "TRACE", required_unless_present = "preset", conflicts_with = "preset")]
     traces: Vec<PathBuf>,
-    /// A synthetic phone instead, with its memory: see unjank swap synth
+    /// A synthetic phone with its memory instead of a trace: see unjank swap synth
     #[arg(long, value_name = "NAME", value_parser = Preset::named)]
     preset: Option<&'static Preset>,
     /// Memory that programs can have [default: none, or the preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     memory: Option<Bytes>,
-    /// The tier
+    /// Size of the tier
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     tier: Bytes,
-    /// Policies of the tier, one line each [default: the one for --write-cost, then refault, paper,
-    /// always/lru and gate/lru]
+    /// Policies of the tier [default: the one for --write-cost, then refault, paper, always/lru and
+    /// gate/lru]
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', value_parser = policies)]
     policy: Vec<Policies>,
     /// Whether there is swap
@@ -75,16 +75,16 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
-                           are none; they need a trace of programs, and --memory";
+const NO_LAUNCHES: &str = "`--swap off` needs app launches; this trace has none, or --memory is \
+                           missing";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Swap {
-    /// With and without, beside each other
+    /// With swap and without
     Both,
-    /// With
+    /// With swap
     On,
-    /// Without: the app that was launched longest ago is killed where memory ends
+    /// Without swap: when memory is full, the app that was launched longest ago is killed
     Off,
 }
 

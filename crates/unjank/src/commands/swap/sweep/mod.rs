@@ -31,18 +31,18 @@ use sizes::Sizes;
   unjank swap sweep app.parquet --memory 256MiB..1GiB/3 --tier 64MiB,128MiB
   unjank swap sweep --preset games --policy paper,gate,always/arc --html sweep.html
 
-A..B/N is N sizes from A to B, each as many times the one before. What is done is
-kept in OUT.partial: a sweep that was ended, however it was, goes on where it stood
-when the same command is typed again. --restart begins anew. A trace that cannot be read is said and left out, and
-the exit code is 1.
+A..B/N is N sizes from A to B, each the same factor larger than the one before. Finished
+combinations are kept in OUT.partial: if a sweep ends early, type the same command again
+to continue it, or --restart to start over. A trace that cannot be read is reported and left
+out, and the exit code is 1.
 
-Policies are those of unjank swap simulate, and so are
---write-budget and --write-cost, for which the cheapest policy of each size is said. All numbers are modelled.")]
+Policies, --write-budget and --write-cost are those of unjank swap simulate. The output names
+the cheapest policy of each size for --write-cost. All numbers are modelled.")]
 pub(crate) struct Args {
-    /// Traces, each by itself
+    /// Traces; each is simulated by itself
     #[arg(value_name = "TRACE", required_unless_present = "preset")]
     traces: Vec<PathBuf>,
-    /// Synthetic phones, too, with their memory: see unjank swap synth; or all
+    /// Synthetic phones with their memory, in addition to traces: see unjank swap synth; or all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     preset: Vec<String>,
     /// Sizes of memory that programs can have [default: none, or the preset's]
@@ -59,10 +59,10 @@ pub(crate) struct Args {
     /// Policies of the tier
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "all", value_parser = policies)]
     policy: Vec<Policies>,
-    /// Write all cells as a table
+    /// Write all combinations as a table
     #[arg(long, value_name = "FILE.parquet")]
     out: Option<PathBuf>,
-    /// Forget what an earlier sweep into the same table has done
+    /// Start over instead of continuing an earlier sweep into the same table
     #[arg(long, requires = "out")]
     restart: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
         .with("write_cost", args.write_cost.get());
     let command = measured::Command { name: "swap sweep", output: &args.output, settings };
-    let scratch = tempfile::tempdir().context("while making a directory for what is done")?;
+    let scratch = tempfile::tempdir().context("while making a directory for finished cells")?;
     let mut failed = false;
     let code = command.run_for_code(|_, _, monitor| {
         let partial = partial(args, scratch.path())?;
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             options.cells()?;
             match one(args, source, &options, &kept, &mut read, monitor) {
                 Ok(done) => whole &= done,
-                // The others may be good.
+                // Other traces may still be readable.
                 Err(error) if sources.len() > 1 && !is_of_output(&error) => {
                     read.failed(source, &error);
                 }
@@ -126,10 +126,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
         }
         if read.failed == sources.len() {
-            bail!("none of {} traces could be tried: {}", sources.len(), read.warnings.join("; "));
+            bail!(
+                "none of {} traces could be simulated: {}",
+                sources.len(),
+                read.warnings.join("; ")
+            );
         }
         failed = read.failed > 0;
-        let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
+        let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a simulation panicked"))?;
         let cells = kept.cells();
         let mut findings = sweep::findings(&cells, args.write_cost.get());
         read.note(&mut findings);
@@ -140,14 +144,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// What was read of all traces.
+/// Warnings and facts of all traces.
 #[derive(Debug, Default)]
 struct Read {
     warnings: Vec<String>,
-    /// Names of traces by the format that was guessed for them.
+    /// Names of traces by their guessed format.
     guessed: BTreeMap<&'static str, Vec<String>>,
     findings: Findings,
-    /// How many traces could not be read or tried.
+    /// How many traces could not be read or simulated.
     failed: usize,
 }
 
@@ -175,8 +179,8 @@ impl Read {
                 more => format!(" and {more} more"),
             };
             findings.warn(format!(
-                "{named}{more}: read as {format}, which is a guess; --format {format} says so, or \
-                 another one"
+                "{named}{more}: read as {format}, which is a guess; confirm it with --format \
+                 {format}, or name another format"
             ));
         }
         findings.warnings.extend(self.warnings);
@@ -187,10 +191,10 @@ impl Read {
     }
 }
 
-/// Traces whose names are told where one thing is said of many.
+/// The maximum number of traces that a warning names.
 const NAMED: usize = 5;
 
-/// Tries everything on one trace: whether all of it was tried.
+/// Simulates all combinations on one trace. Returns false after an interrupt.
 fn one(
     args: &Args,
     source: &Source,
@@ -208,19 +212,18 @@ fn one(
         read.take(source, &summary);
     }
     let budget = machine.hold_to_budget(&load)?;
-    // Of programs only where there is memory for them to run in.
     let warnings = load.assumption().into_iter().chain(budget);
     read.warnings.extend(warnings.map(|text| format!("{}: {text}", source.name())));
     Ok(sweep::run(&source.name(), &load, options, kept, monitor)?)
 }
 
-/// Whether cells cannot be kept, whatever trace they are of.
+/// Whether finished cells cannot be written, which affects all traces.
 fn is_of_output(error: &anyhow::Error) -> bool {
     let host = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
     matches!(host, Some(Error::File { action: "write", .. }))
 }
 
-/// Writes the table when all is done; else says how to go on.
+/// Writes the table if the sweep is complete; otherwise warns how to continue.
 fn deliver(args: &Args, kept: Kept, whole: bool, findings: &mut Findings) -> Result<()> {
     let Some(out) = &args.out else { return Ok(kept.finish()?) };
     if whole {
@@ -228,7 +231,7 @@ fn deliver(args: &Args, kept: Kept, whole: bool, findings: &mut Findings) -> Res
         return Ok(kept.finish()?);
     }
     findings.warn(format!(
-        "not all of it was tried; the same command goes on where it stood ({})",
+        "the sweep is incomplete; the same command continues it ({})",
         partial_of(out).display()
     ));
     Ok(())
@@ -251,12 +254,12 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
     let mut names: Vec<String> = sources.iter().map(Source::name).collect();
     names.sort_unstable();
     if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!(Error::Invalid(format!("{twice} is there twice")));
+        bail!(Error::Invalid(format!("{twice} is given twice")));
     }
     Ok(sources)
 }
 
-/// Where cells are kept until all are done.
+/// The checkpoint file for finished cells.
 fn partial(args: &Args, scratch: &Path) -> Result<PathBuf> {
     let Some(out) = &args.out else { return Ok(scratch.join("sweep")) };
     let partial = partial_of(out);
@@ -273,8 +276,8 @@ fn partial_of(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// What decides a cell beside its place: when this is another, cells that are
-/// kept are of something else.
+/// Identifies everything that determines the cells beside their combination. Cells with another
+/// identity belong to another sweep.
 fn of(args: &Args) -> String {
     let of = |trace: &PathBuf| {
         let size = std::fs::metadata(trace).map(|metadata| metadata.len()).unwrap_or_default();

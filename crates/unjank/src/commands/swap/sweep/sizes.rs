@@ -1,4 +1,4 @@
-//! Sizes as they are typed: one, or a range.
+//! Sizes on the command line: one size or a range.
 
 use std::str::FromStr;
 
@@ -6,10 +6,10 @@ use unjank_host::Bytes;
 
 use crate::values;
 
-/// More sizes of a range than anybody looks at.
+/// The maximum number of sizes of a range.
 const MAX: u32 = 1_000;
 
-/// One size, or some from one to another, each as many times the one before.
+/// One size, or a range in which each size is the same factor larger than the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sizes(Vec<Bytes>);
 
@@ -26,7 +26,7 @@ impl FromStr for Sizes {
 
     fn from_str(typed: &str) -> Result<Self, String> {
         let form =
-            || format!("{typed:?} is no size such as 64MiB, and no range such as 32MiB..1GiB/6");
+            || format!("{typed:?} is neither a size such as 64MiB nor a range such as 32MiB..1GiB/6");
         let Some((from, rest)) = typed.split_once("..") else {
             return Ok(Self(vec![positive(values::bytes(typed)?)?]));
         };
@@ -35,7 +35,7 @@ impl FromStr for Sizes {
         let (from, to) = (positive(values::bytes(from)?)?, values::bytes(to)?);
         if !(2..=MAX).contains(&count) || to <= from {
             return Err(format!(
-                "a range has 2 to {MAX} sizes, and its second end is the larger one"
+                "a range has 2 to {MAX} sizes and ends with the larger one"
             ));
         }
         let ratio = to.get() as f64 / from.get() as f64;
@@ -49,7 +49,7 @@ impl FromStr for Sizes {
 }
 
 fn positive(size: Bytes) -> Result<Bytes, String> {
-    if size.get() >= 4096 { Ok(size) } else { Err("a size is one page of 4 KiB at least".into()) }
+    if size.get() >= 4096 { Ok(size) } else { Err("a size is at least one page of 4 KiB".into()) }
 }
 
 #[cfg(test)]
