@@ -1,4 +1,4 @@
-//! `unjank swap record` in a virtual phone, where version 2 of control groups limits memory.
+//! `unjank swap record` in a virtual phone, where cgroup version 2 limits memory.
 //!
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
@@ -8,13 +8,13 @@ mod phone;
 use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
-/// What is recorded is unjank itself, which needs a multiple of its limit and would take long.
+/// The recorded program is unjank itself, which needs a multiple of its limit and would take long.
 #[test]
 fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
     if !lab() {
         return;
     }
-    // Its fifteen seconds hold as much work on any machine.
+    // The phone counts instructions, so the fifteen seconds hold the same work on any machine.
     let output = lab_run_counted()
         .args(["--cpu-count", "1", "--no-store", "--", "unjank", "swap", "record", "--json"])
         .args(["--out", "/run/trace.parquet", "--memory-limit", "16MiB", "--swap", "128MiB"])

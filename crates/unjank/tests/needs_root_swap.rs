@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A swap file that is on; off and gone when dropped.
+/// A swap file that is in use; turned off and removed when dropped.
 struct SwapFile {
     path: PathBuf,
     _dir: tempfile::TempDir,
@@ -42,7 +42,7 @@ impl Drop for SwapFile {
     }
 }
 
-/// Whether the program, of `/sbin` perhaps, succeeded.
+/// Runs a program, possibly of `/sbin`. Returns whether it succeeded.
 fn run(program: &str, path: &Path) -> bool {
     let search = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     Command::new(program)
@@ -53,7 +53,7 @@ fn run(program: &str, path: &Path) -> bool {
 }
 
 #[test]
-fn anonymous_pages_come_back_from_the_swap_device_that_fills_first() {
+fn anonymous_pages_come_back_from_the_swap_device_with_the_highest_priority() {
     let Some(_swap) = SwapFile::on() else { return };
     let devices = fs::read_to_string("/proc/swaps").expect("procfs");
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
@@ -65,7 +65,7 @@ fn anonymous_pages_come_back_from_the_swap_device_that_fills_first() {
     let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
     let series = record["series"].as_array().expect("a list");
     let page_in = series.iter().find(|series| series["name"] == "swap/page_in").expect("page-ins");
-    // The file is the only device here, unless the machine has its own swap.
+    // The file is the only device, unless the machine has swap of its own.
     if devices.lines().count() == 2 {
         assert_eq!(page_in["labels"]["backing"], "swap-file", "{devices}");
     }

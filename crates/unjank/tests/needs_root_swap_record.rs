@@ -1,5 +1,5 @@
 //! `unjank swap record` with a real program under a real memory limit, swapping to a swap file
-//! and to an area that is there only meanwhile.
+//! and to a temporary swap area.
 //!
 //! Needs root, tracefs and memory control groups. Fails without them when `UNJANK_TEST_ALL=1`,
 //! otherwise says that it was skipped. The program is this test itself, started again.
@@ -24,7 +24,7 @@ use unjank_needs::wait::until as wait;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 
-/// Not a test: the program that is recorded. It changes all of its memory, and looks at it.
+/// Not a test: the recorded program. It writes all of its memory and reads it again.
 #[test]
 fn hog() {
     let Ok(role) = std::env::var(ROLE) else { return };
@@ -47,11 +47,11 @@ fn recorded(recording: &Recording, arguments: &[&str], role: &str) -> Command {
 }
 
 /// Begins a recording that does not end by itself, and waits until the program has swapped: a
-/// few pages may have a slot and not be written yet, or be another program's from before.
+/// few pages may have a slot and not be written yet, or belong to another program.
 fn begin(recording: &Recording) -> Child {
     let mut unjank = recording.record();
     unjank.args(["--memory-limit", LIMIT, "--swap", "256MiB", "--", "sh", "-c"]);
-    // A child of the program's, which nobody but its control group knows.
+    // A child of the program, which only its control group identifies.
     unjank
         .arg("\"$0\" hog --exact & exec \"$0\" hog --exact")
         .arg(std::env::current_exe().unwrap());
@@ -66,14 +66,14 @@ fn begin(recording: &Recording) -> Child {
     child
 }
 
-/// Records, and holds the trace against the kernel's counters and against itself.
+/// Records, and checks the trace against the kernel's counters and for consistency.
 fn check(recording: &Recording, arguments: &[&str], space: &str) {
     let output = recorded(recording, arguments, "once").output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // All swap areas are traced, so what others swap meanwhile is on both sides. Only what
-    // happens between a look at the counters and the moment when tracing begins or ends is not.
+    // All swap areas are traced, so pages of other programs are on both sides. Only pages between
+    // reading the counters and the begin or end of tracing are not.
     for name in ["pswpin", "pswpout"] {
         let share = fact(&record, &format!("swap/record/traced_of_{name}"));
         assert!((0.98..=1.02).contains(&share), "{share} of {name}\n{talk}");
@@ -90,12 +90,12 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     };
     let first = events.iter().find(|event| event.command_pid.is_some()).unwrap();
     assert_eq!((&*first.operation, first.command_pid), ("launch", first.pid), "the program");
-    // More than a third of the memory does not fit, and every page is wanted twice.
+    // More than a third of the memory does not fit, and every page is used twice.
     let pages = SIZE / PAGE;
     assert!(of("page-out") > pages / 3, "{} of {pages}", of("page-out"));
     assert!(of("page-in") > pages / 3, "{} of {pages}", of("page-in"));
-    // What is read from an area that was empty was written before. A wrong idea of where the
-    // area's pages lie on its device would not stand this.
+    // A page read from an area that was empty was written before. This fails if the mapping from
+    // sectors to pages is wrong.
     let mut written = HashSet::new();
     for Event { operation, page, space: of, .. } in events.iter().filter(|event| is_of(event)) {
         match operation.as_str() {
@@ -113,7 +113,7 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Nothing of a recording is left on the machine.
+/// Whether nothing of a recording is left on the machine.
 fn is_tidy() -> bool {
     let swaps = fs::read_to_string("/proc/swaps").unwrap();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -136,19 +136,19 @@ fn swap_is_recorded_and_nothing_is_left() {
     if !can_record() {
         return;
     }
-    // One after the other: they all look at the whole machine's swap.
+    // One after the other: all of them use the whole machine's swap.
     let recording = Recording::new();
     check(&recording, &["--swap", "256MiB"], "/dev/loop");
     assert!(is_tidy());
-    a_swap_file_is_told_from_its_disk();
+    requests_to_a_swap_file_are_recognised();
     a_kill_leaves_nothing();
-    an_interrupt_keeps_what_there_is();
-    two_recordings_at_a_time_know_of_each_other();
-    a_launch_is_that_of_the_program_that_was_meant();
-    refusals_come_before_anything_is_done();
+    an_interrupt_keeps_the_trace();
+    two_recordings_at_a_time_detect_each_other();
+    a_launch_has_the_name_of_the_wrapped_program();
+    wrong_options_are_refused_before_anything_is_done();
 }
 
-fn a_swap_file_is_told_from_its_disk() {
+fn requests_to_a_swap_file_are_recognised() {
     let recording = Recording::new();
     let file = recording.dir.path().join("swap");
     let mut open = fs::File::create(&file).unwrap();
@@ -187,7 +187,7 @@ fn a_kill_leaves_nothing() {
     assert_eq!(left, None, "{said}");
 }
 
-fn an_interrupt_keeps_what_there_is() {
+fn an_interrupt_keeps_the_trace() {
     let recording = Recording::new();
     let child = begin(&recording);
     send_signal(child.id(), 2).unwrap();
@@ -199,7 +199,7 @@ fn an_interrupt_keeps_what_there_is() {
     assert!(is_tidy());
 }
 
-fn two_recordings_at_a_time_know_of_each_other() {
+fn two_recordings_at_a_time_detect_each_other() {
     let (one, other) = (Recording::new(), Recording::new());
     let first = begin(&one);
     let second = recorded(&other, &["--swap", "256MiB"], "once").output().unwrap();
@@ -208,7 +208,7 @@ fn two_recordings_at_a_time_know_of_each_other() {
     let talk = String::from_utf8_lossy(&second.stderr);
     assert_eq!((first.status.code(), second.status.code()), (Some(130), Some(0)), "{talk}");
     let known = [
-        (&one, &first, "another recording's: the trace has it from then on"),
+        (&one, &first, "by another recording during the recording; it is recorded from then on"),
         (&other, &second, "is the swap area of another recording"),
     ];
     for (recording, output, warning) in known {
@@ -221,9 +221,9 @@ fn two_recordings_at_a_time_know_of_each_other() {
         let areas: HashSet<&str> = paging().map(|event| &*event.space).collect();
         assert!(areas.len() >= 2, "pages went to both areas: {areas:?}");
         let ours = || paging().filter(|event| event.command_pid.is_some());
-        let told = ["swap/record/command_page_ins", "swap/record/command_page_outs"];
-        let told: f64 = told.iter().map(|name| fact(&record, name)).sum();
-        assert_eq!((ours().count(), ours().count() < paging().count()), (told as usize, true));
+        let facts = ["swap/record/command_page_ins", "swap/record/command_page_outs"];
+        let counted: f64 = facts.iter().map(|name| fact(&record, name)).sum();
+        assert_eq!((ours().count(), ours().count() < paging().count()), (counted as usize, true));
         let groups: HashSet<&str> = ours().map(|event| &*event.cgroup).collect();
         assert_eq!(groups.len(), 1, "{groups:?}");
         assert!(
@@ -233,18 +233,18 @@ fn two_recordings_at_a_time_know_of_each_other() {
     assert!(is_tidy());
 }
 
-fn a_launch_is_that_of_the_program_that_was_meant() {
+fn a_launch_has_the_name_of_the_wrapped_program() {
     let recording = Recording::new();
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
     unjank.args(["swap", "record", "--no-store", "--swap", "16MiB", "--memory-limit", LIMIT]);
     unjank.arg("--out").arg(&recording.out).env("XDG_DATA_HOME", recording.dir.path());
-    // The last shell is one for longer than a mark is held back.
+    // The last shell stays a shell for longer than a mark is held back.
     let script = "timeout 60 setsid -w env A=1 sleep 0.2; setsid -w sh -c 'exec sleep 0.3'; \
                   timeout 60 sh -c 'sleep 2.5; exec sleep 0.1'; true";
     let output = unjank.args(["--", "sh", "-c", script]).output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
-    // What others start meanwhile is in other control groups.
+    // Programs that others start meanwhile are in other control groups.
     let events = recording.events();
     let is_ours = |event: &&Event| event.operation == "launch" && event.cgroup.contains("/unjank-");
     let ours = events.iter().filter(is_ours);
@@ -258,7 +258,7 @@ fn a_launch_is_that_of_the_program_that_was_meant() {
     assert!(events.is_sorted_by_key(|event| event.time_ns), "what is held back is still in order");
 }
 
-fn refusals_come_before_anything_is_done() {
+fn wrong_options_are_refused_before_anything_is_done() {
     let recording = Recording::new();
     let ended = |arguments: &[&str], program: &str| {
         let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));

@@ -23,7 +23,8 @@ use serde_json::Value;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 const FILE: &str = "UNJANK_TEST_FILE";
-/// Not a test: the programs that are recorded.
+
+/// Not a test: the recorded programs.
 #[test]
 fn program() {
     match std::env::var(ROLE).as_deref() {
@@ -52,7 +53,7 @@ fn file(recording: &Recording, name: &str, size: u64) -> PathBuf {
     path
 }
 
-/// Records `command`, and answers the run record.
+/// Records `command` and returns the run record.
 fn run(recording: &Recording, arguments: &[&str], command: &mut Command) -> Value {
     let mut unjank = recording.record();
     unjank.args(arguments).arg("--").arg(command.get_program()).args(command.get_args());
@@ -75,7 +76,7 @@ fn program_of(role: &str) -> Command {
     program
 }
 
-/// What a program of the machine prints, `None` if it fails.
+/// The output of a program; `None` if it fails.
 fn tool(program: &str, arguments: &[&str]) -> Option<String> {
     let search = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new(program);
@@ -99,7 +100,7 @@ impl Drop for Loop {
     }
 }
 
-/// A device that is swapped to, before all others.
+/// A swap device with the highest priority.
 struct Swap(String);
 
 impl Swap {
@@ -141,18 +142,18 @@ fn devices_and_files_are_recorded() {
     if !can_record() {
         return;
     }
-    // One after the other: all but the first look at the whole machine's swap.
-    every_request_to_a_device_is_there();
+    // One after the other: all but the first use the whole machine's swap.
+    every_request_to_a_device_is_recorded();
     pages_of_a_file_come_and_go();
     let zram = Path::new("/sys/class/zram-control/hot_add").exists();
     if unjank_needs::is_there("zram", zram) {
         let zram = Zram::new();
         swap_is_recorded_on(&format!("/dev/zram{}", zram.0));
     }
-    a_partition_counts_from_its_own_begin();
+    pages_of_a_partition_count_from_its_start();
 }
 
-fn every_request_to_a_device_is_there() {
+fn every_request_to_a_device_is_recorded() {
     let recording = Recording::new();
     let device = Loop::over(&file(&recording, "disk", 16 << 20));
     let name = device.0.strip_prefix("/dev/").unwrap();
@@ -165,7 +166,7 @@ fn every_request_to_a_device_is_there() {
         let ours = events.iter().filter(|event| event.space == name);
         ours.filter(|event| event.operation == operation).map(|event| event.page).collect()
     };
-    // Whoever looks at a new device for file systems reads elsewhere: at its begin and its end.
+    // Programs that probe a new device for file systems read at its begin and its end.
     let reads: Vec<u64> =
         pages("read").into_iter().filter(|page| (256..320).contains(page)).collect();
     assert_eq!(reads, (256..320).collect::<Vec<_>>());
@@ -232,15 +233,15 @@ fn swap_is_recorded_on(device: &str) {
     assert!(written.len() > pages / 3 && back > pages / 3, "{} and {back}", written.len());
     let last = (128 << 20) / PAGE as u64;
     assert!(written.iter().all(|page| *page < last), "beyond the end");
-    // An area that is empty is filled from its begin on.
+    // An empty area is filled from its begin.
     assert!(written.iter().min().unwrap() < &1024, "an area that begins elsewhere");
 }
 
-fn a_partition_counts_from_its_own_begin() {
+fn pages_of_a_partition_count_from_its_start() {
     let recording = Recording::new();
     let disk = file(&recording, "disk", 160 << 20);
     let device = Loop::over(&disk);
-    // Told to the kernel rather than written: not every kernel reads tables of partitions.
+    // Added by addpart: not every kernel reads partition tables.
     let added = tool("addpart", &[&device.0, "2", "40960", "262144"]).is_some();
     if unjank_needs::is_there("addpart, and partitions on loop devices", added) {
         swap_is_recorded_on(&format!("{}p2", device.0));

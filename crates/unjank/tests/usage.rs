@@ -58,12 +58,12 @@ fn amounts_have_a_range() {
 #[test]
 fn a_recording_needs_an_end_and_a_place() {
     let stderr = fails(&["swap", "record", "--out", "/no/such/x.parquet"], 2);
-    assert_eq!(stderr, "error: what is to be recorded is missing: -- COMMAND, or --for TIME\n");
+    assert_eq!(stderr, "error: give a command to record (-- COMMAND) or a time (--for TIME)\n");
     let stderr = fails(&["swap", "record", "--out", "/dev/null", "--for", "1s"], 2);
     assert_eq!(stderr, "error: /dev/null already exists; --force replaces it\n");
     let limited = ["swap", "record", "--out", "x", "--for", "1s", "--memory-limit", "1GiB"];
     let stderr = fails(&limited, 2);
-    assert_eq!(stderr, "error: --memory-limit is for a command, and there is none\n");
+    assert_eq!(stderr, "error: --memory-limit needs a command\n");
 }
 
 #[test]

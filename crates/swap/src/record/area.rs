@@ -1,4 +1,4 @@
-//! Swap areas: which sectors of which device are which page of swap.
+//! Swap areas: the mapping from sectors of a device to pages of swap.
 
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::extents::Extent;
@@ -8,27 +8,27 @@ use crate::trace::PAGE;
 /// Sectors of a page of a trace.
 const SECTORS: u64 = PAGE / 512;
 
-/// A swap area, or another device that is recorded.
+/// A swap area, or another recorded device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Area {
-    /// What it is called in the trace.
+    /// The name in the trace.
     pub(super) name: String,
     /// The whole device that its requests go to.
     pub(super) device: DeviceNumber,
-    /// Whether pages of it are swapped ones.
+    /// Whether this is a swap area.
     pub(super) is_swap: bool,
-    /// By sector, ascending.
+    /// Runs in ascending order of sectors.
     runs: Vec<Run>,
 }
 
-/// Neighbouring pages on neighbouring sectors.
+/// Consecutive pages on consecutive sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
-    /// The first sector of the device.
+    /// The first sector on the device.
     pub(super) sector: u64,
-    /// The page of 4 KiB within the area that begins there.
+    /// The first page of 4 KiB within the area.
     pub(super) page: u64,
-    /// How many of these pages.
+    /// The number of pages.
     pub(super) pages: u64,
 }
 
@@ -43,9 +43,9 @@ impl Area {
         Self { name, device, is_swap, runs }
     }
 
-    /// The pages of the area that a request touches; those of the first run
-    /// that it begins in. No request reaches from one run into the next, because the kernel
-    /// makes requests for swap page by page and joins them only where sectors and pages go on.
+    /// The pages of the area that a request touches, within the run in which it begins. No request
+    /// reaches into the next run: the kernel makes requests for swap page by page and merges them only
+    /// if both sectors and pages are consecutive.
     pub(super) fn pages(
         &self,
         device: DeviceNumber,
@@ -65,7 +65,7 @@ impl Area {
         Some(run.page + within / SECTORS..=run.page + last / SECTORS)
     }
 
-    /// A filter for the kernel that lets all of the area through, and little else.
+    /// A filter for the kernel that passes all requests to the area and few others.
     pub(super) fn filter(&self) -> String {
         let device = self.device.0;
         let first = self.runs.first().map_or(0, |run| run.sector);
@@ -77,15 +77,15 @@ impl Area {
     }
 }
 
-/// The runs of a device or partition from `start`, of `sectors` sectors.
+/// The run of a device or partition that begins at `start` and has `sectors` sectors.
 pub(super) fn whole(start: u64, sectors: u64) -> Vec<Run> {
     vec![Run { sector: start, page: 0, pages: sectors.div_ceil(SECTORS) }]
 }
 
 /// The runs of a swap file with `extents`, in the order of the file, on a file system whose
-/// device begins at sector `start`. As the kernel does it (`iomap_swapfile_activate` in
-/// `fs/iomap/swapfile.c`), each piece that is in one on the device is rounded inwards to the
-/// kernel's pages of `kernel_page` bytes, and what is left is numbered through.
+/// device begins at sector `start`. As in the kernel (`iomap_swapfile_activate` in
+/// `fs/iomap/swapfile.c`), each contiguous piece is rounded inwards to the kernel's pages of
+/// `kernel_page` bytes, and the remaining pages are numbered consecutively.
 pub(super) fn of_file(extents: &[Extent], start: u64, kernel_page: u64) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut page = 0;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_file_in_pieces_is_numbered_in_its_own_order() {
-        // As filefrag(8) told of a swap file on ext4: the second piece lies before the first.
+        // From filefrag(8) of a swap file on ext4: the second piece lies before the first.
         let page = 4096;
         let extents = [
             extent(0, 29_652_992 * page, 2048 * page),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_counts_from_its_own_begin() {
+    fn pages_of_a_partition_count_from_its_start() {
         let area = Area::new("/dev/sda2".to_owned(), DISK, true, whole(2048, 4096));
         assert_eq!(area.pages(DISK, 2048, 8), Some(0..=0));
         assert_eq!(area.pages(DISK, 2048 + 4088, 80), Some(511..=511), "cut at its end");
@@ -169,7 +169,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_page_of_a_file_is_found_where_it_lies(
+        fn every_page_of_a_file_is_found_at_its_sector(
             pieces in proptest::collection::vec((1_u64..100, 0_u64..50), 1..20),
             start in 0_u64..10_000,
         ) {

@@ -1,4 +1,4 @@
-//! The program that is recorded.
+//! The recorded command.
 
 use std::io;
 use std::process::{Command, ExitStatus};
@@ -11,28 +11,28 @@ use unjank_host::{Error, Nanos, Result, Root, Support};
 use super::Options;
 use super::counters::{Growth, of_group};
 
-/// How long a program that is asked to end is given for it.
-const PATIENCE: Nanos = Nanos::from_millis(5_000);
+/// The time that a program gets to end after it was asked to.
+const GRACE: Nanos = Nanos::from_millis(5_000);
 
-/// The program, before, while and after it runs; or none.
+/// The program to record, or none.
 pub(super) struct Program {
     command: Option<Command>,
-    /// Gone after the processes that it holds.
+    /// Dropped before `group`, which its processes are in.
     running: Option<ProcessGroup>,
     group: Option<MemoryGroup>,
 }
 
-/// How it ended.
+/// How the program ended.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// `None` without a program, or if it ended only because the recording did.
+    /// `None` without a program, or if the end of the recording ended it.
     pub(super) status: Option<ExitStatus>,
-    /// What was counted for its control group, if it had one of its own.
+    /// The counters of the program's own control group, if it had one.
     pub(super) growth: Option<Growth>,
 }
 
 impl Program {
-    /// Makes everything ready; `No` if its memory cannot be limited.
+    /// Prepares the command and its control group; `No` if its memory cannot be limited.
     pub(super) fn prepare(
         options: &Options,
         root: &Root,
@@ -43,7 +43,7 @@ impl Program {
             return Ok(Support::Yes(none));
         };
         let mut command = Command::new(name);
-        // Standard output is for the report.
+        // stdout is for the report.
         command.args(arguments).stdout(io::stderr());
         let group = match (options.memory_limit, session) {
             (Some(limit), Some(session)) => match MemoryGroup::make(session, root, limit)? {
@@ -70,12 +70,12 @@ impl Program {
         Ok(())
     }
 
-    /// The number of its first process, once it was started.
+    /// The number of the program's first process, once it is started.
     pub(super) fn process(&self) -> Option<u32> {
         self.running.as_ref().map(ProcessGroup::id)
     }
 
-    /// Whether it runs in a control group that no other process is in.
+    /// Whether the program runs in a control group of its own.
     pub(super) fn has_own_group(&self) -> bool {
         self.group.is_some()
     }
@@ -84,14 +84,14 @@ impl Program {
         self.running.as_ref().is_some_and(|running| !running.is_alive())
     }
 
-    /// Ends what still runs of it.
+    /// Ends all processes of the program that still run.
     pub(super) fn end(mut self) -> Result<Ended> {
         let by_itself = self.has_ended();
         let growth = match &self.group {
             Some(group) => Some(of_group(&group.counters()?)),
             None => None,
         };
-        let status = self.running.as_mut().and_then(|running| running.end(PATIENCE));
+        let status = self.running.as_mut().and_then(|running| running.end(GRACE));
         Ok(Ended { status: status.filter(|_| by_itself), growth })
     }
 }

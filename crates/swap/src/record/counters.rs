@@ -1,9 +1,9 @@
-//! What the kernel counts meanwhile: the cross-check of what was traced.
+//! The kernel's counters over a recording, to cross-check the trace.
 
 use unjank_host::machine::VmStat;
 use unjank_host::{Result, Root};
 
-/// Counters of `/proc/vmstat` that bear on paging.
+/// Counters of `/proc/vmstat` about paging.
 const MACHINE: [&str; 17] = [
     "pswpin",
     "pswpout",
@@ -23,7 +23,7 @@ const MACHINE: [&str; 17] = [
     "allocstall_normal",
     "oom_kill",
 ];
-/// Those of a group's `memory.stat`, in both versions.
+/// Counters of a group's `memory.stat`, in both versions.
 const GROUP: [&str; 8] = [
     "pgmajfault",
     "workingset_refault_anon",
@@ -35,11 +35,11 @@ const GROUP: [&str; 8] = [
     "swpout_zero",
 ];
 
-/// The machine's counters at one moment.
+/// The machine's counters at the beginning.
 #[derive(Debug)]
 pub(super) struct Before(VmStat);
 
-/// How much they have grown.
+/// The growth of counters.
 pub(super) type Growth = Vec<(&'static str, u64)>;
 
 impl Before {
@@ -47,14 +47,14 @@ impl Before {
         VmStat::read(root).map(Self)
     }
 
-    /// The growth since, of those that this kernel has.
+    /// The growth since then, of the counters that this kernel has.
     pub(super) fn growth(&self, root: &Root) -> Result<Growth> {
         let grown = VmStat::read(root)?.since(&self.0);
         Ok(MACHINE.iter().filter_map(|name| Some((*name, grown.get(name)?))).collect())
     }
 }
 
-/// What bears on paging among the counters of a group, which began at zero.
+/// The counters about paging of a group, which began at zero.
 pub(super) fn of_group(counters: &[(String, u64)]) -> Growth {
     let find = |name: &'static str| {
         let (_, value) = counters.iter().find(|(counter, _)| counter == name)?;

@@ -1,4 +1,4 @@
-//! Finding what is to be recorded: the machine's swap areas, and devices that were named.
+//! Finds the areas to record: the machine's swap areas and the devices named by the user.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use unjank_host::{Error, Result, Root, Support, extents};
 
 use super::area::{Area, of_file, whole};
 
-/// What can be recorded.
+/// The areas to record.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) areas: Vec<Area>,
-    /// Swap areas that cannot be: sentences.
+    /// Warnings about swap areas that cannot be recorded.
     pub(super) left_out: Vec<String>,
 }
 
-/// All swap areas that are in use, and `devices`.
+/// All swap areas in use, and `devices`.
 pub(super) fn areas(root: &Root, devices: &[String]) -> Result<Found> {
     let mut found = Found::default();
     for device in swap::devices(root)? {
@@ -39,12 +39,12 @@ pub(super) fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>>
     let number = match block_device::number_of(root, path) {
         Ok(number) => number,
         Err(error) if error.is_not_found() => {
-            return Ok(Support::no("its file cannot be found by its name any more"));
+            return Ok(Support::no("its file was renamed or removed"));
         }
         Err(error) => return Err(error),
     };
     let Some(part) = block_device::part(root, number)? else {
-        return Ok(Support::no("it is not on a block device of its own"));
+        return Ok(Support::no("it is not on a block device"));
     };
     let runs = if swap.kind == SwapKind::File {
         match extents::of(root, path)? {
@@ -73,7 +73,7 @@ fn named(root: &Root, name: &str) -> Result<Area> {
     Ok(Area::new(name.to_owned(), device, false, whole(start, sectors)))
 }
 
-/// Whether `file`, which need not be there yet, is on a device all of whose requests are recorded.
+/// Whether `file`, which need not exist yet, is on a device of which all requests are recorded.
 pub(super) fn holds(root: &Root, file: &Path, areas: &[Area]) -> Result<bool> {
     let directory = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,

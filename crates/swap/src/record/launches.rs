@@ -1,49 +1,49 @@
-//! Which programs were launched, and what they became: pure.
+//! Finds launches of programs behind wrappers. A pure state machine.
 //!
-//! What a user starts is often a wrapper first: it becomes the program that was meant by
-//! execve(2) (`env`, `nice`, `setsid`, a script's `exec`), or starts it and waits (`timeout`,
-//! `sudo`). So a mark is held back until a program has been the same for a while.
+//! A user often starts a wrapper. It becomes the intended program by execve(2) (`env`, `nice`,
+//! `setsid`, a script's `exec`), or starts it and waits (`timeout`, `sudo`). So the mark of a launch
+//! is held back until its program has not changed for a while.
 
 use std::collections::HashMap;
 
 use unjank_host::tracefs::Comm;
 use unjank_host::{Nanos, Timestamp};
 
-/// A program that has not become another one for so long is the one that was meant.
+/// A program that has not changed for this time is the intended one.
 const HELD: Nanos = Nanos::from_millis(2_000);
-/// Events that are kept back for a mark, at most.
+/// The maximum number of events that are held back for a mark.
 const MAX_HELD: usize = 1 << 18;
-/// Programs that start the one that was meant as their child, and do nothing else.
+/// Wrappers that start the intended program as their child and do nothing else.
 const STARTERS: [&[u8]; 10] = [
     b"timeout", b"time", b"setsid", b"sudo", b"doas", b"runuser", b"unshare", b"nsenter", b"flock",
     b"strace",
 ];
 
-/// Programs that were launched and have not ended.
+/// Launched programs that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct Launches {
     roles: HashMap<u32, Role>,
     pending: Vec<Pending>,
 }
 
-/// What is known of a process.
+/// The role of a process in a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Launched,
-    /// It started the program that was meant, and that has its launch now.
+    /// A wrapper whose child has taken over the launch.
     Starter,
 }
 
-/// A mark that may still go over to another program.
+/// A launch whose program may still change.
 #[derive(Debug)]
 struct Pending {
-    /// Of the mark, among the events that are not written yet.
+    /// The index of the mark among the events that are not written yet.
     index: usize,
     process: u32,
     program: Comm,
     since: Timestamp,
-    /// The children of a starter that are still what it is.
-    heirs: Vec<u32>,
+    /// Children of a wrapper that have not executed another program yet.
+    children: Vec<u32>,
 }
 
 impl Pending {
@@ -52,26 +52,26 @@ impl Pending {
     }
 }
 
-/// What an execve(2) was for the launches.
+/// The meaning of an execve(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Execution {
-    /// A launch, whose mark is to be put where it was said.
+    /// A new launch; its mark goes to the given index.
     Launch,
-    /// The program that the launch with the mark at this index is of.
+    /// The launch with the mark at this index becomes a launch of this program.
     Becomes(usize),
-    /// Something else.
+    /// Neither.
     Other,
 }
 
 impl Launches {
-    /// `parent` started `child`, both of them processes.
+    /// Process `parent` started process `child`.
     pub(super) fn started(&mut self, parent: u32, child: u32) {
         self.roles.remove(&child);
         let is_one = |one: &&mut Pending| {
-            one.is_starter() && (one.process == parent || one.heirs.contains(&parent))
+            one.is_starter() && (one.process == parent || one.children.contains(&parent))
         };
         if let Some(pending) = self.pending.iter_mut().find(is_one) {
-            pending.heirs.push(child);
+            pending.children.push(child);
         }
     }
 
@@ -80,8 +80,8 @@ impl Launches {
         !self.pending.is_empty()
     }
 
-    /// `process`, which `leads` a process group or not, became `program`. A mark for it would
-    /// be at `index`.
+    /// `process` executed `program`. `leads` says whether it leads a process group. A mark for a new
+    /// launch would be at `index`.
     pub(super) fn executed(
         &mut self,
         at: Timestamp,
@@ -90,13 +90,13 @@ impl Launches {
         index: usize,
         leads: impl FnOnce(u32) -> bool,
     ) -> Execution {
-        let of = |one: &&mut Pending| one.process == process || one.heirs.contains(&process);
+        let of = |one: &&mut Pending| one.process == process || one.children.contains(&process);
         if let Some(pending) = self.pending.iter_mut().find(of) {
             if pending.process != process {
                 self.roles.insert(pending.process, Role::Starter);
                 self.roles.insert(process, Role::Launched);
             }
-            pending.heirs.clear();
+            pending.children.clear();
             (pending.process, pending.program, pending.since) = (process, program, at);
             return Execution::Becomes(pending.index);
         }
@@ -104,27 +104,27 @@ impl Launches {
             return Execution::Other;
         }
         self.roles.insert(process, Role::Launched);
-        self.pending.push(Pending { index, process, program, since: at, heirs: Vec::new() });
+        self.pending.push(Pending { index, process, program, since: at, children: Vec::new() });
         Execution::Launch
     }
 
-    /// `process` ended: whether that is the end of what was launched.
+    /// `process` ended. Returns whether it was a launched program.
     pub(super) fn ended(&mut self, process: u32) -> bool {
         for pending in &mut self.pending {
-            pending.heirs.retain(|heir| *heir != process);
+            pending.children.retain(|heir| *heir != process);
         }
         let launched = self.roles.remove(&process) == Some(Role::Launched);
-        // The program that a starter started may only just be about to become itself.
-        let has_heirs =
-            |one: &Pending| one.process == process && one.is_starter() && !one.heirs.is_empty();
-        let hands_over = self.pending.iter().any(has_heirs);
+        // The child of a wrapper may be about to execute the intended program.
+        let has_children =
+            |one: &Pending| one.process == process && one.is_starter() && !one.children.is_empty();
+        let hands_over = self.pending.iter().any(has_children);
         if !hands_over {
             self.pending.retain(|pending| pending.process != process);
         }
         launched && !hands_over
     }
 
-    /// How many of `events` can be written at `now`, and are from now on not counted.
+    /// How many of `events` events can be written at `now`. Indices no longer count these.
     pub(super) fn settle(&mut self, now: Timestamp, events: usize) -> usize {
         if events > MAX_HELD {
             self.pending.clear();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_waits_until_a_program_stays_what_it_is() {
+    fn a_mark_is_held_back_until_its_program_is_stable() {
         let mut launches = Launches::default();
         assert_eq!(exec(&mut launches, 1000, 1, "env"), Execution::Launch);
         assert_eq!(launches.settle(at(2000), 20), 7);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_starter_starts_has_its_launch() {
+    fn the_child_of_a_wrapper_takes_over_its_launch() {
         let mut launches = Launches::default();
         assert_eq!(exec(&mut launches, 0, 1, "sudo"), Execution::Launch);
         // A monitor between sudo and the command, and beside it something that only ends.
@@ -174,25 +174,25 @@ mod tests {
         launches.started(20, 22);
         assert!(!launches.ended(22));
         assert_eq!(exec(&mut launches, 5, 21, "timeout"), Execution::Becomes(7));
-        assert_eq!(exec(&mut launches, 6, 20, "date"), Execution::Other, "its child was meant");
+        assert_eq!(exec(&mut launches, 6, 20, "date"), Execution::Other, "its child has taken over");
         launches.started(21, 5);
         assert_eq!(exec(&mut launches, 9, 5, "app"), Execution::Becomes(7));
         launches.started(5, 30);
         assert_eq!(exec(&mut launches, 10, 30, "helper"), Execution::Other);
         assert!(launches.ended(5));
-        assert!(!launches.ended(21) && !launches.ended(1), "they have handed it over");
+        assert!(!launches.ended(21) && !launches.ended(1), "their child has taken over");
         assert!(!launches.is_pending());
     }
 
     #[test]
-    fn a_starter_may_end_before_its_child_is_another_program() {
+    fn a_wrapper_may_end_before_its_child_executes_the_program() {
         let mut launches = Launches::default();
         assert_eq!(exec(&mut launches, 0, 1, "setsid"), Execution::Launch);
         launches.started(1, 2);
         assert!(!launches.ended(1));
         assert_eq!(exec(&mut launches, 3, 2, "app"), Execution::Becomes(7));
         assert!(launches.ended(2));
-        // The child of any other program is none.
+        // The child of any other program is no launch.
         assert_eq!(exec(&mut launches, 5, 3, "sh"), Execution::Launch);
         launches.started(3, 40);
         assert_eq!(exec(&mut launches, 6, 40, "ls"), Execution::Other);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_is_bounded() {
+    fn the_number_of_events_held_back_is_bounded() {
         let mut launches = Launches::default();
         assert_eq!(exec(&mut launches, 0, 1, "app"), Execution::Launch);
         assert_eq!(launches.settle(at(0), MAX_HELD), 7);

@@ -1,15 +1,16 @@
-//! `unjank swap record`: what is paged in and out on this machine, as a trace.
+//! `unjank swap record`: records the page-ins and page-outs of this machine as a trace.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `options` | what is recorded |
-//! | `find`, `area` | swap areas, and which sectors are which of their pages |
-//! | `command` | the program that is recorded |
-//! | `swaps` | swap areas that come while it is recorded |
-//! | `order` | one order of time for what all CPUs traced |
-//! | `scribe`, `tasks`, `launches` | from traced events to those of pages; who did it; what was launched |
-//! | `output` | the file |
-//! | `counters`, `report` | what the kernel counted meanwhile, and what is told in the end |
+//! | `options` | options of a recording |
+//! | `find`, `area` | swap areas, and the mapping from sectors to their pages |
+//! | `command` | the recorded command |
+//! | `swaps` | swap areas that are added during the recording |
+//! | `order` | merges the events of all CPUs in the order of time |
+//! | `scribe` | converts kernel events to page events |
+//! | `tasks`, `launches` | the process of a thread; launches of programs |
+//! | `output` | the trace file |
+//! | `counters`, `report` | the kernel's counters; facts and warnings at the end |
 
 mod area;
 mod command;
@@ -45,25 +46,24 @@ use scribe::Scribe;
 use swaps::Swaps;
 use tasks::Tasks;
 
-/// Requests of threads, and what tells threads and processes apart.
+/// Requests of threads, and starts and ends of tasks.
 const EVENTS: [&str; 4] = [
     "block/block_bio_queue",
     "task/task_newtask",
     "sched/sched_process_exec",
     "sched/sched_process_exit",
 ];
-/// Pages of files.
+/// Events of the page cache.
 const FILES: [&str; 2] =
     ["filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache"];
-/// How often the buffers are emptied: a hundredth of the time in which the busiest device
-/// fills them.
+/// The interval at which the buffers are emptied: a hundredth of the time in which the busiest
+/// device fills them.
 const ROUND: Nanos = Nanos::from_millis(20);
 
-/// Records until the program or the time is over, and writes the trace.
+/// Records until the program or the time ends, and writes the trace.
 ///
 /// # Errors
-/// `Invalid` options; a device that is not there; what fails in the kernel; a file that cannot be
-/// written.
+/// `Invalid` options; an unknown device; failed system calls; a file that cannot be written.
 pub fn run(
     options: &Options,
     root: &Root,
@@ -91,8 +91,8 @@ pub fn run(
     if areas.is_empty() && !options.files {
         findings.not_supported(
             "swap/record",
-            "there is no swap that could be recorded: --swap SIZE makes some meanwhile, swapon(8) \
-             for longer; --device and --files record other paging",
+            "there is no swap to record: make some with --swap SIZE for the time of the recording, or \
+             with swapon(8); --device and --files record other paging",
         );
         return Ok(findings);
     }
@@ -120,7 +120,7 @@ pub fn run(
     }
     if find::holds(root, &options.output, &areas)? {
         findings.warn(
-            "the trace itself is written to a device that is recorded, and those writes are in it",
+            "the trace is written to a recorded device, so its own writes are in it",
         );
     }
     let leads = |process| pid::leads_group(process).unwrap_or(false);
@@ -158,7 +158,7 @@ pub fn run(
     Ok(findings)
 }
 
-/// Empties the buffers until the recording is over: whether that was early.
+/// Empties the buffers until the recording ends. Returns whether it was interrupted.
 fn watch(
     recording: &mut Recording,
     program: &mut Program,
@@ -191,13 +191,13 @@ struct Recording {
     scribe: Scribe,
     swaps: Swaps,
     output: Output,
-    /// Kept for its room.
+    /// Reused between rounds.
     events: Vec<Event>,
     written: u64,
 }
 
 impl Recording {
-    /// Takes over what the buffers hold.
+    /// Takes and writes the contents of the buffers.
     fn round(&mut self) -> Result<()> {
         self.take_new_swap()?;
         let now = Timestamp::now();
@@ -207,7 +207,7 @@ impl Recording {
         self.write(&settled, now)
     }
 
-    /// Records swap that was turned on since the last look, too.
+    /// Adds swap areas that were turned on since the last check.
     fn take_new_swap(&mut self) -> Result<()> {
         let new = self.swaps.new_areas()?;
         if new.is_empty() {
@@ -230,11 +230,11 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes over the rest, of an instance that was stopped, and removes it.
+    /// Writes the remaining events of the stopped instance and removes it.
     fn finish(mut self) -> Result<(Scribe, Output, u64, Lost)> {
         self.round()?;
         let rest = std::mem::take(&mut self.order).rest();
-        // No program becomes another any more.
+        // No mark is held back any longer.
         self.write(&rest, Timestamp::from_nanos(u64::MAX))?;
         let Self { instance, scribe, output, written, .. } = self;
         let lost = instance.lost()?;
@@ -248,7 +248,7 @@ fn events(options: &Options) -> Vec<String> {
     EVENTS.iter().chain(files).map(|&event| event.to_owned()).collect()
 }
 
-/// Only the requests that matter reach the buffers.
+/// A filter in the kernel for requests to these areas.
 fn filter<'a>(areas: impl Iterator<Item = &'a Area>) -> String {
     let filters: Vec<String> = areas.map(Area::filter).collect();
     if filters.is_empty() { "sector < 0".to_owned() } else { filters.join(" || ") }

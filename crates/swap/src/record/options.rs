@@ -1,4 +1,4 @@
-//! What is recorded, and for how long.
+//! Options of a recording.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,49 +9,48 @@ use unjank_host::{Bytes, Error, Nanos, Result};
 /// Options of a recording.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The program that is started and recorded with all others, and its arguments; empty for
-    /// none.
+    /// The command to start and its arguments; empty for none.
     pub command: Vec<OsString>,
-    /// How long; without it, until the program ends.
+    /// How long to record; `None`: until the command ends.
     pub duration: Option<Nanos>,
     /// The file for the trace.
     pub output: PathBuf,
-    /// Whether a file that is there is replaced.
+    /// Whether to replace an existing file.
     pub force: bool,
-    /// Record pages of files that come into memory and go, too.
+    /// Whether to record the page cache, too.
     pub files: bool,
-    /// Block devices of which all requests are recorded, too.
+    /// Block devices of which to record all requests, too.
     pub devices: Vec<String>,
-    /// Memory that the program and all it starts may have.
+    /// The memory limit of the command and all processes that it starts.
     pub memory_limit: Option<Bytes>,
-    /// The size of a swap area that is there only meanwhile.
+    /// The size of a swap area for the time of the recording.
     pub swap: Option<Bytes>,
-    /// On which file system that lies.
+    /// The directory of that swap area.
     pub directory: PathBuf,
-    /// Room for events, for each CPU.
+    /// The size of the event buffer of each CPU.
     pub buffer: Bytes,
 }
 
 impl Options {
-    /// Whether they can work.
+    /// Checks the options.
     ///
     /// # Errors
-    /// `Invalid` says why not.
+    /// `Invalid` for options that cannot work.
     pub fn check(&self) -> Result<()> {
         if self.command.is_empty() && self.duration.is_none() {
             return Err(Error::Invalid(
-                "what is to be recorded is missing: -- COMMAND, or --for TIME".to_owned(),
+                "give a command to record (-- COMMAND) or a time (--for TIME)".to_owned(),
             ));
         }
         if self.command.is_empty() && self.memory_limit.is_some() {
             return Err(Error::Invalid(
-                "--memory-limit is for a command, and there is none".to_owned(),
+                "--memory-limit needs a command".to_owned(),
             ));
         }
         if self.duration == Some(Nanos::ZERO) {
-            return Err(Error::Invalid("nothing can be recorded for no time".to_owned()));
+            return Err(Error::Invalid("the time of a recording is above zero".to_owned()));
         }
-        // Told again when the file is made; but nothing should be done before that.
+        // Checked again when the file is made, but nothing should be done before that.
         if !self.force && self.output.symlink_metadata().is_ok() {
             return Err(exists(&self.output));
         }

@@ -1,24 +1,24 @@
-//! One order of time for what all CPUs traced, while they go on tracing.
+//! Merges the events of all CPUs in the order of time, while tracing goes on.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{CpuTrace, EventKind, StorageEvent};
 use unjank_host::{Nanos, Timestamp};
 
-/// An event that a CPU has begun to write when its buffer is read, and is read the next time, is
-/// hardly older than this.
+/// An event that is being written while its CPU's buffer is read appears at the next read. By then
+/// it is hardly older than this.
 const SETTLED: Nanos = Nanos::from_millis(20);
 
-/// A traced event, and in whose course.
+/// A traced event with its time and its thread.
 pub(super) type Traced = (Timestamp, ThreadId, StorageEvent);
 
-/// Events that later ones may still have to be put before.
+/// Events that are held back because earlier ones may still come.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     waiting: Vec<Traced>,
 }
 
 impl Order {
-    /// Takes what was read.
+    /// Takes the events of one read of all CPUs.
     pub(super) fn push(&mut self, trace: &[CpuTrace]) {
         let events = trace.iter().flat_map(|cpu| &cpu.events);
         self.waiting.extend(events.filter_map(|event| match event.kind {
@@ -27,7 +27,7 @@ impl Order {
         }));
     }
 
-    /// Gives out what is in its place for good, all CPUs having been read at `read`.
+    /// Returns the events whose order is final after all CPUs were read at `read`.
     pub(super) fn settled(&mut self, read: Timestamp) -> Vec<Traced> {
         self.waiting.sort_by_key(|(at, ..)| *at);
         let known = Timestamp::from_nanos(read.as_nanos().saturating_sub(SETTLED.get()));
@@ -35,7 +35,7 @@ impl Order {
         self.waiting.drain(..end).collect()
     }
 
-    /// Gives out the rest: nothing is traced any more.
+    /// Returns the remaining events after tracing has stopped.
     pub(super) fn rest(mut self) -> Vec<Traced> {
         self.waiting.sort_by_key(|(at, ..)| *at);
         self.waiting
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_from_another_cpu_is_put_in_its_place() {
+    fn late_events_of_another_cpu_are_sorted_in() {
         let mut order = Order::default();
         order.push(&trace(&[&[10, 40], &[20]]));
         let read = Timestamp::from_nanos(SETTLED.get() + 25);

@@ -1,4 +1,4 @@
-//! The file that a recording goes to: there when it is whole, and nobody else's to read.
+//! The output file of a recording. It appears when it is complete, and only its owner can read it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -10,7 +10,7 @@ use unjank_host::{Error, Result};
 use crate::trace::parquet::Writer;
 use crate::trace::{Event, Names};
 
-/// A trace that is being written beside its place.
+/// A trace that is being written to a temporary file.
 pub(super) struct Output {
     path: PathBuf,
     whole: WholeFile,
@@ -19,22 +19,21 @@ pub(super) struct Output {
 
 impl Output {
     /// # Errors
-    /// `Invalid` if there is a file already, unless `force` says to replace it; `File` if its
-    /// directory cannot be written.
+    /// `Invalid` if the file exists and `force` is false; `File` if its directory cannot be written.
     pub(super) fn create(path: &Path, force: bool) -> Result<Self> {
-        // What a process pages, and when, is its user's secret.
+        // Which pages a process swaps, and when, is private to its user.
         let whole = WholeFile::create(path, Existing::replaced_if(force), Readers::Owner)?;
         let writer =
             Writer::new(BufWriter::new(whole.file()?)).map_err(|why| failed(path, &why))?;
         Ok(Self { path: path.to_owned(), whole, writer })
     }
 
-    /// Appends; what is not written yet is bounded.
+    /// Appends events. Memory for events that are not written yet is bounded.
     pub(super) fn write(&mut self, events: &[Event], names: &Names) -> Result<()> {
         self.writer.write(events, names).map_err(|why| failed(&self.path, &why))
     }
 
-    /// Puts the whole file in its place.
+    /// Moves the complete file to its place and returns its size in bytes.
     pub(super) fn finish(self, names: &Names) -> Result<u64> {
         let Self { path, whole, writer } = self;
         let error = |source| Error::file("write", &path, source);
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_appears_when_it_is_whole_and_is_private() {
+    fn a_trace_appears_when_it_is_complete_and_is_private() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace.parquet");
         let output = Output::create(&path, false).unwrap();

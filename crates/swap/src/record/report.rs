@@ -1,4 +1,4 @@
-//! What is told of a recording, beside its trace.
+//! Facts and warnings about a recording.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -14,30 +14,30 @@ use super::command::Ended;
 use super::counters::{Growth, get};
 use super::scribe::Scribe;
 
-/// The trace and the kernel's counters agree within this.
+/// The tolerated difference between the trace and the kernel's counters.
 const AGREE: f64 = 0.02;
-/// Fewer pages than these are moved by anything that runs by chance.
+/// The minimum number of pages for a comparison: unrelated programs can move fewer.
 const ENOUGH: f64 = 1000.0;
-/// Processes that are told with their page-ins and page-outs.
+/// The maximum number of processes with facts about their page-ins and page-outs.
 const MAX_PROCESSES: usize = 10;
 
-/// A recording that is over.
+/// A finished recording.
 pub(super) struct Recorded<'a> {
     pub(super) scribe: &'a Scribe,
     /// Events in the trace.
     pub(super) written: u64,
-    /// The size of its file.
+    /// The size of the file.
     pub(super) bytes: u64,
     pub(super) lost: Lost,
     pub(super) length: Nanos,
-    /// Of the machine's counters.
+    /// The growth of the machine's counters.
     pub(super) growth: Growth,
     pub(super) ended: Ended,
     pub(super) cut_short: bool,
 }
 
 impl Recorded<'_> {
-    /// Adds everything.
+    /// Adds all facts, warnings and the verdict.
     pub(super) fn note(&self, findings: &mut Findings) {
         let counts = &self.scribe.counts;
         // Counters are in the kernel's pages.
@@ -83,7 +83,7 @@ impl Recorded<'_> {
         self.note_agreement([pages(counts.page_ins), pages(counts.page_outs)], findings);
     }
 
-    /// How much of the trace the command is, if one was recorded.
+    /// Facts about the command's part of the trace, if there is a command.
     fn note_command(&self, findings: &mut Findings) {
         let Some([ins, outs]) = self.of_command() else { return };
         for (name, count) in [("command_page_ins", ins), ("command_page_outs", outs)] {
@@ -96,15 +96,15 @@ impl Recorded<'_> {
         if others as f64 > AGREE * (all_ins + all_outs) as f64 {
             findings.warn(format!(
                 "{} of {all_ins} page-ins and {} of {all_outs} page-outs are by other processes than \
-                 the command, because swap areas are the whole machine's; the column command_pid \
-                 tells the command's",
+                 the command, because swap areas belong to the whole machine; the column \
+                 command_pid marks the command's",
                 all_ins - ins,
                 all_outs - outs,
             ));
         }
     }
 
-    /// Page-ins and page-outs by the command and what it has started.
+    /// Page-ins and page-outs by the command and its descendants.
     fn of_command(&self) -> Option<[u64; 2]> {
         self.scribe.has_command().then(|| {
             let names = &self.scribe.names;
@@ -114,7 +114,7 @@ impl Recorded<'_> {
         })
     }
 
-    /// Those who paged most.
+    /// Facts about the processes that paged most.
     fn note_processes(&self, findings: &mut Findings) {
         let mut all: Vec<_> = self.scribe.counts.by_process.iter().collect();
         all.sort_by_key(|(who, [ins, outs])| (std::cmp::Reverse(ins + outs), **who));
@@ -133,12 +133,12 @@ impl Recorded<'_> {
 
     fn note_warnings(&self, lost: u64, findings: &mut Findings) {
         if self.cut_short {
-            findings.warn("interrupted: the trace has what came before");
+            findings.warn("interrupted: the trace has the events before that");
         }
         if lost > 0 {
             findings.warn(format!(
-                "the kernel lost {lost} events, because its buffers were full: --buffer makes \
-                 them larger"
+                "the kernel lost {lost} events because its buffers were full; --buffer makes them \
+                 larger"
             ));
         }
         if let Some(status) = self.ended.status {
@@ -152,20 +152,20 @@ impl Recorded<'_> {
         let left_out = self.scribe.counts.files_left_out;
         if left_out > 0 {
             findings.warn(format!(
-                "{left_out} events of files are left out: a trace holds at most {MAX_SPACES}"
+                "{left_out} page-cache events are left out: a trace holds at most {MAX_SPACES} files"
             ));
         }
         if get(&self.growth, "oom_kill").is_some_and(|kills| kills > 0) {
-            findings.warn("memory and swap were full, and the kernel has killed a process");
+            findings.warn("memory and swap were full, and the kernel killed a process");
         }
         if get(&self.growth, "zswpout").is_some_and(|pages| pages > 0) {
             findings.warn(
-                "zswap took pages before they reached a swap area, and those are not in the trace",
+                "zswap kept pages before they reached a swap area; these are not in the trace",
             );
         }
     }
 
-    /// Holds the trace against the kernel's own counters.
+    /// Compares the trace with the kernel's own counters.
     fn note_agreement(&self, traced: [f64; 2], findings: &mut Findings) {
         let mut worst: Option<(f64, &str, f64)> = None;
         for (name, traced) in ["pswpin", "pswpout"].into_iter().zip(traced) {
@@ -193,7 +193,7 @@ impl Recorded<'_> {
             ),
         };
         if answer == Answer::No {
-            findings.warn(format!("{reason}; what differs by more than 2 % is not all there"));
+            findings.warn(format!("{reason}; a difference above 2 % means that events are missing"));
         }
         findings.verdicts.push(Verdict {
             measured: worst.map(|(share, name, counted)| Quantity {

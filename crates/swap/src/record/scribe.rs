@@ -1,4 +1,4 @@
-//! From what the kernel traced to events of pages: pure but for the look at who a thread is.
+//! Converts traced kernel events to page events. Pure except for looking up processes in `/proc`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +12,10 @@ use super::area::Area;
 use super::launches::{Execution, Launches};
 use super::tasks::Tasks;
 
-/// Larger folios do not exist.
+/// The order of the largest folios.
 const LARGEST_ORDER: u8 = 18;
 
-/// Turns traced events into those of a trace, and counts.
+/// Converts traced events to events of a trace, and counts them.
 pub(super) struct Scribe {
     areas: Vec<(Area, Space)>,
     tasks: Tasks,
@@ -24,34 +24,35 @@ pub(super) struct Scribe {
     launches: Launches,
     /// Processes that have paged under any name.
     paged: HashSet<u32>,
-    /// What is not written yet.
+    /// Events that are not written yet.
     events: Vec<Event>,
-    /// Pages of 4 KiB in one of the kernel's.
+    /// Pages of 4 KiB in a page of the kernel.
     per_page: u64,
-    /// The first event's time.
+    /// The time of the first event.
     origin: Option<Timestamp>,
-    /// Leads a process group, by its number.
+    /// Whether a process leads a process group.
     leads: fn(u32) -> bool,
+    /// The number of unjank's own process.
     own: u32,
 }
 
-/// What was seen.
+/// Counts of events.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Requests to swap areas.
     pub(super) requests_in: u64,
     pub(super) requests_out: u64,
-    /// Pages of 4 KiB that they moved.
+    /// Pages of 4 KiB moved by these requests.
     pub(super) page_ins: u64,
     pub(super) page_outs: u64,
-    /// Requests to named devices that are no swap.
+    /// Requests to named devices outside swap areas.
     pub(super) others: u64,
     /// Requests to swap areas that neither read nor write, such as discards.
     pub(super) no_transfers: u64,
-    /// Pages of files that came and went.
+    /// File pages that entered and left the page cache.
     pub(super) file_page_ins: u64,
     pub(super) file_drops: u64,
-    /// Those of files beyond the number that a trace can hold.
+    /// File pages left out because a trace has a maximum number of files.
     pub(super) files_left_out: u64,
     pub(super) launches: u64,
     pub(super) exits: u64,
@@ -88,12 +89,12 @@ impl Scribe {
         })
     }
 
-    /// All that is recorded.
+    /// The recorded areas.
     pub(super) fn areas(&self) -> impl Iterator<Item = &Area> {
         self.areas.iter().map(|(area, _)| area)
     }
 
-    /// Records an area, too; in place of one of the same name, which is gone.
+    /// Adds an area. It replaces a swap area of the same name, which is gone.
     pub(super) fn add(&mut self, area: Area) -> Result<(), Full> {
         let space = self.names.space_number(area.name.as_bytes())?;
         self.areas.retain(|(known, _)| !known.is_swap || known.name != area.name);
@@ -101,17 +102,17 @@ impl Scribe {
         Ok(())
     }
 
-    /// `process` is the command that the recording is made for.
+    /// Marks `process` as the recorded command.
     pub(super) fn is_command(&mut self, process: u32, has_own_group: bool) {
         self.tasks.is_command(process, has_own_group);
     }
 
-    /// Whether there is such a command.
+    /// Whether there is a recorded command.
     pub(super) fn has_command(&self) -> bool {
         self.tasks.has_command()
     }
 
-    /// Notes what the event at `at`, in the course of `current`, says.
+    /// Takes an event at time `at` in thread `current`.
     pub(super) fn take(
         &mut self,
         at: Timestamp,
@@ -128,7 +129,7 @@ impl Scribe {
                 self.counts.file_drops += self.file(at, current, pages, Operation::CleanDrop)?;
                 Ok(())
             }
-            // Not asked for: `pswpout` and `swpout_zero` of /proc/vmstat say the same together.
+            // Not enabled: `pswpout` and `swpout_zero` of /proc/vmstat together count the same.
             StorageEvent::Reclaimed { .. } => Ok(()),
             StorageEvent::Started { thread, same_process } => {
                 self.tasks.started(current, *thread, *same_process);
@@ -139,7 +140,7 @@ impl Scribe {
             }
             StorageEvent::Executed { process, program } => self.executed(at, *process, *program),
             StorageEvent::Ended { thread, last } => {
-                // Those who had nothing to do with this trace are none of its business.
+                // Processes without events in this trace are ignored.
                 let Some(who) = self.tasks.ended(*thread, *last) else { return Ok(()) };
                 let number = self.names.process(who).pid;
                 let was_launched = number.is_some_and(|number| self.launches.ended(number));
@@ -153,7 +154,7 @@ impl Scribe {
         }
     }
 
-    /// What can be written at `now`.
+    /// The events that can be written at `now`.
     pub(super) fn settled(&mut self, now: Timestamp) -> std::vec::Drain<'_, Event> {
         let done = self.launches.settle(now, self.events.len());
         self.events.drain(..done)
@@ -190,7 +191,7 @@ impl Scribe {
         let in_area = |(area, space): &(Area, Space)| {
             Some((area.pages(request.device, sector, sectors)?, area.is_swap, *space))
         };
-        // Swap areas come first: one on a device that is recorded, too, is still swap.
+        // Swap areas come first: a swap area on a recorded device is still swap.
         let Some((pages, is_swap, space)) = self.areas.iter().find_map(in_area) else {
             return Ok(());
         };
@@ -231,7 +232,7 @@ impl Scribe {
         Ok(())
     }
 
-    /// Answers how many pages of 4 KiB.
+    /// Adds page-cache events. Returns the number of pages of 4 KiB.
     fn file(
         &mut self,
         at: Timestamp,
@@ -246,7 +247,7 @@ impl Scribe {
         let name = format!("inode {:x} on {}", pages.inode, pages.device);
         let count = self.per_page << pages.order.min(LARGEST_ORDER);
         let Ok(space) = self.names.space_number(name.as_bytes()) else {
-            // A machine has more files than a trace has room for; the rest of the trace is good.
+            // Too many files; the rest of the trace is still good.
             self.counts.files_left_out += count;
             return Ok(0);
         };
@@ -263,7 +264,7 @@ impl Scribe {
         Ok(count)
     }
 
-    /// Notes what is of a process, and not of a page.
+    /// Adds an event of a process rather than of a page.
     fn note(&mut self, at: Timestamp, who: Who, operation: Operation) {
         let at = self.since_origin(at);
         let (space, backing) = (Space::NONE, Backing::Unknown);
@@ -320,31 +321,31 @@ mod tests {
         })
     }
 
-    fn told(
+    fn converted(
         scribe: &mut Scribe,
         at: u64,
         event: &StorageEvent,
     ) -> Vec<(u64, u64, Operation, String)> {
         let before = scribe.events.len();
         scribe.take(Timestamp::from_nanos(at), ThreadId(7), event).unwrap();
-        let tell = |event: &Event| {
+        let parts = |event: &Event| {
             let space = scribe.names.space(event.space).to_owned();
             (event.at.get(), event.page, event.operation, space)
         };
-        scribe.events[before..].iter().map(tell).collect()
+        scribe.events[before..].iter().map(parts).collect()
     }
 
     #[test]
-    fn requests_within_the_swap_file_are_paging_and_others_are_not() {
+    fn requests_to_the_swap_file_are_paging_and_others_are_not() {
         let (_top, mut scribe) = scribe();
         let swap = |at, page, operation| (at, page, operation, "/swap".to_owned());
-        let out = told(&mut scribe, 1000, &request(96, 16, "W"));
+        let out = converted(&mut scribe, 1000, &request(96, 16, "W"));
         assert_eq!(out, [swap(0, 2, Operation::PageOut), swap(0, 3, Operation::PageOut)]);
-        let back = told(&mut scribe, 1500, &request(104, 8, "R"));
+        let back = converted(&mut scribe, 1500, &request(104, 8, "R"));
         assert_eq!(back, [swap(500, 3, Operation::PageIn)]);
-        let other = told(&mut scribe, 1600, &request(240, 8, "RA"));
+        let other = converted(&mut scribe, 1600, &request(240, 8, "RA"));
         assert_eq!(other, [(600, 30, Operation::Read, "vda".to_owned())]);
-        assert!(told(&mut scribe, 1700, &request(96, 8, "D")).is_empty());
+        assert!(converted(&mut scribe, 1700, &request(96, 8, "D")).is_empty());
         let who = scribe.counts.by_process.keys().copied().next().unwrap();
         let expected = Counts {
             requests_in: 1,
@@ -365,35 +366,35 @@ mod tests {
         let program = Comm::from("game");
         for (process, launches) in [(7, 1), (8, 0)] {
             let event = StorageEvent::Executed { process: ThreadId(process), program };
-            assert_eq!(told(&mut scribe, 5, &event).len(), launches, "{process}");
+            assert_eq!(converted(&mut scribe, 5, &event).len(), launches, "{process}");
         }
         let again = StorageEvent::Executed { process: ThreadId(7), program: "real".into() };
-        assert!(told(&mut scribe, 6, &again).is_empty(), "a wrapper");
+        assert!(converted(&mut scribe, 6, &again).is_empty(), "a wrapper");
         let who = scribe.events[0].who;
         assert_eq!(scribe.names.process(who).name, "real");
-        assert_eq!(scribe.settled(Timestamp::from_nanos(7)).count(), 0, "it may become another");
+        assert_eq!(scribe.settled(Timestamp::from_nanos(7)).count(), 0, "its program may still change");
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
-        assert_eq!(told(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
-        assert!(told(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "never met");
-        assert!(told(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
+        assert_eq!(converted(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
+        assert!(converted(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "an unknown process");
+        assert!(converted(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
         assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
         assert_eq!(scribe.settled(Timestamp::from_nanos(10)).count(), 2);
     }
 
     #[test]
-    fn a_large_folio_of_a_file_is_all_its_pages() {
+    fn a_large_folio_makes_an_event_for_each_page() {
         let (_top, mut scribe) = scribe();
         let pages = FilePages { device: DISK, inode: 0x1a, first: 4, order: 2 };
-        let events = told(&mut scribe, 0, &StorageEvent::Cached(pages));
+        let events = converted(&mut scribe, 0, &StorageEvent::Cached(pages));
         let numbers: Vec<u64> = events.iter().map(|event| event.1).collect();
         assert_eq!(numbers, [4, 5, 6, 7]);
         assert_eq!((events[0].2, events[0].3.as_str()), (Operation::PageIn, "inode 1a on 254,0"));
-        assert_eq!(told(&mut scribe, 0, &StorageEvent::Uncached(pages)).len(), 4);
+        assert_eq!(converted(&mut scribe, 0, &StorageEvent::Uncached(pages)).len(), 4);
         assert_eq!((scribe.counts.file_page_ins, scribe.counts.file_drops), (4, 4));
     }
 
     #[test]
-    fn a_flush_before_a_write_is_part_of_it() {
+    fn requests_are_classified_by_their_letters() {
         for (letters, expected) in [
             ("R", Some(false)),
             ("RA", Some(false)),

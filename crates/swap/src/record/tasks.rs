@@ -1,4 +1,4 @@
-//! Who a thread is: its process, what that is called, and its control group.
+//! The process of a thread, its name, and its control group.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,39 +8,39 @@ use unjank_host::tracefs::Comm;
 
 use crate::trace::{Full, Member, Names, Who};
 
-/// So many that have ended are remembered: a thread still touches memory of its process after
+/// The number of ended threads to remember: a thread still touches memory of its process after
 /// its `sched_process_exit` (`exit_mm_release` in `kernel/fork.c`).
 const MAX_ENDED: usize = 4096;
 
-/// Threads and processes that the trace has named, and have not ended long ago.
+/// Threads and processes in the trace that have not ended long ago.
 #[derive(Debug)]
 pub(super) struct Tasks {
     root: Root,
     /// The process of each thread.
     processes: HashMap<ThreadId, u32>,
-    /// What each process became that was seen to.
+    /// The program that each process executed last.
     programs: HashMap<u32, Comm>,
     known: HashMap<u32, Known>,
-    /// What each process descends from, where that is known.
+    /// The ancestry of processes, if known.
     families: HashMap<u32, Family>,
-    /// The process that the recording was made for, and its control group, if that is its own.
+    /// The process of the recorded command, and its control group if that is its own.
     command: Option<(u32, Option<String>)>,
-    /// Who has ended, and in which order.
+    /// Ended threads, and their order.
     ended: HashSet<ThreadId>,
     endings: VecDeque<ThreadId>,
 }
 
-/// A process under the name that it has had since it was last looked at.
+/// A process with its latest name.
 #[derive(Debug)]
 struct Known {
     who: Who,
     name: Vec<u8>,
 }
 
-/// What a process descends from.
+/// The ancestry of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Family {
-    /// The launch of the nearest of its ancestors that was launched, or its own.
+    /// The process's own launch, or that of its nearest launched ancestor.
     launch: Option<u32>,
     is_of_command: bool,
 }
@@ -59,9 +59,9 @@ impl Tasks {
         }
     }
 
-    /// The process of `thread`, which calls itself `comm`, or does not say. `/proc` is asked once
-    /// for each; where the thread has ended before, its own name and number stand for the process.
-    /// What the main thread calls itself, the process is called: Android's apps are named like that.
+    /// The process of `thread`, whose name is `comm`, or empty if unknown. Reads `/proc` once for
+    /// each process; if the thread has ended by then, its own name and number stand for the process.
+    /// A process has the name of its main thread, as Android's apps do.
     pub(super) fn who(
         &mut self,
         thread: ThreadId,
@@ -88,7 +88,7 @@ impl Tasks {
             memory_group(&read("cgroup").unwrap_or_default()).unwrap_or_default().to_owned()
         };
         let family = self.families.get(&process).copied().unwrap_or_default();
-        // The group tells, too, where the kernel has lost the event of a start.
+        // The group identifies the command even if the kernel lost the event of a start.
         let command = self.command.as_ref().filter(|(_, group)| {
             family.is_of_command || group.as_ref().is_some_and(|group| *group == cgroup)
         });
@@ -103,8 +103,7 @@ impl Tasks {
         Ok(who)
     }
 
-    /// `process` is the command that the recording is made for, in a control group of its own or
-    /// not.
+    /// Marks `process` as the recorded command. `has_own_group`: it is in a control group of its own.
     pub(super) fn is_command(&mut self, process: u32, has_own_group: bool) {
         self.families.insert(process, Family { launch: None, is_of_command: true });
         let groups = || self.root.read(format!("/proc/{process}/cgroup")).ok();
@@ -113,12 +112,12 @@ impl Tasks {
         self.command = Some((process, group));
     }
 
-    /// Whether there is such a command.
+    /// Whether there is a recorded command.
     pub(super) fn has_command(&self) -> bool {
         self.command.is_some()
     }
 
-    /// `process` is what the launch of this number is of.
+    /// `process` is the launched process of the launch with this number.
     pub(super) fn launched(&mut self, process: u32, launch: u32) {
         self.families.entry(process).or_default().launch = Some(launch);
         self.known.remove(&process);
@@ -130,9 +129,9 @@ impl Tasks {
         self.processes.insert(thread, process);
         self.ended.remove(&thread);
         if !same_process {
-            // The number may be used again.
+            // The number may be reused.
             self.forget(process);
-            // Threads of those that have a family were seen to start.
+            // If the parent has a family, the start of its threads was traced.
             let parent = self.processes.get(&parent).copied().unwrap_or(parent.0);
             if let Some(family) = self.families.get(&parent) {
                 self.families.insert(process, *family);
@@ -140,15 +139,15 @@ impl Tasks {
         }
     }
 
-    /// `process` became `program`.
+    /// `process` executed `program`.
     pub(super) fn executed(&mut self, process: ThreadId, program: Comm) {
         self.processes.insert(process, process.0);
         self.programs.insert(process.0, program);
         self.known.remove(&process.0);
     }
 
-    /// `thread` ended; its process with it, if it was the `last` or, where that is not told, the
-    /// first one: the process, if it has been met.
+    /// `thread` ended. Its process ends with it if it was the `last` thread; if the kernel does not
+    /// say that, if it was the main thread. Returns the ended process if it is in the trace.
     pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<Who> {
         if !self.ended.insert(thread) {
             return None;
@@ -181,7 +180,7 @@ impl Tasks {
         let status = self.root.read(format!("/proc/{}/status", thread.0)).unwrap_or_default();
         let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
         let process = process.and_then(|number| number.trim().parse().ok());
-        // Without an answer the thread may still be asked for later, but as itself.
+        // Without `/proc`, the thread stands for itself.
         let process = process.unwrap_or(thread.0);
         self.processes.insert(thread, process);
         process
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_told_as_its_process() {
+    fn a_thread_is_mapped_to_its_process() {
         let (_top, root) = machine(&[
             ("12/status", "Name:\tG1 Conc#0\nTgid:\t10\n"),
             ("10/comm", "java\n"),
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_trace_told_needs_no_look() {
+    fn traced_starts_and_programs_need_no_proc() {
         let (_top, root) = machine(&[]);
         let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
         tasks.started(ThreadId(1), ThreadId(20), false);
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(names.process(who).name, "app");
         assert_eq!(tasks.ended(ThreadId(21), None), None);
         assert_eq!(tasks.ended(ThreadId(20), None), Some(who), "a kernel that does not say");
-        // The number comes again, for a process that is gone when it is looked for.
+        // The number is reused by a process that has ended when it is looked up.
         tasks.started(ThreadId(1), ThreadId(20), false);
         let other = tasks.who(ThreadId(20), b"short", &mut names).unwrap();
         assert_ne!(other, who);
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_ended_is_known_for_a_while() {
+    fn ended_threads_are_remembered_for_a_while() {
         let (_top, root) = machine(&[]);
         let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
         tasks.started(ThreadId(1), ThreadId(20), false);
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_of_memory_is_meant() {
+    fn the_memory_group_is_found_in_both_versions() {
         assert_eq!(memory_group("5:cpu:/a\n4:memory,x:/b:c\n0::/d\n"), Some("/b:c"));
         assert_eq!(memory_group("1:name=systemd:/a\n0::/user.slice\n"), Some("/user.slice"));
         assert_eq!(memory_group("nothing\n"), None);

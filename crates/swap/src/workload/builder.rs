@@ -1,4 +1,4 @@
-//! From the events of a trace to a workload.
+//! Builds a workload from the events of a trace.
 
 use unjank_cachesim::page::{Page, SpaceError};
 use unjank_cachesim::workload::{Pages, Process, Times};
@@ -10,15 +10,15 @@ use crate::trace::{Backing, Event, Names, Numbering, Operation};
 /// Why a trace cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It tells what memory did, not what programs did.
-    #[error("the trace has {0} events: it tells what memory did, and not what programs did")]
+    /// The trace has paging events of memory, not accesses of programs.
+    #[error("the trace has {0} events: it is of memory, not of programs; leave out --memory")]
     OfPaging(&'static str),
-    /// It has too many pages.
+    /// The trace has too many pages.
     #[error(transparent)]
     TooLarge(#[from] SpaceError),
 }
 
-/// Takes events, and makes a workload of them.
+/// Builds a workload from events.
 pub struct Builder {
     numbering: Numbering,
     batch: Vec<Page>,
@@ -50,7 +50,7 @@ impl Builder {
     /// Takes events; `names` are those of the trace.
     ///
     /// # Errors
-    /// They are of paging, or there are too many pages.
+    /// Paging events, or too many pages.
     pub fn extend(&mut self, events: &[Event], names: &Names) -> Result<(), Refused> {
         let mut pages = std::mem::take(&mut self.batch);
         pages.clear();
@@ -92,7 +92,7 @@ impl Builder {
         Workload { accesses, times, pages, unknown, launches, spans, exits, apps }
     }
 
-    /// Notes what is known of a page when it appears.
+    /// Records backing and owner of a page when it appears first.
     fn note(&mut self, page: Page, event: &Event) {
         if page.index() == self.owners.len() {
             self.of_file.push(is_of_file(event));
@@ -102,9 +102,9 @@ impl Builder {
     }
 }
 
-/// Whether the page has a copy in storage from the beginning. A page of unknown
-/// backing has one unless the trace sees it filled with zeros: most traces of
-/// unknown backing are of blocks and objects, whose first read costs a read.
+/// Whether the page has a copy in storage from the beginning. A page of unknown backing has one
+/// unless the trace begins with its first touch: most traces of unknown backing are of blocks and
+/// objects, whose first read is a read from storage.
 fn is_of_file(event: &Event) -> bool {
     match event.backing {
         Backing::File => true,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_their_first_users_and_launches_their_ends() {
+    fn pages_belong_to_their_first_users_and_launches_end() {
         let workload = build(
             "0,a,,0,launch,unknown\n\
              1,a,heap,7,first-touch,anonymous\n\
@@ -162,13 +162,13 @@ mod tests {
         assert_eq!(
             workload.spans,
             [span(0, 0, 2), span(1, 3, 4)],
-            "b's read of the library is none"
+            "b's read before its launch is no part of one"
         );
         assert_eq!(workload.exits, [(4, pages.owner(Page(0)))]);
     }
 
     #[test]
-    fn a_page_of_unknown_backing_is_of_a_file_unless_it_is_seen_to_begin() {
+    fn a_page_of_unknown_backing_is_of_a_file_unless_its_first_touch_is_traced() {
         let csv = "0,a,x,1,read,unknown\n1,a,x,2,first-touch,unknown\n2,a,x,3,write,anonymous\n";
         let workload = build(csv, 1).unwrap();
         assert_eq!(workload.pages.of_files().collect::<Vec<_>>(), [Page(0)]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_did_is_no_workload() {
+    fn paging_events_are_refused() {
         let refused = build("0,a,swap,1,page-out,anonymous\n", 1).unwrap_err();
         assert_eq!(refused, Refused::OfPaging("page-out"));
     }

@@ -1,4 +1,4 @@
-//! Launches of apps, from the marks of a trace, and which steps are part of them.
+//! Launches of apps from the marks of a trace, and the steps that are part of them.
 
 use std::collections::HashMap;
 
@@ -8,32 +8,32 @@ use unjank_host::Nanos;
 use crate::launches::{Launches, called, is_of_command};
 use crate::trace::{Event, Names, Who};
 
-/// Which launches count, and how long.
+/// Which launches count, and how long they last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launching {
-    /// A launch is over after this time.
+    /// How long a launch lasts.
     pub lasts: Nanos,
-    /// Whether launches of all programs count, where the trace is of a recorded command.
+    /// In a trace of a recorded command: whether launches of all other programs count, too.
     pub all: bool,
 }
 
 impl Launching {
-    /// Those of the recorded command, or all where none was; each for this time.
+    /// Launches of the recorded command, or all without one; each lasts for this time.
     pub fn lasting(lasts: Nanos) -> Self {
         Self { lasts, all: false }
     }
 }
 
-/// Launches so far. Each lasts for a given time, or until the same program is launched again;
-/// where the trace does not tell whose steps are whose, until the next launch.
+/// Launches so far. A launch lasts for a given time, or until the same program is launched again; if
+/// steps cannot be assigned by process, until the next launch.
 #[derive(Debug, Clone)]
 pub(super) struct Marks {
     launching: Launching,
     launches: Launches,
     all: Vec<Mark>,
-    /// Steps of the processes that were launched.
+    /// Steps of the launched processes.
     own: Vec<Span>,
-    /// All steps.
+    /// Steps of all processes.
     any: Vec<Span>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Marks {
 struct Mark {
     process: Process,
     at: Nanos,
-    /// Steps before it.
+    /// The number of steps before the mark.
     place: usize,
     of_command: bool,
 }
@@ -52,19 +52,19 @@ impl Marks {
         Self { launching, launches: Launches::default(), all, own, any }
     }
 
-    /// A launch, `place` steps from the beginning.
+    /// Takes the mark of a launch after `place` steps.
     pub(super) fn begin(&mut self, event: &Event, names: &Names, place: usize) {
         self.launches.begin(event.who, names);
         let of_command = is_of_command(names, event.who);
         self.all.push(Mark { process: event.who.0, at: event.at, place, of_command });
     }
 
-    /// A process has ended.
+    /// Takes the end of a process.
     pub(super) fn exit(&mut self, event: &Event, names: &Names) {
         self.launches.exit(event.who, names);
     }
 
-    /// The step at `place`.
+    /// Takes the step at `place`.
     pub(super) fn step(&mut self, event: &Event, names: &Names, place: usize) {
         let Some(last) = self.all.len().checked_sub(1) else { return };
         let own = self.launches.of(event, names).map(|launch| launch as usize);
@@ -77,8 +77,8 @@ impl Marks {
         }
     }
 
-    /// Apps by name, since an app that starts anew is another process; their launches; and the
-    /// steps that are part of these.
+    /// The apps, grouped by name because an app that starts again is another process; their launches;
+    /// and the steps that are part of these.
     pub(super) fn finish(self, names: &Names) -> (Vec<App>, Vec<Launch>, Vec<Span>) {
         let mut spans = if self.launches.are_told() { self.own } else { self.any };
         let has_command = !self.launching.all && self.all.iter().any(|mark| mark.of_command);
@@ -86,7 +86,7 @@ impl Marks {
         let mut by_name: HashMap<String, usize> = HashMap::new();
         let mut rounds: Vec<usize> = Vec::new();
         let mut launches = Vec::new();
-        // The number of each launch among those that count.
+        // The index of each launch among those that count.
         let mut numbers = Vec::with_capacity(self.all.len());
         for mark in &self.all {
             if has_command && !mark.of_command {

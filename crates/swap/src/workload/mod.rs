@@ -1,9 +1,9 @@
-//! From the events of a trace to what a model takes.
+//! Turns the events of a trace into the input of a model.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `builder` | what programs did: a [`Workload`](unjank_cachesim::Workload) |
-//! | `observed` | what a real memory did: a [`Paged`](unjank_cachesim::Paged) |
+//! | `builder` | accesses of programs: a [`Workload`](unjank_cachesim::Workload) |
+//! | `observed` | requests of a real memory: a [`Paged`](unjank_cachesim::Paged) |
 //! | `marks` | launches of apps |
 
 mod builder;

@@ -1,10 +1,9 @@
-//! What a real memory did, from the events of a trace: page-ins and page-outs,
-//! or reads and writes of the storage below it.
+//! Requests of a real memory from the events of a trace: page-ins and page-outs, or reads and writes
+//! of the storage below it.
 //!
-//! Such traces seldom tell that a clean page was dropped. A page that comes in
-//! twice without having gone out was dropped in between; the drop is put half
-//! way. Ends of processes are left out: whose a page is, these traces do not
-//! say either.
+//! Such traces seldom have drops of clean pages. A page that comes in twice without having gone out
+//! was dropped in between; the drop is put half way. Ends of processes are ignored, because these
+//! traces do not say which process a page belongs to.
 
 use unjank_cachesim::paged::{Paged, PagedLaunch};
 use unjank_cachesim::workload::{Span, Times};
@@ -15,19 +14,19 @@ use super::builder::Refused;
 use super::marks::{Launching, Marks};
 use crate::trace::{Event, Names, Numbering, Operation};
 
-/// Says that a page is not in memory.
+/// The page is not in memory.
 const OUT: u32 = 0;
 
-/// Takes events of a real memory.
+/// Collects events of a real memory.
 pub struct Observed {
     numbering: Numbering,
     batch: Vec<Page>,
     stream: Vec<PagingEvent>,
     times: Times,
     marks: Marks,
-    /// For each page, one more than the place at which it came in last.
+    /// For each page, one more than the index of its last page-in, or [`OUT`].
     came_in: Vec<u32>,
-    /// Drops that were not told: before which place.
+    /// Inferred drops, each with the index of the event that follows.
     drops: Vec<(u32, Page)>,
 }
 
@@ -95,7 +94,7 @@ impl Observed {
         self.stream.push(PagingEvent::new(page, kind));
     }
 
-    /// What memory did; `names` are those of the trace.
+    /// The requests of memory; `names` are those of the trace.
     pub fn finish(mut self, names: &Names) -> Paged {
         let (apps, launches, spans) = self.marks.finish(names);
         let footprint = self.numbering.footprint();
@@ -117,7 +116,7 @@ impl Observed {
             paged.times.note(paged.stream.len(), self.times.at(place));
             paged.stream.push(*paging);
         }
-        // Drops move all that comes after them.
+        // Inserted drops shift later events.
         let moved = |place: usize| place + drops.partition_point(|drop| (drop.0 as usize) < place);
         paged.launches = launches
             .iter()
@@ -160,15 +159,15 @@ mod tests {
              3,a,swap,1,page-in,anonymous\n\
              4,a,swap,2,page-out,anonymous\n",
         );
-        let told: Vec<_> = paged.stream.iter().map(|paging| format!("{paging:?}")).collect();
+        let events: Vec<_> = paged.stream.iter().map(|paging| format!("{paging:?}")).collect();
         let expected =
             ["PageIn 0", "PageIn 1", "CleanDrop 0", "PageOut 2", "PageIn 0", "PageOut 1"];
-        assert_eq!(told, expected);
+        assert_eq!(events, expected);
         assert_eq!(paged.footprint, 3);
     }
 
     #[test]
-    fn launches_move_with_the_drops_before_them() {
+    fn inserted_drops_shift_launches() {
         let paged = observe(
             "0,a,disk,1,read,unknown\n\
              1,a,disk,1,read,unknown\n\

@@ -24,19 +24,19 @@ fn two_apps() -> String {
 }
 
 #[test]
-fn the_app_that_was_launched_longest_ago_is_killed_and_starts_anew() {
+fn the_app_that_was_launched_longest_ago_is_killed_and_starts_again() {
     let rules = Rules { minfree: 1, pinned: 0 };
     let killing = run(&two_apps(), 6, rules);
     assert_eq!((killing.kills, killing.restarts), (2, 1));
-    let told: Vec<_> =
+    let launches: Vec<_> =
         killing.launches.iter().map(|(_, starts, waits)| (*starts, waits.storage)).collect();
-    // The file of a had to give way to what b made.
-    assert_eq!(told, [(true, 1), (true, 1), (true, 1), (false, 0)]);
+    // The file page of a was dropped for pages of b.
+    assert_eq!(launches, [(true, 1), (true, 1), (true, 1), (false, 0)]);
     assert_eq!(killing.traffic.storage_ios(), 3);
 }
 
 #[test]
-fn nothing_is_killed_where_all_fits() {
+fn nothing_is_killed_if_everything_fits() {
     let killing = run(&two_apps(), 8, Rules { minfree: 2, pinned: 0 });
     assert_eq!((killing.kills, killing.restarts), (0, 0));
     let pinned = run(&two_apps(), 8, Rules { minfree: 2, pinned: 1 });
@@ -44,17 +44,17 @@ fn nothing_is_killed_where_all_fits() {
 }
 
 #[test]
-fn what_a_dead_app_does_in_the_background_is_not_done() {
+fn a_dead_app_does_nothing_in_the_background() {
     let csv = two_apps()
         .replace("2,a,,0,launch", "2,c,,0,launch")
         .replace("3,a,,0,launch", "3,c,,0,launch");
     let killing = run(&csv, 6, Rules { minfree: 1, pinned: 0 });
-    assert_eq!(killing.kills, 1, "a makes no pages after it was killed");
+    assert_eq!(killing.kills, 1, "a creates no pages after it was killed");
 }
 
 #[test]
 fn the_last_app_is_never_killed_and_one_page_of_files_fits() {
     let killing = run(&two_apps(), 1, Rules { minfree: 100, pinned: 100 });
     assert_eq!(killing.kills, 2);
-    assert_eq!(killing.traffic.storage_reads, 3, "whoever starts reads its file");
+    assert_eq!(killing.traffic.storage_reads, 3, "an app that starts reads its file");
 }

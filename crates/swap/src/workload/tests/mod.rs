@@ -1,4 +1,4 @@
-//! Models on traces that are written out.
+//! Tests of models on traces as text.
 
 mod killing;
 mod paged;
@@ -9,7 +9,7 @@ use unjank_host::Nanos;
 use super::{Builder, Launching};
 use crate::trace::{Options, Trace};
 
-/// What the events of these lines are to a model.
+/// The workload of these lines.
 fn workload(csv: &str) -> Workload {
     let text = format!("time,process,space,page,operation,backing\n{csv}");
     let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();

@@ -6,7 +6,7 @@ use unjank_cachesim::{Page, Space};
 
 use super::workload;
 
-/// What memory of so many pages asks for, and what was written past it.
+/// The requests of a memory with this capacity, as text and as they are.
 fn page(csv: &str, capacity: u64, readahead: u32, pinned: u32) -> (Vec<String>, Paged) {
     let workload = workload(csv);
     let space = Space::new(capacity, workload.pages.footprint().into()).unwrap();
@@ -32,7 +32,7 @@ fn a_page_goes_out_for_another_and_comes_back() {
 }
 
 #[test]
-fn what_is_made_anew_or_whose_process_ends_is_gone() {
+fn a_page_is_gone_after_a_first_touch_or_the_end_of_its_process() {
     let (stream, _) = page(
         "0,a,heap,0,write,anonymous\n\
          1,b,heap,1,write,anonymous\n\
@@ -43,7 +43,7 @@ fn what_is_made_anew_or_whose_process_ends_is_gone() {
         0,
         0,
     );
-    // 1 is in storage when its process ends; what it is afterwards is new.
+    // Page 1 is in storage when its process ends; afterwards it is a new page.
     let expected = ["PageOut 0", "Gone 0", "PageOut 1", "Gone 1", "PageOut 0"];
     assert_eq!(stream, expected);
 }
@@ -70,6 +70,6 @@ fn apps_that_are_alive_take_room() {
     let csv = lines.collect::<Vec<_>>().join("\n") + "\n";
     let launch = "300,a,,0,launch,unknown\n301,a,heap,199,read,anonymous\n";
     let (stream, paged) = page(&(csv + launch), 200, 0, 50);
-    assert_eq!(stream.len(), 50, "what does not fit beside what is pinned");
+    assert_eq!(stream.len(), 50, "pages that do not fit beside the pinned ones");
     assert_eq!(paged.launches, [PagedLaunch { app: 0, round: 0, starts: true }]);
 }
