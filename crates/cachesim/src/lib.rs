@@ -54,7 +54,7 @@ pub use killing::Killing;
 pub use memory::Memory;
 pub use page::{Page, Space};
 pub use paged::Paged;
-pub use paging::{PagingKind, PagingEvent};
+pub use paging::{PagingEvent, PagingKind};
 pub use replacement::{Lru, Policy, Replacement};
 pub use tier::{Tier, Traffic};
 pub use workload::Workload;

@@ -11,7 +11,7 @@
 use super::access::AccessKind;
 use super::memory::{Evicted, Fault, Memory, Readahead, Reclaim};
 use super::page::Page;
-use super::paging::{PagingKind, PagingEvent};
+use super::paging::{PagingEvent, PagingKind};
 use super::workload::steps::Step;
 use super::workload::{App, OwnedPages, Span, Times, Workload};
 

@@ -11,7 +11,7 @@ use unjank_cachesim::admission::{
 };
 use unjank_cachesim::bounds::clairvoyant::{Costs, clairvoyant};
 use unjank_cachesim::replacement::Visit;
-use unjank_cachesim::{PagingKind, Page, PagingEvent, Policy, Replacement, Space, Tier, Traffic};
+use unjank_cachesim::{Page, PagingEvent, PagingKind, Policy, Replacement, Space, Tier, Traffic};
 use unjank_units::Nanos;
 
 /// Feeds a tier; an event is a microsecond.

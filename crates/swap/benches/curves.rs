@@ -1,10 +1,10 @@
-//! Miss-ratio curves: LRU's exact one (goal: 10 million requests in 3 s), eight policies at eight
-//! sizes beside libCacheSim (goal: ten times as fast), and how often the intervals of sampled ones cover
-//! the exact value (goal: 90 to 95 %).
+//! Miss-ratio curves: the exact one of LRU (goal: 10 million requests in 3 s), eight policies at
+//! eight sizes against libCacheSim (goal: ten times as fast), and how often the intervals of
+//! sampled curves cover the exact value (goal: 90 to 95 %).
 //!
-//! Words after `--` take parts of it: `lru`, `analyze`, `sweep`, `coverage`. What is timed begins with the
-//! file and ends with the curve. libCacheSim runs one policy and size after the other, as its
-//! Python package does; the sweep uses all CPUs, so the ratio of CPU time stands beside.
+//! Arguments after `--` select parts: `lru`, `analyze`, `sweep`, `coverage`. The time includes
+//! reading the file. libCacheSim runs one policy and size after the other, as its Python package
+//! does; the sweep uses all CPUs, so the ratio of CPU times is printed as well.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -82,7 +82,7 @@ fn analyze() {
     );
 }
 
-/// All that both have, LRU as one of eight.
+/// The policies that both implement.
 const POLICIES: [&str; 8] = ["fifo", "lru", "clock", "sieve", "s3-fifo", "2q", "arc", "lirs"];
 
 fn sweep() {
@@ -99,7 +99,7 @@ fn sweep() {
     for curve in &curves {
         let (mut seconds, mut apart) = (0.0, 0.0_f64);
         for point in &curve.points {
-            // A hash table of about the size of the cache is the fastest one.
+            // A hash table of about the size of the cache is fastest.
             let hashpower = (point.capacity as f64).log2().ceil().max(17.0) as u32;
             let name = curve.policy.name();
             let (took, ratio) = peer.run(name, point.capacity, hashpower).unwrap();
@@ -119,7 +119,7 @@ fn sweep() {
     );
 }
 
-/// CPU time of a process so far, all threads.
+/// CPU time of all threads of a process so far.
 fn cpu_seconds(process: &str) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -130,10 +130,10 @@ fn cpu_seconds(process: &str) -> f64 {
 
 const FOOTPRINT: u64 = 100_000;
 const LENGTH: u64 = 1_500_000;
-/// Shares of the pages, how many seeds, and sizes of the cache.
+/// Sampling rates, numbers of seeds, and sizes of the cache.
 const CASES: [(f64, u64, &[u64]); 2] = [(0.02, 60, &[2_500, 10_000, 40_000]), (0.1, 60, &[10_000])];
 
-/// Requests of one kind.
+/// Requests of one kind of workload.
 fn workload(kind: &str) -> Vec<u64> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let zipf = |exponent: f64| Zipf::new(FOOTPRINT as f64, exponent).unwrap();
@@ -142,15 +142,15 @@ fn workload(kind: &str) -> Vec<u64> {
         .map(|at| match kind {
             "zipf 0.6" => flat.sample(&mut random) as u64,
             "zipf 1.3" => steep.sample(&mut random) as u64,
-            // A fifth goes round and round.
+            // A fifth of the requests loop.
             "loop" if random.next_u64().is_multiple_of(5) => 1_000_000 + at % 40_000,
-            // Other pages are the popular ones, five times.
+            // The set of popular pages changes, five times.
             "shifting" => {
                 (usual.sample(&mut random) as u64 + at / (LENGTH / 5) * 20_000) % FOOTPRINT
             }
-            // Runs of 64 neighbours, as readahead and apps make them.
+            // Runs of 64 neighbours, as from readahead and apps.
             "runs" => usual.sample(&mut random) as u64 / 64 * 64 + at % 64,
-            // Zipf 1.0, and four fifths of the loop.
+            // Zipf 1.0, and the other four fifths of `loop`.
             _ => usual.sample(&mut random) as u64,
         })
         .collect()
@@ -165,7 +165,7 @@ fn coverage() {
     let policies: Vec<Policy> = policies.iter().map(|name| name.parse().unwrap()).collect();
     let (mut all, mut held) = (0, 0);
     let kinds = ["zipf 0.6", "zipf 1.0", "zipf 1.3", "loop", "shifting", "runs"];
-    // Each kind has seeds of its own: the luck of one draw is not that of all.
+    // Each kind has its own seeds, so that the errors are independent.
     for (kind, first) in kinds.into_iter().zip((0..).step_by(1_000)) {
         let keys = workload(kind);
         let of = |rate: f64, seed: u64| {

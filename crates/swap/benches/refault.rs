@@ -1,7 +1,7 @@
-//! How much smaller the tier of `refault` may be than that of the paper's rule, and how much
-//! less it is written, for the same I/O of storage; and the fewest writes with which any rule
-//! gets there in half of the paper's tier, even one that knows the future. On synthetic phones,
-//! or on page-ins and page-outs as captured: `-- TRACE…`.
+//! How much smaller the tier of `refault` may be than that of the paper's rule, and how much less
+//! is written to it, for the same storage I/O; and a lower bound on the writes of any rule,
+//! including the offline optimum, with that I/O and half of the paper's tier. Runs on synthetic
+//! phones, or on captured page-ins and page-outs: `-- TRACE…`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
@@ -22,16 +22,16 @@ use unjank_swap::synth::{Preset, Synth, presets};
 use unjank_swap::trace::{self, PAGE, Trace};
 
 const MIB: u64 = (1 << 20) / PAGE;
-/// Tiers of the paper's rule that it is held against.
+/// Tiers of the paper's rule that `refault` is compared with.
 const TIERS: [u64; 5] = [16, 32, 64, 128, 256];
 const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };
 
-/// What memory asked for, and the I/O that counts as one.
+/// What memory requested, and the I/O that counts as 1.
 struct Case {
     name: String,
     paged: Paged,
     unit: f64,
-    /// Where the paper's rule makes the I/O of no swap.
+    /// The tier with which the paper's rule has the same I/O as without swap.
     parity: Option<u64>,
 }
 
@@ -71,14 +71,14 @@ impl Case {
         let unit = without_swap(&loaded, memory);
         let paged = page(&loaded, Some(memory)).unwrap().into_owned();
         let mut case = Self { name: preset.name.to_owned(), paged, unit, parity: None };
-        case.parity = case.least_tier(TierPolicy::PAPER, 1.0);
+        case.parity = case.smallest_tier(TierPolicy::PAPER, 1.0);
         case
     }
 
     fn print(&self, tier: u64) {
         let paper = traffic(&self.paged, TierPolicy::PAPER, tier);
         let io = ios(&paper) / self.unit;
-        let own = self.least_tier(TierPolicy::REFAULT, io);
+        let own = self.smallest_tier(TierPolicy::REFAULT, io);
         let writes = |tier| traffic(&self.paged, TierPolicy::REFAULT, tier).tier_writes;
         let share = |writes: f64| writes / paper.tier_writes as f64;
         let least = [0.25, 0.5, 1.0, 2.0, 4.0].map(|cost| self.fewest_writes(tier / 2, io, cost));
@@ -95,8 +95,8 @@ impl Case {
         );
     }
 
-    /// The smallest tier with which a policy needs no more I/O, to half a MiB.
-    fn least_tier(&self, policy: TierPolicy, io: f64) -> Option<u64> {
+    /// The smallest tier with which a policy needs at most `io`, to half a MiB.
+    fn smallest_tier(&self, policy: TierPolicy, io: f64) -> Option<u64> {
         let suffices = |tier| ios(&traffic(&self.paged, policy, tier)) / self.unit <= io;
         let (mut too_small, mut enough) = (MIB / 2, 1_024 * MIB);
         if !suffices(enough) {
@@ -109,8 +109,8 @@ impl Case {
         Some(enough)
     }
 
-    /// No schedule makes `io` with fewer writes of this tier: what it costs at
-    /// least when a write costs `cost`, less the I/O.
+    /// A lower bound on the writes of any schedule with `io` and this tier: the lower bound on
+    /// its cost when a write costs `cost`, less the I/O.
     fn fewest_writes(&self, tier: u64, io: f64, cost: f64) -> f64 {
         let space = Space::new(tier, self.paged.footprint.into()).unwrap();
         let bound = clairvoyant(&self.paged.stream, space, Costs::new(cost)).unwrap();
@@ -120,7 +120,7 @@ impl Case {
 
 fn memory(preset: &Preset) -> MemoryOptions {
     let pages = |pages: u32| Bytes(u64::from(pages) * PAGE);
-    // The phone that 25 games are played on has 2 GiB.
+    // The phone with 25 games has 2 GiB.
     let more = if preset.apps.count > 9 { 1 << 30 } else { 0 };
     MemoryOptions {
         size: Bytes(preset.phone.memory().get() + more),

@@ -1,5 +1,5 @@
-//! How fast traces are read, in memory and on one core. Goals: 60 million records of
-//! oracleGeneral a second, and 5 million lines of comma-separated values.
+//! The speed of reading traces from memory on one core. Goals: 60 million records of
+//! oracleGeneral per second, and 5 million lines of comma-separated values per second.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use unjank_swap::trace::{Format, Options, Trace};
 
 const EVENTS: u64 = 200_000;
 
-/// Pages of a trace, drawn without a crate: a linear congruence of Knuth.
+/// Pages of a trace, from Knuth's linear congruential generator.
 fn pages() -> impl Iterator<Item = u64> {
     let mut state = 1_u64;
     (0..EVENTS).map(move |_| {

@@ -1,4 +1,4 @@
-//! From one format into another, and back.
+//! Converts traces from one format into another and back.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -21,8 +21,8 @@ impl Monitor for Quiet {
     }
 }
 
-/// An event with its names: numbers of names may differ from file to file.
-type Told = (Nanos, u64, Process, String, Operation, Backing);
+/// An event with its names, whose indexes may differ between files.
+type NamedEvent = (Nanos, u64, Process, String, Operation, Backing);
 
 /// Ariadne's lines are never guessed.
 fn options(path: &Path) -> Options {
@@ -30,16 +30,16 @@ fn options(path: &Path) -> Options {
     Options { format: is_ariadne.then_some(Format::Ariadne), ..Options::default() }
 }
 
-fn read(path: &Path) -> Vec<Told> {
+fn read(path: &Path) -> Vec<NamedEvent> {
     let mut trace = Trace::open(&[path.to_owned()], &options(path)).unwrap();
     let mut events = Vec::new();
     while trace.read(&mut events, 1000).unwrap() {}
     let names = trace.names();
-    let tell = |event: &Event| {
+    let named = |event: &Event| {
         let (process, space) = (names.process(event.who), names.space(event.space));
         (event.at, event.page, process.clone(), space.to_owned(), event.operation, event.backing)
     };
-    events.iter().map(tell).collect()
+    events.iter().map(named).collect()
 }
 
 fn convert(from: &Path, to: &Path, sort: bool) -> Written {
@@ -54,7 +54,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 #[test]
-fn every_format_comes_back_whole_from_parquet_and_csv() {
+fn every_format_survives_parquet_and_csv_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     for name in [
         "ariadne-swapin.txt",
@@ -80,9 +80,9 @@ fn every_format_comes_back_whole_from_parquet_and_csv() {
 }
 
 #[test]
-fn tables_that_other_programs_wrote_are_read() {
-    // DuckDB and pandas have read ftrace-phone.txt as Parquet, and written it again. pandas makes
-    // real numbers of those that may be missing.
+fn tables_written_by_other_programs_are_read() {
+    // DuckDB and pandas read ftrace-phone.txt as Parquet and wrote it again. pandas turns optional
+    // integers into floating point.
     let expected = read(&fixture("ftrace-phone.txt"));
     for name in ["duckdb-2.0.parquet", "pandas-3.1.parquet"] {
         assert_eq!(read(&fixture(name)), expected, "{name}");
@@ -90,7 +90,7 @@ fn tables_that_other_programs_wrote_are_read() {
 }
 
 #[test]
-fn next_accesses_are_numbers_of_records_from_one() {
+fn next_accesses_are_record_numbers_counted_from_one() {
     let dir = tempfile::tempdir().unwrap();
     let (csv, oracle) = (dir.path().join("in.csv"), dir.path().join("out.oracleGeneral"));
     let text = "time_s,device,page,op\n5,a,1,R\n5,b,1,W\n6,a,1,R\n7,a,2,exit\n8,b,1,page-in\n\
@@ -112,16 +112,16 @@ fn next_accesses_are_numbers_of_records_from_one() {
     let expected =
         [(0, a, 4096, 3), (0, b, 4096, 4), (1, a, 4096, 5), (3, b, 4096, -1), (4, a, 4096, -1)];
     assert_eq!(records, expected);
-    assert_eq!(read(&oracle).len(), 5, "its own reader knows it");
+    assert_eq!(read(&oracle).len(), 5, "the file is detected as oracleGeneral");
 }
 
 #[test]
-fn ids_of_one_space_are_its_pages() {
+fn with_one_space_ids_are_page_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let (first, table) = (dir.path().join("1.oracleGeneral"), dir.path().join("2.parquet"));
     let second = dir.path().join("3.oracleGeneral.bin");
     convert(&fixture("ariadne-swapin.txt"), &first, false);
-    let ids: Vec<u64> = read(&first).iter().map(|told| told.1).collect();
+    let ids: Vec<u64> = read(&first).iter().map(|event| event.1).collect();
     assert_eq!(ids, [2, 1, 512]);
     convert(&first, &table, false);
     convert(&table, &second, false);
@@ -134,12 +134,12 @@ fn sorting_keeps_the_order_of_events_at_the_same_time() {
     let (from, to) = (dir.path().join("in.csv"), dir.path().join("out.csv"));
     std::fs::write(&from, "time_ns,page\n30,1\n20,2\n30,3\n10,4\n20,5\n").unwrap();
     convert(&from, &to, true);
-    let told: Vec<_> = read(&to).iter().map(|told| (told.0.get(), told.1)).collect();
-    assert_eq!(told, [(0, 4), (10, 2), (10, 5), (20, 1), (20, 3)]);
+    let events: Vec<_> = read(&to).iter().map(|event| (event.0.get(), event.1)).collect();
+    assert_eq!(events, [(0, 4), (10, 2), (10, 5), (20, 1), (20, 3)]);
 }
 
 #[test]
-fn a_file_that_is_there_stays_and_a_failure_leaves_none() {
+fn an_existing_file_is_kept_and_a_failure_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().join("there.parquet");
     std::fs::write(&there, "precious").unwrap();
@@ -159,7 +159,7 @@ fn a_file_that_is_there_stays_and_a_failure_leaves_none() {
 }
 
 #[test]
-fn a_table_of_more_than_one_group_comes_back_whole() {
+fn a_table_of_several_row_groups_survives_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let (oracle, table) = (dir.path().join("in.oracleGeneral"), dir.path().join("out.parquet"));
     let mut bytes = Vec::new();
@@ -174,7 +174,7 @@ fn a_table_of_more_than_one_group_comes_back_whole() {
     assert!(read(&oracle) == read(&table));
 }
 
-fn told() -> impl Strategy<Value = Told> {
+fn named_event() -> impl Strategy<Value = NamedEvent> {
     let cgroup = proptest::option::of("/[ -~é]{0,12}");
     let number = || proptest::option::of(any::<u32>());
     let process = ("[ -~é]{0,12}", number(), cgroup, number(), number()).prop_map(
@@ -190,8 +190,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_events_come_back_whole(mut events in proptest::collection::vec(told(), 1..300)) {
-        // The first event's time is where the trace begins.
+    fn any_events_survive_unchanged(mut events in proptest::collection::vec(named_event(), 1..300)) {
+        // The trace begins at the first event's time.
         events[0].0 = Nanos::ZERO;
         let dir = tempfile::tempdir().unwrap();
         let header = "time_ns,process,pid,space,page,operation,backing,cgroup,launch_id,command_pid";

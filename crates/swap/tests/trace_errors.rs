@@ -1,4 +1,4 @@
-//! Files that are no good: what is said of them.
+//! Malformed files and the messages they produce.
 
 use unjank_swap::trace::{Format, Options, Trace};
 
@@ -24,25 +24,26 @@ fn named(format: Format) -> Options {
 const MSR: &[u8] = b"128166372003061629,hm,1,Read,383496192,32768,413\n";
 
 #[test]
-fn a_file_of_no_known_format_is_told_in_one_sentence() {
+fn an_unknown_format_has_a_message() {
     let message = |bytes: &[u8]| error(bytes, &Options::default());
     assert_eq!(
         message(b"once upon a time\nthere was a page\n"),
-        "cannot tell the format of bad: it begins with “once upon a time”, which is in none of the \
-         formats that are known; --format names the format"
+        "cannot detect the format of bad: it begins with “once upon a time”, which matches no \
+         known format; name it with --format"
     );
-    // What is wrong with the one that it begins as.
+    // A file that begins as some format names the line that is not of it.
     let broken = [MSR, MSR, b"128166372003061630,hm,1,Read,x,1,1\n"].concat();
     assert_eq!(
         message(&broken),
-        "cannot tell the format of bad: it begins as msr does, but line 3: the offset is no number: \
-         “128166372003061630,hm,1,Read,x,1,1”; --format names the format"
+        "cannot detect the format of bad: it begins as msr does, but line 3: the offset is not a \
+         number: “128166372003061630,hm,1,Read,x,1,1”; name it with --format"
     );
-    assert!(message(b"BZh91AY&SY").contains("it is packed with bzip2, which is not unpacked here"));
+    let compressed = message(b"BZh91AY&SY");
+    assert!(compressed.contains("compressed with bzip2, which is not supported"), "{compressed}");
 }
 
 #[test]
-fn lines_of_numbers_are_not_guessed_to_be_anything() {
+fn the_format_of_lines_of_numbers_is_not_guessed() {
     for (text, columns) in [
         ("0,100,4096\n1,101,4096\n2,102,4096\n", "time,page,size"),
         ("10123,16\n10123,8\n", "time,page; --format ariadne reads them"),
@@ -50,18 +51,16 @@ fn lines_of_numbers_are_not_guessed_to_be_anything() {
         ("17\n18\n", "--columns page"),
     ] {
         let error = error(text.as_bytes(), &Options::default());
-        assert!(error.contains("no line says what the numbers are: --columns does"), "{error}");
+        assert!(error.contains("no header names its columns; name them"), "{error}");
         assert!(error.contains(columns), "{error}");
     }
     let columns = Some("page".parse().unwrap());
     let both = Options { columns, ..named(Format::Msr) };
-    assert!(
-        error(MSR, &both).contains("columns are named of comma-separated values, and not of msr")
-    );
+    assert!(error(MSR, &both).contains("--columns is for comma-separated values, not for msr"));
 }
 
 #[test]
-fn an_empty_file_is_told_apart_from_an_empty_trace() {
+fn an_empty_file_is_an_error_unless_its_format_is_named() {
     assert!(error(b"", &Options::default()).contains("it is empty"));
     for format in Format::ALL {
         let expected = if format == Format::Parquet { "cannot read bad: " } else { "no error" };
@@ -70,10 +69,9 @@ fn an_empty_file_is_told_apart_from_an_empty_trace() {
 }
 
 #[test]
-fn a_bad_line_is_named_and_can_be_counted_instead() {
+fn a_malformed_line_is_an_error_or_counted() {
     let bytes = [MSR, b"128166372003061630,hm,1,Read,x,1,1\n", MSR].concat();
-    let expected =
-        "cannot parse bad, line 2: the offset is no number: “128166372003061630,hm,1,Read,x,1,1”";
+    let expected = "cannot parse bad, line 2: the offset is not a number: “128166372003061630,hm,1,Read,x,1,1”";
     assert_eq!(error(&bytes, &named(Format::Msr)), expected);
     let options = Options { skip_bad: true, ..named(Format::Msr) };
     let mut trace = Trace::from_memory("bad", bytes, &options).unwrap();
@@ -82,12 +80,12 @@ fn a_bad_line_is_named_and_can_be_counted_instead() {
     assert_eq!(events.len(), 16);
     let skipped = trace.summary().inputs[0].skipped.clone();
     assert_eq!(skipped.all().len(), 1);
-    assert_eq!(skipped.count("the offset is no number"), 1);
+    assert_eq!(skipped.count("the offset is not a number"), 1);
     assert_eq!(skipped.all()[0].first.to_string(), "line 2");
 }
 
 #[test]
-fn a_last_line_that_is_cut_off_is_counted_but_a_whole_one_counts() {
+fn a_truncated_last_line_is_skipped_and_a_complete_one_is_read() {
     for (rest, events, skips) in [(&MSR[..MSR.len() - 1], 16, 0), (&MSR[..30], 8, 1)] {
         let bytes = [MSR, rest].concat();
         let mut trace = Trace::from_memory("cut", bytes, &Options::default()).unwrap();
@@ -111,11 +109,11 @@ fn lines_of_megabytes_are_an_error_wherever_they_end() {
         let mut trace = Trace::from_memory("long", bytes, &options).unwrap();
         let mut events = Vec::new();
         while trace.read(&mut events, 100).unwrap() {}
-        assert_eq!(events.len(), 16, "what follows is read");
+        assert_eq!(events.len(), 16, "the lines after it are read");
     }
     let exactly = [&b"0,"[..], &vec![b'0'; (64 << 10) - 2], b"\n"].concat();
     let error = error(&exactly, &named(Format::Ariadne));
-    assert!(error.contains("the sector is no number"), "{error}");
+    assert!(error.contains("the sector is not a number"), "{error}");
 }
 
 #[test]
@@ -125,11 +123,11 @@ fn the_wrong_format_is_an_error_at_its_first_line() {
         assert!(error.starts_with("cannot parse bad, line 1: "), "{format}: {error}");
     }
     let error = error(MSR, &named(Format::Blktrace));
-    assert_eq!(error, "cannot decode bad: byte 0: there is no record of blktrace, version 7");
+    assert_eq!(error, "cannot decode bad: byte 0: this is not a blktrace record of version 7");
 }
 
 #[test]
-fn a_request_that_no_device_makes_is_an_error() {
+fn requests_of_impossible_size_or_offset_are_rejected() {
     let huge = b"0,0,2000000000,r,0.5\n";
     assert!(error(huge, &named(Format::Spc)).contains("larger than 1 GiB"));
     let beyond = b"0,36893488147419103,4096,r,0.5\n0,0,4096,r,0.6\n";
@@ -141,21 +139,21 @@ fn a_request_that_no_device_makes_is_an_error() {
 }
 
 #[test]
-fn bytes_that_steer_a_terminal_are_not_repeated() {
+fn control_characters_are_not_echoed() {
     let error = error(b"\x1b[2J,\n", &named(Format::Spc));
     assert!(!error.contains('\x1b'), "{error:?}");
 }
 
 #[test]
-fn binary_rubbish_is_none_of_the_binary_formats() {
+fn random_bytes_match_no_binary_format() {
     let rubbish: Vec<u8> = (0..4096_u32).map(|n| (n * 7 % 251) as u8).collect();
     let error = error(&rubbish, &Options::default());
-    assert!(error.contains("it is no text, and in none of the binary formats"), "{error}");
+    assert!(error.contains("it is not text and matches no known binary format"), "{error}");
 }
 
-/// Found by fuzzing: the crate that decodes Parquet takes it for granted that this cannot be.
+/// Found by fuzzing: the Parquet decoder takes it for granted that this does not occur.
 #[test]
-fn a_column_that_begins_before_the_file_is_damage() {
+fn a_column_that_begins_before_the_file_is_an_error() {
     let mut table = include_bytes!("../fixtures/duckdb-2.0.parquet").to_vec();
     // A number of Thrift's compact protocol, whose last bit is the sign.
     assert_eq!(table[983], 126);

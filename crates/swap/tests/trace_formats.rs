@@ -1,5 +1,5 @@
-//! Every format from a small file: recorded where the name says of which kernel, else written by
-//! hand after the format's description.
+//! Reads a small file of every format: recorded if its name has a kernel version, else written by
+//! hand from the format's description.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -106,11 +106,11 @@ fn systor() {
             "109000  lun 4 219496123 read unknown",
         ]
     );
-    assert_eq!(summary.inputs[0].skipped.count("neither read nor write is said"), 1);
+    assert_eq!(summary.inputs[0].skipped.count("no request type"), 1);
 }
 
 #[test]
-fn ariadne_in_its_three_forms() {
+fn the_three_forms_of_ariadne() {
     let named = Options { format: Some(Format::Ariadne), ..Options::default() };
     let (events, summary) = read("ariadne-swapin.txt", &named);
     assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Ariadne, false));
@@ -160,7 +160,7 @@ fn blkparse_and_blktrace_of_the_same_recording_agree() {
     assert_eq!(summary.inputs[0].format, Format::Blkparse);
     let (binary, summary) = read("loop.blktrace.0", &Options::default());
     assert_eq!(summary.inputs[0].format, Format::Blktrace);
-    // The text begins with the first record, the events with the first that counts.
+    // The text's times begin with the first record, the events' with the first event.
     let without_time = |shown: &[String]| -> Vec<String> {
         shown.iter().map(|event| event.split_once(' ').unwrap().1.to_owned()).collect()
     };
@@ -170,7 +170,7 @@ fn blkparse_and_blktrace_of_the_same_recording_agree() {
     let queued = Options { stage: Stage::Queued, ..Options::default() };
     let (text, binary) = (read("blkparse.txt", &queued).0, read("loop.blktrace.0", &queued).0);
     assert_eq!(without_time(&text), without_time(&binary));
-    // blkparse passes over completions of another CPU than that of the file.
+    // blkparse skips completions from other CPUs than the file's.
     let completed = Options { stage: Stage::Completed, ..Options::default() };
     let (text, binary) =
         (read("blkparse.txt", &completed).0, read("loop.blktrace.0", &completed).0);
@@ -178,7 +178,7 @@ fn blkparse_and_blktrace_of_the_same_recording_agree() {
 }
 
 #[test]
-fn blktrace_in_the_other_order_of_bytes() {
+fn blktrace_in_the_other_byte_order() {
     let recorded = std::fs::read(fixture("loop.blktrace.0")).unwrap();
     let mut swapped = Vec::new();
     let mut rest = &recorded[..];
@@ -202,8 +202,7 @@ fn blktrace_in_the_other_order_of_bytes() {
     let mixed = [recorded.clone(), swapped].concat();
     let mut trace = Trace::from_memory("mixed", mixed, &Options::default()).unwrap();
     let error = trace.read(&mut Vec::new(), usize::MAX).unwrap_err().to_string();
-    let expected =
-        format!("cannot decode mixed: byte {}: the order of bytes changes", recorded.len());
+    let expected = format!("cannot decode mixed: byte {}: the byte order changes", recorded.len());
     assert_eq!(error, expected);
 }
 
@@ -224,7 +223,7 @@ fn blkparse_with_names() {
         ("another stage of a request", 4),
         ("plugging, or a message", 1),
         ("a discard", 1),
-        ("no read and no write", 2),
+        ("neither a read nor a write", 2),
     ];
     assert_eq!(skipped(&summary), expected);
     let options = Options { swap_devices: vec!["8,16".to_owned()], ..Options::default() };
@@ -269,7 +268,7 @@ fn ftrace_of_a_phone() {
     );
     let lost = "an event that the kernel's buffer lost";
     assert_eq!(summary.inputs[0].skipped.count(lost), 3 + 12);
-    assert_eq!(summary.inputs[0].skipped.count("a mark that is no launch"), 1);
+    assert_eq!(summary.inputs[0].skipped.count("a mark other than a launch"), 1);
     assert_eq!(summary.inputs[0].skipped.count("an event of another kind"), 1);
 }
 
@@ -287,7 +286,7 @@ fn perf_script() {
     );
 }
 
-/// Records as libCacheSim has them.
+/// Records of oracleGeneral.
 fn oracle(records: &[(u32, u64, u32, i64)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (second, id, size, next) in records {
@@ -312,7 +311,7 @@ fn oracle_general() {
 }
 
 #[test]
-fn packed_files_are_unpacked_in_place_and_a_cut_one_is_told() {
+fn compressed_files_are_read_and_a_truncated_one_is_an_error() {
     let line = |n: u64| format!("{},hm,1,Read,{},4096,1\n", n + n % 2, n * n * 7919 % (1 << 30));
     let plain = (0..20_000).map(line).collect::<String>().into_bytes();
     let expected = drain(Trace::from_memory("plain", plain.clone(), &Options::default()).unwrap());
@@ -333,13 +332,13 @@ fn packed_files_are_unpacked_in_place_and_a_cut_one_is_told() {
         assert_eq!(events.len(), 2 * expected.1.len(), "{packing}: both members are read");
         assert!(events.starts_with(&expected.1));
         assert_eq!(summary.inputs[0].packing, packing);
-        assert_eq!(summary.backwards, 1, "the second member begins anew");
+        assert_eq!(summary.backwards, 1, "the second member starts at the first time again");
         let cut = &packed[..packed.len() - 20];
         let mut events = Vec::new();
         let mut trace = open(cut, &Options::default());
         let error = loop {
             match trace.read(&mut events, 1000) {
-                Ok(more) => assert!(more, "{packing}: the end was not missed"),
+                Ok(more) => assert!(more, "{packing}: the truncation went unnoticed"),
                 Err(error) => break error.to_string(),
             }
         };
@@ -352,7 +351,7 @@ fn packed_files_are_unpacked_in_place_and_a_cut_one_is_told() {
 }
 
 #[test]
-fn xz_is_unpacked_in_place() {
+fn xz_files_are_read() {
     let (plain, _) = read("msr.csv", &Options::default());
     let (events, summary) = read("msr.csv.xz", &Options::default());
     assert_eq!(summary.inputs[0].packing, "xz");
@@ -367,45 +366,45 @@ fn xz_is_unpacked_in_place() {
         while trace.read(&mut events, 1000)? {}
         Ok(())
     });
-    assert!(error.unwrap_err().to_string().contains("cannot"), "a checksum tells");
+    assert!(error.unwrap_err().to_string().contains("cannot"), "the checksum does not match");
 }
 
 fn in_columns(columns: &str) -> Options {
     Options { columns: Some(columns.parse().unwrap()), ..Options::default() }
 }
 
-fn told(text: &str, options: &Options) -> (Vec<String>, Summary) {
+fn parse(text: &str, options: &Options) -> (Vec<String>, Summary) {
     let trace = Trace::from_memory("t", text.as_bytes().to_vec(), options).unwrap();
     let (_, events, summary) = drain(trace);
     (events, summary)
 }
 
 #[test]
-fn columns_that_no_line_names_are_named_by_the_user() {
+fn the_user_names_the_columns_of_a_file_without_a_header() {
     let text = "\u{feff}0,100,4096\r\n1.5,101,4096\n2,102,4096\n";
-    let (events, summary) = told(text, &in_columns("time,page,size"));
+    let (events, summary) = parse(text, &in_columns("time,page,size"));
     let expected =
         ["0   100 read unknown", "1500000000   101 read unknown", "2000000000   102 read unknown"];
     assert_eq!(events, expected);
     assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Csv, false));
-    // A line of names is no event, tabs are told, and fields behind the columns are left out.
+    // The header is skipped, tabs are detected, and fields after the columns are ignored.
     let (events, summary) =
-        told("when\twhat\tlong\tx\n5\t7\t1\ty\n", &in_columns("time,page,size"));
+        parse("when\twhat\tlong\tx\n5\t7\t1\ty\n", &in_columns("time,page,size"));
     assert_eq!(events, ["0   7 read unknown"]);
     assert_eq!(skipped(&summary), [("the names of the columns", 1)]);
-    // Alibaba's volumes, Tencent's, and Twitter's keys.
+    // Volumes of Alibaba and Tencent, and keys of Twitter.
     let alibaba = "419,W,8192,8192,1577808144360767\n725,R,4096,4096,1577808144361000\n";
-    let (events, _) = told(alibaba, &in_columns("device,op,offset,size,time_us"));
+    let (events, _) = parse(alibaba, &in_columns("device,op,offset,size,time_us"));
     let expected =
         ["0  419 2 write unknown", "0  419 3 write unknown", "233000  725 1 read unknown"];
     assert_eq!(events, expected);
     let tencent = "1538323200,8,16,1,1283\n1538323201,0,8,0,1283\n";
-    let (events, _) = told(tencent, &in_columns("time,sector,sectors,op,device"));
+    let (events, _) = parse(tencent, &in_columns("time,sector,sectors,op,device"));
     assert_eq!(events[2], "1000000000  1283 0 read unknown");
     assert_eq!(events.len(), 3);
     let twitter = "0,nz:u:eeW511W3dcH3de3d15ec,22,304,10,get,0\n1,other,22,304,10,set,0\n\
                    1,nz:u:eeW511W3dcH3de3d15ec,22,304,10,delete,0\n";
-    let (events, summary) = told(twitter, &in_columns("time,key,-,-,-,op"));
+    let (events, summary) = parse(twitter, &in_columns("time,key,-,-,-,op"));
     assert!(events[0].ends_with("read unknown") && events[1].ends_with("write unknown"));
     assert_eq!(skipped(&summary), [("a deletion", 1)]);
 }
@@ -414,13 +413,13 @@ fn columns_that_no_line_names_are_named_by_the_user() {
 fn libcachesims_csv_and_text_are_objects() {
     let text = "time;size;id\n0;10;0xff\n0;10;a\n3;10;255\n4;10;a\n";
     let typed = "time-col=1,obj-id-col=3,obj-size-col=2,delimiter=;,has-header=true";
-    let (events, _) = told(text, &in_columns(typed));
+    let (events, _) = parse(text, &in_columns(typed));
     let page = |event: &String| event.split(' ').nth(3).unwrap().to_owned();
     let pages: Vec<String> = events.iter().map(page).collect();
     assert!(pages[0] == "255" && pages[2] == "255" && pages[1] == pages[3], "{pages:?}");
     assert!(events[3].starts_with("4000000000 "), "{events:?}");
     let named = Options { format: Some(Format::Txt), ..Options::default() };
-    let (events, _) = told("7\nimage.png\n\n7\n", &named);
+    let (events, _) = parse("7\nimage.png\n\n7\n", &named);
     let pages: Vec<String> = events.iter().map(page).collect();
     assert!(pages.len() == 3 && pages[0] == "7" && pages[2] == "7", "{events:?}");
 }
@@ -462,7 +461,7 @@ fn vscsi_in_both_versions() {
     }
 }
 
-/// A table of one row for each time and page, with signs.
+/// A table with one row for each time and page, both signed.
 fn table(rows: &[(i64, i64)], compression: parquet::basic::Compression) -> Vec<u8> {
     use parquet::column::writer::ColumnWriter;
     let schema = "message t { required int64 time_ns; required int64 page; \
@@ -495,7 +494,7 @@ fn table(rows: &[(i64, i64)], compression: parquet::basic::Compression) -> Vec<u
 }
 
 #[test]
-fn a_negative_page_or_time_of_a_table_is_no_good() {
+fn a_negative_page_or_time_in_a_table_is_an_error() {
     let plain = parquet::basic::Compression::UNCOMPRESSED;
     for (row, what) in [((1, -5), "the page is negative"), ((-1, 5), "the time is negative")] {
         let bytes = table(&[(0, 1), row, (2, 3)], plain);
@@ -510,7 +509,7 @@ fn a_negative_page_or_time_of_a_table_is_no_good() {
 }
 
 #[test]
-fn tables_are_read_however_they_are_packed() {
+fn tables_are_read_with_any_compression() {
     use parquet::basic::{Compression, GzipLevel};
     let rows = [(0, 1), (5, 2)];
     let expected = ["0   1 read unknown", "5   2 read unknown"];
@@ -520,7 +519,7 @@ fn tables_are_read_however_they_are_packed() {
         let trace = Trace::from_memory("t", table(&rows, compression), &Options::default());
         assert_eq!(drain(trace.unwrap()).1, expected, "{compression:?}");
     }
-    // The whole file.
+    // A table in a compressed file.
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&table(&rows, Compression::UNCOMPRESSED)).unwrap();
     let trace = Trace::from_memory("t", gzip.finish().unwrap(), &Options::default()).unwrap();
@@ -555,7 +554,7 @@ fn requests_beyond_the_device_are_counted() {
 }
 
 #[test]
-fn a_page_of_file_backing_is_told_as_such() {
+fn file_and_anonymous_backing_are_distinguished() {
     let (events, _, _) =
         drain(Trace::open(&[fixture("ftrace-phone.txt")], &Options::default()).unwrap());
     let of = |backing| events.iter().filter(|event| event.backing == backing).count();

@@ -243,7 +243,7 @@ fn columns_without_a_header_are_named_by_the_user() {
     let trace = dir.path().join("cache.csv");
     fs::write(&trace, "0,100,4096\n1,101,4096\n2,102,4096\n").unwrap();
     let error = fails(analyze().arg(&trace), 1);
-    assert!(error.contains("--columns does, as in --columns time,page,size"), "{error}");
+    assert!(error.contains("name them, as in --columns time,page,size"), "{error}");
     let record = json(analyze().arg(&trace).args(["--columns", "time,page,size"]));
     assert!(near(fact(&record, "pages", &[]), 3.0));
     let tabs = dir.path().join("cache.txt");
@@ -251,7 +251,7 @@ fn columns_without_a_header_are_named_by_the_user() {
     let columns = ["--columns", "time,id,size", "--delimiter", ";"];
     assert!(near(fact(&json(analyze().arg(&tabs).args(columns)), "pages", &[]), 1.0));
     let error = fails(analyze().arg(&trace).args(["--columns", "time,pgae"]), 2);
-    assert!(error.contains("there is no column \"pgae\""), "{error}");
+    assert!(error.contains("unknown column \"pgae\""), "{error}");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn errors_say_what_would_be_right() {
     let error = fails(analyze().arg(&bad).args(["--rows", "0"]), 2);
     assert!(error.contains("a number of rows, such as 50, or all"), "{error}");
     let error = fails(analyze().args(["--format", "csv"]).arg(&bad), 1);
-    assert!(error.contains("bad.csv, line 3: the page is no number"), "{error}");
+    assert!(error.contains("bad.csv, line 3: the page is not a number"), "{error}");
     let text = stdout(analyze().args(["--format", "csv", "--skip-bad"]).arg(&bad));
     assert!(flat(&text).contains("bad.csv 1 100 % read"), "{text}");
 }

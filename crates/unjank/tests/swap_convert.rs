@@ -106,7 +106,7 @@ fn wrong_options_are_rejected_before_anything_is_read() {
     let error = stderr(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
     assert!(error.contains("write it to a file"), "{error}");
     let error = stderr(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
-    assert!(error.contains("there is no format lcs, only ariadne, blkparse"), "{error}");
+    assert!(error.contains("unknown format lcs; use one of ariadne, blkparse"), "{error}");
 }
 
 #[test]
@@ -115,13 +115,15 @@ fn a_malformed_trace_is_an_error_with_its_line_and_leaves_no_output() {
     let (bad, out) = (dir.path().join("bad.csv"), dir.path().join("out.parquet"));
     fs::write(&bad, "time_ns,page\n1,2\n2,many\n3,4\n").unwrap();
     let error = stderr(convert().args(["--format", "csv"]).arg(&bad).arg(&out), 1);
-    let expected =
-        format!("error: cannot parse {}, line 3: the page is no number: “2,many”\n", bad.display());
+    let expected = format!(
+        "error: cannot parse {}, line 3: the page is not a number: “2,many”\n",
+        bad.display()
+    );
     assert_eq!(error, expected);
     assert!(!out.exists());
     let mut command = convert();
     let text = stdout(command.args(["--format", "csv", "--skip-bad"]).arg(&bad).arg(&out));
-    assert!(text.contains("skipped 1: the page is no number, first at line 3\n"), "{text}");
+    assert!(text.contains("skipped 1: the page is not a number, first at line 3\n"), "{text}");
     let missing = dir.path().join("missing");
     let error = stderr(convert().arg(&missing).arg(dir.path().join("x.csv")), 2);
     assert!(error.contains("cannot read ") && error.contains("missing: No such file"), "{error}");

@@ -278,7 +278,7 @@ fn a_malformed_trace_does_not_end_a_sweep() {
     let output = command.assert().code(1).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
     let text = flat(&text);
-    assert!(text.contains("line 3: the page is no number: “1,many,page-out”"), "{text}");
+    assert!(text.contains("line 3: the page is not a number: “1,many,page-out”"), "{text}");
     assert!(text.contains("1 trace is left out, for the reason above"), "{text}");
     for trace in [&first, &last] {
         assert!(text.contains(&format!("{trace}: storage I/O")), "{trace} is missing: {text}");

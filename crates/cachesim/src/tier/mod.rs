@@ -23,7 +23,7 @@ mod traffic;
 
 pub use choice::{CHEAP_WRITE, FAIR_WRITE};
 pub use level::Level;
-pub use named::{Replayed, AdmissionRule, TierPolicy, UnknownTierPolicy};
+pub use named::{AdmissionRule, Replayed, TierPolicy, UnknownTierPolicy};
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
 

@@ -83,7 +83,8 @@ impl TierPolicy {
             AdmissionRule::Age,
         ];
         let of_rule = |admission| Self { admission, replacement: Policy::Lru };
-        let of_policy = |policy: &Policy| Self { admission: AdmissionRule::Always, replacement: *policy };
+        let of_policy =
+            |policy: &Policy| Self { admission: AdmissionRule::Always, replacement: *policy };
         let others = Policy::ALL.iter().filter(|policy| **policy != Policy::Lru);
         rules.into_iter().map(of_rule).chain(others.map(of_policy)).collect()
     }

@@ -17,7 +17,7 @@ mod times;
 
 pub use owned::OwnedPages;
 pub use pages::Pages;
-pub use span::{SpanCursor, Span};
+pub use span::{Span, SpanCursor};
 pub use times::Times;
 
 use super::access::Access;

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
-use super::{SpanCursor, Launch, Process, Workload};
+use super::{Launch, Process, SpanCursor, Workload};
 
 /// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

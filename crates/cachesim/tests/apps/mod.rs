@@ -2,7 +2,7 @@
 //! them, and the requests of that memory to the levels below.
 
 use unjank_cachesim::replacement::Lru;
-use unjank_cachesim::{PagingKind, Page, PagingEvent, Replacement, Space};
+use unjank_cachesim::{Page, PagingEvent, PagingKind, Replacement, Space};
 
 /// A phone; sizes are in pages.
 #[derive(Debug, Clone, Copy)]

@@ -72,7 +72,9 @@ impl Size {
             Self::Share(share) => (footprint as f64 * share) as u64,
         };
         match pages {
-            0 => Err(Error::Invalid("a cache needs room for at least one page of 4 KiB".to_owned())),
+            0 => {
+                Err(Error::Invalid("a cache needs room for at least one page of 4 KiB".to_owned()))
+            }
             pages if pages > u64::from(MAX_PAGES) => Err(Error::Invalid(format!(
                 "a cache for {pages} pages is too large; the maximum is {MAX_PAGES}"
             ))),

@@ -174,7 +174,11 @@ mod tests {
         launches.started(20, 22);
         assert!(!launches.ended(22));
         assert_eq!(exec(&mut launches, 5, 21, "timeout"), Execution::Becomes(7));
-        assert_eq!(exec(&mut launches, 6, 20, "date"), Execution::Other, "its child has taken over");
+        assert_eq!(
+            exec(&mut launches, 6, 20, "date"),
+            Execution::Other,
+            "its child has taken over"
+        );
         launches.started(21, 5);
         assert_eq!(exec(&mut launches, 9, 5, "app"), Execution::Becomes(7));
         launches.started(5, 30);

@@ -119,9 +119,7 @@ pub fn run(
         findings.warn(format!("{}: {}", note.what, note.reason));
     }
     if find::holds(root, &options.output, &areas)? {
-        findings.warn(
-            "the trace is written to a recorded device, so its own writes are in it",
-        );
+        findings.warn("the trace is written to a recorded device, so its own writes are in it");
     }
     let leads = |process| pid::leads_group(process).unwrap_or(false);
     let own = std::process::id();

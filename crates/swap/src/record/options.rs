@@ -43,9 +43,7 @@ impl Options {
             ));
         }
         if self.command.is_empty() && self.memory_limit.is_some() {
-            return Err(Error::Invalid(
-                "--memory-limit needs a command".to_owned(),
-            ));
+            return Err(Error::Invalid("--memory-limit needs a command".to_owned()));
         }
         if self.duration == Some(Nanos::ZERO) {
             return Err(Error::Invalid("the time of a recording is above zero".to_owned()));

@@ -193,7 +193,8 @@ impl Recorded<'_> {
             ),
         };
         if answer == Answer::No {
-            findings.warn(format!("{reason}; a difference above 2 % means that events are missing"));
+            findings
+                .warn(format!("{reason}; a difference above 2 % means that events are missing"));
         }
         findings.verdicts.push(Verdict {
             measured: worst.map(|(share, name, counted)| Quantity {

@@ -372,10 +372,17 @@ mod tests {
         assert!(converted(&mut scribe, 6, &again).is_empty(), "a wrapper");
         let who = scribe.events[0].who;
         assert_eq!(scribe.names.process(who).name, "real");
-        assert_eq!(scribe.settled(Timestamp::from_nanos(7)).count(), 0, "its program may still change");
+        assert_eq!(
+            scribe.settled(Timestamp::from_nanos(7)).count(),
+            0,
+            "its program may still change"
+        );
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
         assert_eq!(converted(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
-        assert!(converted(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "an unknown process");
+        assert!(
+            converted(&mut scribe, 9, &ended(300, Some(true))).is_empty(),
+            "an unknown process"
+        );
         assert!(converted(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
         assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
         assert_eq!(scribe.settled(Timestamp::from_nanos(10)).count(), 2);

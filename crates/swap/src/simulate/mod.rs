@@ -170,9 +170,9 @@ pub fn page(load: &Load, memory: Option<MemoryOptions>) -> Result<std::borrow::C
     use std::borrow::Cow;
     match (load, memory) {
         (Load::Paging(paged), _) => Ok(Cow::Borrowed(paged)),
-        (Load::Programs(_), None) => Err(Error::Invalid(
-            "a trace of programs needs a size of memory".to_owned(),
-        )),
+        (Load::Programs(_), None) => {
+            Err(Error::Invalid("a trace of programs needs a size of memory".to_owned()))
+        }
         (Load::Programs(workload), Some(memory)) => {
             let space = space(memory.size, workload.pages.footprint())?;
             let pinned = u32::try_from(pages(memory.pinned)).unwrap_or(u32::MAX);

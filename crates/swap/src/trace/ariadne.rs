@@ -2,7 +2,7 @@
 //!
 //! Swap-outs are records of a header of 50 bytes, `TEST^^^#app,frame,sector#^^^`, and the page's
 //! contents; without the contents, lines `app,frame,sector`. Swap-ins are lines `app,sector`.
-//! Sectors are those of the swap area, 512 bytes each, so eight to a page.
+//! Sectors are those of the swap area, 512 bytes each, eight per page.
 //! Source: the kernel patch and scripts of CMU-SAFARI/Ariadne.
 
 use std::io::BufRead;
@@ -16,7 +16,7 @@ use super::records::take;
 use super::skipped::{Place, Skipped};
 use super::stop::{Stop, settle};
 
-/// What every header begins with.
+/// The start of every header.
 pub(super) const MARK: &[u8] = b"TEST^^^#";
 const MARK_END: &[u8] = b"#^^^";
 const HEADER: usize = 50;
@@ -35,10 +35,10 @@ impl Lines {
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(app), Some(sector), None, None) => tell(app, sector, Operation::PageIn, batch),
             (Some(app), Some(frame), Some(sector), None) => {
-                decimal(frame).ok_or(Wrong::Bad("the frame is no number"))?;
+                decimal(frame).ok_or(Wrong::Bad("the frame is not a number"))?;
                 tell(app, sector, Operation::PageOut, batch)
             }
-            _ => Err(Wrong::Bad("it has neither two numbers nor three")),
+            _ => Err(Wrong::Bad("the line has neither two nor three numbers")),
         }
     }
 }
@@ -49,8 +49,8 @@ fn tell(
     operation: Operation,
     batch: &mut Batch<'_>,
 ) -> Result<(), Wrong> {
-    decimal(app).ok_or(Wrong::Bad("the app is no number"))?;
-    let sector = decimal(sector).ok_or(Wrong::Bad("the sector is no number"))?;
+    decimal(app).ok_or(Wrong::Bad("the app is not a number"))?;
+    let sector = decimal(sector).ok_or(Wrong::Bad("the sector is not a number"))?;
     let who = batch.names.who(app, None)?;
     let space = batch.names.space_number(b"swap")?;
     let page = sector / (PAGE / SECTOR);
@@ -59,7 +59,7 @@ fn tell(
     Ok(())
 }
 
-/// Records with contents, which are passed over.
+/// Records with contents, which are ignored.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     record: Vec<u8>,

@@ -1,4 +1,4 @@
-//! From requests, as formats tell them, to events of pages.
+//! Turns the requests of a format into events of pages.
 
 use unjank_host::{Bytes, Nanos};
 
@@ -6,21 +6,21 @@ use super::event::{Backing, Event, Operation, PAGE, Space, Who};
 use super::names::{Full, Names};
 use super::options::Options;
 
-/// A sector, in which block devices are addressed whatever their blocks are.
+/// Bytes of a sector, the unit in which block devices are addressed whatever their block size.
 pub(super) const SECTOR: u64 = 512;
-/// No block layer makes larger requests; more is a sign of a wrong format.
+/// No block layer makes larger requests; a larger one is a sign of a wrong format.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
 /// What fits into the kernel's `loff_t`.
 const LARGEST_DEVICE: u64 = i64::MAX as u64;
 
-/// Why a line or record makes no event.
+/// Why a line or record yields no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// It is not for us: counted.
+    /// It is valid but not wanted: counted.
     Skip(&'static str),
-    /// It cannot be what the format says: an error, or counted if that was asked for.
+    /// It is malformed: an error, or counted with [`Options::skip_bad`].
     Bad(&'static str),
-    /// A bound of the whole trace is reached: always an error.
+    /// A limit on the whole trace is reached: always an error.
     Full(&'static str),
 }
 
@@ -30,7 +30,7 @@ impl From<Full> for Wrong {
     }
 }
 
-/// Why the first line of a table makes no event.
+/// Why the first line of a table yields no event.
 pub(super) const NAMES_OF_COLUMNS: &str = "the names of the columns";
 pub(super) const ZERO_SIZE: Wrong = Wrong::Skip("a request of no bytes");
 pub(super) const DISCARD: Wrong = Wrong::Skip("a discard");
@@ -49,7 +49,7 @@ pub(super) struct Request {
     pub(super) is_write: bool,
 }
 
-/// Where a reader puts its events.
+/// Where a reader appends its events.
 pub(super) struct Batch<'a> {
     pub(super) events: &'a mut Vec<Event>,
     pub(super) names: &'a mut Names,
@@ -57,7 +57,7 @@ pub(super) struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// One event for each page that the request touches.
+    /// Appends one event for each page that the request touches.
     pub(super) fn request(&mut self, request: Request) -> Result<(), Wrong> {
         if request.length == 0 {
             return Err(ZERO_SIZE);
@@ -81,7 +81,7 @@ impl Batch<'_> {
         };
         let (first, last) = (request.offset / PAGE, (end - 1) / PAGE);
         if first == last {
-            // By far the most, and twice as fast as a range of one.
+            // The most frequent case; twice as fast as a range of one.
             self.events.push(event(first));
         } else {
             self.events.extend((first..=last).map(event));
@@ -89,7 +89,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// What a request to a device means: paging, where the device is one for swap.
+    /// What a request to a device means: paging, if it is a swap device.
     fn meaning(&self, space: Space, is_write: bool) -> (Operation, Backing) {
         let swap = &self.options.swap_devices;
         let is_swap = !swap.is_empty() && swap.iter().any(|name| name == self.names.space(space));
@@ -102,15 +102,15 @@ impl Batch<'_> {
     }
 }
 
-/// Bytes from sectors.
+/// Converts sectors to bytes.
 pub(super) fn sectors(count: u64) -> Result<u64, Wrong> {
     count.checked_mul(SECTOR).ok_or(BEYOND)
 }
 
-/// Whether a request writes, from the letters of the kernel's `blk_fill_rwbs`: `R`, `WS`, `FWFS` …
+/// Whether a request writes, by the letters of the kernel's `blk_fill_rwbs`: `R`, `WS`, `FWFS` …
 pub(super) fn is_write(rwbs: &[u8]) -> Result<bool, Wrong> {
     if !rwbs.iter().all(u8::is_ascii_uppercase) {
-        return Err(Wrong::Bad("it is no read, write or other request"));
+        return Err(Wrong::Bad("the kind of request is unknown"));
     }
     // A flush before a write comes first.
     match rwbs.strip_prefix(b"F").unwrap_or(rwbs) {
@@ -118,8 +118,8 @@ pub(super) fn is_write(rwbs: &[u8]) -> Result<bool, Wrong> {
         [b'W', ..] => Ok(true),
         [b'D', ..] => Err(DISCARD),
         [] => Err(Wrong::Skip("a flush")),
-        [b'N' | b'S' | b'Z' | b'F' | b'M', ..] => Err(Wrong::Skip("no read and no write")),
-        _ => Err(Wrong::Bad("it is no read, write or other request")),
+        [b'N' | b'S' | b'Z' | b'F' | b'M', ..] => Err(Wrong::Skip("neither a read nor a write")),
+        _ => Err(Wrong::Bad("the kind of request is unknown")),
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_of_every_page_it_touches() {
+    fn a_request_yields_every_page_it_touches() {
         let any = Options::default();
         assert_eq!(pages(0, 4096, &any).unwrap(), [0]);
         assert_eq!(pages(4095, 2, &any).unwrap(), [0, 1]);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_device_has_is_told() {
+    fn requests_beyond_the_device_are_rejected() {
         let any = Options::default();
         let last = i64::MAX as u64 / PAGE;
         assert_eq!(pages(last * PAGE, 4095, &any).unwrap(), [last]);
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_the_kernel_tell_reads_from_writes() {
+    fn the_kernels_letters_distinguish_reads_from_writes() {
         for (letters, expected) in [("R", false), ("RA", false), ("WS", true), ("FWFS", true)] {
             assert_eq!(is_write(letters.as_bytes()), Ok(expected), "{letters}");
         }
         assert_eq!(is_write(b"D"), Err(DISCARD));
-        assert_eq!(is_write(b"FF"), Err(Wrong::Skip("no read and no write")));
+        assert_eq!(is_write(b"FF"), Err(Wrong::Skip("neither a read nor a write")));
         for letters in ["x", "Read", "R1", "QW"] {
             assert!(matches!(is_write(letters.as_bytes()), Err(Wrong::Bad(_))), "{letters}");
         }

@@ -1,8 +1,8 @@
 //! Text of `blkparse(1)` in its default form:
 //! `8,0    3        1     0.000000000   697  D   W 223490 + 8 [kjournald]`.
 //!
-//! Device, CPU, sequence number, seconds, process, action, letters of the kind of request, sector
-//! and number of sectors, and the process's name, or the error of a completed request.
+//! The fields are device, CPU, sequence number, seconds, process ID, action, kind of request,
+//! sector, number of sectors, and the process's name, or the error of a completed request.
 //! Source: blkparse(1), "Default output".
 
 use super::batch::{Batch, OTHER_STAGE, Request, Wrong, ZERO_SIZE, is_write, sectors};
@@ -38,16 +38,16 @@ impl Lines {
         }
         let _cpu = word(&mut rest);
         let _sequence = word(&mut rest);
-        let at = seconds(word(&mut rest)).ok_or(Wrong::Bad("the time is no number"))?;
+        let at = seconds(word(&mut rest)).ok_or(Wrong::Bad("the time is not a number"))?;
         let pid = decimal(word(&mut rest)).and_then(|pid| u32::try_from(pid).ok());
-        let pid = pid.ok_or(Wrong::Bad("the process is no number"))?;
+        let pid = pid.ok_or(Wrong::Bad("the process is not a number"))?;
         let action = word(&mut rest);
         if action != self.action {
             return match action {
                 b"Q" | b"D" | b"C" | b"M" | b"F" | b"G" | b"I" | b"B" | b"X" | b"A" | b"R"
                 | b"S" => Err(OTHER_STAGE),
                 b"P" | b"U" | b"UT" | b"T" | b"m" => Err(Wrong::Skip("plugging, or a message")),
-                _ => Err(Wrong::Bad("there is no such action")),
+                _ => Err(Wrong::Bad("the action is unknown")),
             };
         }
         let is_write = is_write(word(&mut rest))?;
@@ -55,18 +55,18 @@ impl Lines {
         if sector.starts_with(b"[") {
             return Err(ZERO_SIZE);
         }
-        let sector = decimal(sector).ok_or(Wrong::Bad("the sector is no number"))?;
+        let sector = decimal(sector).ok_or(Wrong::Bad("the sector is not a number"))?;
         if word(&mut rest) != b"+" {
             return Err(ZERO_SIZE);
         }
-        let count = decimal(word(&mut rest)).ok_or(Wrong::Bad("the size is no number"))?;
+        let count = decimal(word(&mut rest)).ok_or(Wrong::Bad("the size is not a number"))?;
         let who = if self.action == b"C" {
-            // A completion interrupts whoever is running.
+            // A completion interrupts any running process.
             Who::UNKNOWN
         } else {
             let name = rest.trim_ascii();
             let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]"));
-            // What blkparse prints where it has not seen the name.
+            // blkparse prints this where it has not seen the name.
             let name = name.filter(|name| *name != b"(null)").unwrap_or_default();
             batch.names.who(name, Some(pid))?
         };
@@ -76,7 +76,7 @@ impl Lines {
     }
 }
 
-/// `8,0`
+/// Whether the text is a device number such as `8,0`.
 pub(super) fn is_device(text: &[u8]) -> bool {
     let mut numbers = text.split(|byte| *byte == b',');
     let mut number = || numbers.next().and_then(decimal).is_some();

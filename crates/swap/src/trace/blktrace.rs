@@ -1,7 +1,8 @@
-//! Records of `blktrace(8)`, in either order of bytes.
+//! Records of `blktrace(8)`, in either byte order.
 //!
-//! A record has 48 bytes and data behind it: magic and version, sequence number, nanoseconds,
-//! sector, bytes, action, process, device, CPU, error, and the length of the data.
+//! A record has a header of 48 bytes, followed by data. The header holds magic and version,
+//! sequence number, nanoseconds, sector, bytes, action, process, device, CPU, error, and the
+//! length of the data.
 //! Source: `include/uapi/linux/blktrace_api.h`, version 7.
 
 use std::io::BufRead;
@@ -19,7 +20,7 @@ use super::stop::{Stop, settle};
 const HEADER: usize = 48;
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
-/// Letters of a process's name in the record that tells it.
+/// Maximum bytes of a process's name in the record that carries it.
 const COMM: usize = 16;
 
 /// Categories, the upper half of an action.
@@ -27,13 +28,13 @@ const WRITE: u32 = 1 << 1;
 const NOTIFY: u32 = 1 << 10;
 const DISCARDS: u32 = 1 << 13;
 const DRIVER: u32 = 1 << 14;
-/// In the lower half: the data begins with the number of a control group.
+/// In the lower half: the data begins with the ID of a control group.
 const HAS_CGROUP: u32 = 1 << 8;
-/// Actions, the lower half without that.
+/// Actions, the lower half without `HAS_CGROUP`.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
-/// The notice of a process's name.
+/// The notification of a process's name.
 const PROCESS: u32 = 0;
 
 /// Reads records of one stage.
@@ -52,7 +53,7 @@ enum Order {
     Big,
 }
 
-/// Whether a file that begins so has such records.
+/// Whether a file that begins with `head` has such records.
 pub(super) fn is_magic(head: &[u8]) -> bool {
     head.first_chunk().is_some_and(|magic| order(*magic).is_some())
 }
@@ -98,7 +99,7 @@ impl Blktrace {
         Ok(true)
     }
 
-    /// Takes the next record and its data; false at the end.
+    /// Reads the next record and its data; false at the end.
     fn next(
         &mut self,
         source: &mut dyn BufRead,
@@ -115,18 +116,18 @@ impl Blktrace {
             }
             return Ok(false);
         }
-        // Without its length, nobody knows where the next record begins: never passed over.
+        // Without its length, the start of the next record is unknown, so it cannot be skipped.
         let found = order(self.bytes(0));
         match (found, self.order) {
             (None, _) => {
                 return Err(Stop::At(
                     place,
-                    "there is no record of blktrace, version 7".to_owned(),
+                    "this is not a blktrace record of version 7".to_owned(),
                 ));
             }
             (Some(_), None) => self.order = found,
             (found, known) if found == known => {}
-            _ => return Err(Stop::At(place, "the order of bytes changes".to_owned())),
+            _ => return Err(Stop::At(place, "the byte order changes".to_owned())),
         }
         let data = usize::from(self.u16(46));
         let length = take(source, &mut self.record, data).map_err(Stop::Io)?;
@@ -160,7 +161,7 @@ impl Blktrace {
         self.set_space();
         let request = Request {
             at: Nanos(self.u64(8)),
-            // A completion interrupts whoever is running.
+            // A completion interrupts any running process.
             who: if kind == COMPLETE { Who::UNKNOWN } else { batch.names.pid(pid)? },
             space: batch.names.space_number(&self.space)?,
             offset: if self.u32(24) == 0 { 0 } else { sectors(self.u64(16))? },
@@ -170,7 +171,7 @@ impl Blktrace {
         batch.request(request)
     }
 
-    /// The name of a process, which comes before its first request on that CPU.
+    /// Sets the name of a process, which precedes its first request on that CPU.
     fn process(&self, pid: u32, action: u32, names: &mut Names) -> Result<(), Wrong> {
         let data = &self.record[HEADER..];
         let data = if action & HAS_CGROUP == 0 { data } else { data.get(8..).unwrap_or_default() };
@@ -180,7 +181,7 @@ impl Blktrace {
         Err(Wrong::Skip("the name of a process"))
     }
 
-    /// The device as `major,minor`, of which the latter has 20 bits.
+    /// Sets the space to the device as `major,minor`; the minor number has 20 bits.
     fn set_space(&mut self) {
         use std::io::Write as _;
         let device = self.u32(36);

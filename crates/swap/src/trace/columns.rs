@@ -1,16 +1,16 @@
-//! What the columns of comma-separated values are: named by their first line, or by the user.
+//! The columns of comma-separated values, as named by the first line or by the user.
 
 use std::str::FromStr;
 
-/// More columns have no meaning here.
+/// Limit on columns.
 const MAX: usize = 64;
 
-/// What stands in a column.
+/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     /// Seconds with a fraction.
     Seconds,
-    /// Whole units of so many nanoseconds.
+    /// Whole units of this many nanoseconds.
     Time(u64),
     Process,
     Pid,
@@ -58,7 +58,7 @@ impl Column {
         }
     }
 
-    /// Whether it holds numbers, in which no line of names can be mistaken for values.
+    /// Whether it always holds numbers, so that a name cannot be mistaken for a value.
     fn is_number(self) -> bool {
         matches!(
             self,
@@ -74,26 +74,25 @@ impl Column {
     }
 }
 
-/// The columns of a table without a line that names them, as a user names them: `time,page,size`,
-/// with `-` for what has no meaning here; or libCacheSim's way, `time-col=1,obj-id-col=2`.
+/// The columns of a table without a header, as named by the user: `time,page,size`, with `-` for
+/// columns to ignore; or in libCacheSim's form, `time-col=1,obj-id-col=2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
     pub(super) order: Vec<Column>,
-    /// What ends a field; told from the first line where it is none.
+    /// What ends a field; detected from the first line if it is `None`.
     pub(super) delimiter: Option<u8>,
-    /// Whether the first line is no event.
+    /// Whether the first line is a header.
     pub(super) has_header: bool,
 }
 
 impl Columns {
-    /// The same, with fields that end in `delimiter`.
+    /// The same columns, with fields that end in `delimiter`.
     #[must_use]
     pub fn split_by(self, delimiter: u8) -> Self {
         Self { delimiter: Some(delimiter), ..self }
     }
 
-    /// Whether this line names columns rather than to tell an event: it has no digit where
-    /// numbers belong.
+    /// Whether this line is a header rather than an event: it has no digit where numbers belong.
     pub(super) fn are_named_by(&self, line: &[u8], delimiter: u8) -> bool {
         let fields = line.split(|byte| *byte == delimiter);
         let mut numbers =
@@ -104,12 +103,12 @@ impl Columns {
 
     fn check(columns: Vec<Column>) -> Result<Vec<Column>, &'static str> {
         if columns.len() > MAX {
-            return Err("it has more than 64 columns");
+            return Err("there are more than 64 columns");
         }
         let has = |column| columns.contains(&column);
         let twice = |column: &Column| columns.iter().filter(|other| *other == column).count() > 1;
         if columns.iter().any(|column| *column != Column::Other && twice(column)) {
-            return Err("a column stands in the header twice");
+            return Err("the header names a column twice");
         }
         let addressed = has(Column::Page)
             || has(Column::Object)
@@ -118,7 +117,7 @@ impl Columns {
         if addressed {
             Ok(columns)
         } else {
-            Err("the first line names no columns page, id, offset and size, or sector and sectors")
+            Err("the header has no column page or id, nor offset and size, nor sector and sectors")
         }
     }
 
@@ -126,7 +125,7 @@ impl Columns {
     fn by_number(typed: &str) -> Result<Self, String> {
         let mut columns = Vec::new();
         let (mut delimiter, mut has_header) = (None, false);
-        // A delimiter may be the comma that parameters are split by.
+        // A delimiter may be the comma that separates the parameters.
         let typed = typed.replace("delimiter=,", "delimiter=\\x2c");
         for pair in typed.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').ok_or_else(|| format!("{pair:?} has no ="))?;
@@ -143,15 +142,15 @@ impl Columns {
                     has_header = matches!(value, "true" | "1");
                     continue;
                 }
-                // All are told from the values, or have no meaning here.
+                // These follow from the values, or are not used.
                 "obj-id-is-num" | "tenant-col" | "ttl-col" | "cnt-col" | "next-access-col" => {
                     continue;
                 }
-                _ => return Err(format!("there is no parameter {key}")),
+                _ => return Err(format!("unknown parameter {key}")),
             };
             let number = value.parse().ok().filter(|number| (1..=MAX).contains(number));
             let number: usize =
-                number.ok_or_else(|| format!("{key} is a number from 1 to {MAX}"))?;
+                number.ok_or_else(|| format!("{key} must be a number from 1 to {MAX}"))?;
             if number > columns.len() {
                 columns.resize(number, Column::Other);
             }
@@ -174,27 +173,27 @@ impl FromStr for Columns {
             let column = Column::named(name.as_bytes());
             if column == Column::Other && !matches!(name, "" | "-") {
                 return Err(format!(
-                    "there is no column {name:?}; there are {NAMES}, and - for any other"
+                    "unknown column {name:?}; use {NAMES}, or - for any other column"
                 ));
             }
             columns.push(column);
         }
         let columns = Self::check(columns).map_err(|why| match why {
-            "a column stands in the header twice" => "a column is named twice".to_owned(),
-            why => why.replace("the first line names", "there are"),
+            "the header names a column twice" => "a column is named twice".to_owned(),
+            why => why.replace("the header has", "there is"),
         })?;
         Ok(Self { order: columns, delimiter: None, has_header: false })
     }
 }
 
-/// What a user may name.
+/// The columns that a user may name.
 const NAMES: &str = "time, time_ms, time_us, time_ns, process, pid, space, page, id, offset, size, \
                      sector, sectors, op, backing, cgroup";
 
 /// Bytes that end fields, the likeliest first.
 const DELIMITERS: [u8; 5] = [b',', b'\t', b';', b'|', b' '];
 
-/// The columns that a first line names, and what ends its fields.
+/// The columns that a header names, and its delimiter.
 pub(super) fn header(line: &[u8]) -> Result<(Vec<Column>, u8), &'static str> {
     let named = |delimiter: u8| {
         let names = line.split(|byte| *byte == delimiter).take(MAX + 1);
@@ -205,8 +204,8 @@ pub(super) fn header(line: &[u8]) -> Result<(Vec<Column>, u8), &'static str> {
     comma.or_else(|why| others().ok_or(why))
 }
 
-/// What ends the fields of a line of so many columns: the byte that makes just as many of it,
-/// or else more.
+/// The delimiter of a line of `columns` columns: the byte that splits it into exactly that many
+/// fields, or else into more.
 pub(super) fn delimiter(line: &[u8], columns: usize) -> u8 {
     let fields = |delimiter: &u8| line.split(|byte| byte == delimiter).count();
     let exact = DELIMITERS.iter().find(|delimiter| fields(delimiter) == columns);
@@ -219,7 +218,7 @@ fn one_byte(text: &str) -> Result<u8, String> {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ if text == "\\t" => Ok(b'\t'),
         _ if text == "\\x2c" => Ok(b','),
-        _ => Err(format!("a delimiter is one character, and {text:?} is not")),
+        _ => Err(format!("the delimiter must be one character, not {text:?}")),
     }
 }
 
@@ -228,18 +227,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_named_in_their_order() {
+    fn column_names_are_parsed_in_order() {
         let columns: Columns = "time, page,size,-".parse().unwrap();
         let expected = [Column::Seconds, Column::Page, Column::Size, Column::Other];
         assert_eq!(columns.order, expected);
         let error = |typed: &str| typed.parse::<Columns>().unwrap_err();
-        assert!(error("time,pgae").starts_with("there is no column \"pgae\"; there are time,"));
+        assert!(error("time,pgae").starts_with("unknown column \"pgae\"; use time,"));
         assert_eq!(error("page,page"), "a column is named twice");
-        assert!(error("time,size").starts_with("there are no columns page, id, offset"));
+        assert!(error("time,size").starts_with("there is no column page or id, nor offset"));
     }
 
     #[test]
-    fn libcachesims_parameters_are_columns() {
+    fn libcachesim_parameters_are_parsed() {
         use Column::{Object, Other, Seconds, Size};
         let typed = "time-col=2, obj-id-col=5, obj-size-col=4, delimiter=,, has-header=true";
         let columns: Columns = typed.parse().unwrap();
@@ -249,20 +248,20 @@ mod tests {
         assert_eq!(tabs.delimiter, Some(b'\t'));
         let error = |typed: &str| typed.parse::<Columns>().unwrap_err();
         assert_eq!(error("time-col=1"), "obj-id-col is missing");
-        assert_eq!(error("obj-id-col=0"), "obj-id-col is a number from 1 to 64");
+        assert_eq!(error("obj-id-col=0"), "obj-id-col must be a number from 1 to 64");
         assert_eq!(
             error("obj-id-col=1,delimiter=ab"),
-            "a delimiter is one character, and \"ab\" is not"
+            "the delimiter must be one character, not \"ab\""
         );
     }
 
     #[test]
-    fn delimiters_are_told_from_the_first_line() {
+    fn the_delimiter_is_detected_from_the_first_line() {
         assert_eq!(delimiter(b"0,100,4096", 3), b',');
         assert_eq!(delimiter(b"0\t100,5\t4096", 3), b'\t');
         assert_eq!(delimiter(b"0|100|4096|x", 2), b'|');
         assert_eq!(delimiter(b"100", 1), b',');
         assert_eq!(header(b"time;id;size").unwrap().1, b';');
-        assert!(header(b"0,100,4096").unwrap_err().starts_with("the first line names no columns"));
+        assert!(header(b"0,100,4096").unwrap_err().starts_with("the header has no column page"));
     }
 }

@@ -1,20 +1,20 @@
-//! Comma-separated values whose first line names the columns, or whose columns the user names.
+//! Comma-separated values with a header, or with columns named by the user.
 //!
-//! | column | what |
+//! | column | meaning |
 //! |---|---|
-//! | `time`, `time_s`, `timestamp` / `time_ms` / `time_us` / `time_ns` | when, in that unit |
-//! | `process`, `app` | who |
-//! | `pid` | its number |
-//! | `space`, `device`, `file` | which device or file |
+//! | `time`, `time_s`, `timestamp` / `time_ms` / `time_us` / `time_ns` | time in that unit |
+//! | `process`, `app` | name of the process or app |
+//! | `pid` | its process ID |
+//! | `space`, `device`, `file` | device or file |
 //! | `page` | number of a page of 4 KiB |
-//! | `id`, `obj_id`, `object`, `key` | an object, which is one page: a number or any text |
+//! | `id`, `obj_id`, `object`, `key` | object, taken as one page: a number or any text |
 //! | `offset`, `size` | bytes, instead of a page |
 //! | `sector`, `sectors` | 512 bytes each, instead of a page |
-//! | `operation`, `op` | `read`, `write`, `page-in` …; all are reads where there is none. Of caches: `get`, `set` …; of volumes: 0 is a read, 1 a write |
+//! | `operation`, `op` | `read` (default), `write`, `page-in` …; in cache traces `get`, `set` …; in volume traces 0 for a read, 1 for a write |
 //! | `backing` | `anonymous`, `file`, `unknown` |
-//! | `cgroup` | the control group of the process |
-//! | `launch_id` | the number of the launch that the process is part of |
-//! | `command_pid` | the number of the command that was recorded, if the process is part of it |
+//! | `cgroup` | control group of the process |
+//! | `launch_id` | number of the launch that the process is part of |
+//! | `command_pid` | process ID of the recorded command, if the process is part of it |
 
 use unjank_host::Nanos;
 
@@ -27,21 +27,21 @@ use super::number::{decimal, hexadecimal, seconds};
 /// Reads lines.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Empty before the first line, where that names them.
+    /// Empty before the first line.
     columns: Vec<Column>,
     delimiter: u8,
-    /// Those that the user has named, until the first line was read.
+    /// The columns that the user named, until the first line is read.
     named: Option<Columns>,
     /// Whether lines may have more fields than there are columns.
     is_open: bool,
-    /// A line's fields without their quotes, where there are any.
+    /// The fields of a line with quotes, after the quotes are removed.
     unquoted: Vec<u8>,
 }
 
-/// The byte that ends a field, once its quotes are gone.
+/// The byte that ends a field once its quotes are removed.
 const END: u8 = 0;
 
-/// What a line says, as far as it was read.
+/// The values of a line.
 #[derive(Default)]
 struct Row<'a> {
     at: Nanos,
@@ -71,7 +71,7 @@ impl Lines {
 
     pub(super) fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
         let is_first = self.columns.is_empty();
-        // The mark of some systems that what follows is UTF-8.
+        // A UTF-8 byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| is_first).unwrap_or(line);
         if is_first && self.first(line)? {
             return Ok(());
@@ -84,13 +84,13 @@ impl Lines {
             return row(columns, line.split(|byte| *byte == delimiter), is_open)
                 .and_then(|row| tell(&row, batch));
         }
-        // Quotes are gone through once more; fields end in a byte that no text has.
+        // Quotes need another pass; fields then end in a byte that text does not contain.
         unquote(line, &mut self.unquoted, delimiter, END)?;
         row(columns, self.unquoted.split(|byte| *byte == END), is_open)
             .and_then(|row| tell(&row, batch))
     }
 
-    /// Takes the columns from the first line, or from the user: whether the line is no event.
+    /// Takes the columns from the first line or from the user. True if the line is a header.
     fn first(&mut self, line: &[u8]) -> Result<bool, Wrong> {
         let Some(named) = self.named.take() else {
             (self.columns, self.delimiter) = columns::header(line).map_err(Wrong::Bad)?;
@@ -104,7 +104,7 @@ impl Lines {
     }
 }
 
-/// Ends every field with `end`, without the quotes around it, and with single quotes within.
+/// Ends every field with `end`, removes the quotes around it, and turns doubled quotes into one.
 fn unquote(line: &[u8], out: &mut Vec<u8>, delimiter: u8, end: u8) -> Result<(), Wrong> {
     out.clear();
     let mut quoted = false;
@@ -117,14 +117,14 @@ fn unquote(line: &[u8], out: &mut Vec<u8>, delimiter: u8, end: u8) -> Result<(),
             }
             b'"' => quoted = !quoted,
             _ if byte == delimiter && !quoted => out.push(end),
-            _ if byte == end => return Err(Wrong::Bad("it has a byte 0")),
+            _ if byte == end => return Err(Wrong::Bad("the line has a NUL byte")),
             _ => out.push(byte),
         }
     }
-    if quoted { Err(Wrong::Bad("a quote has no end on its line")) } else { Ok(()) }
+    if quoted { Err(Wrong::Bad("a quote is not closed on its line")) } else { Ok(()) }
 }
 
-/// What the fields say. More fields than columns are allowed where the table `is_open`.
+/// Parses the fields. More fields than columns are allowed if `is_open`.
 fn row<'a>(
     columns: &[Column],
     fields: impl Iterator<Item = &'a [u8]>,
@@ -137,59 +137,60 @@ fn row<'a>(
             if is_open {
                 break;
             }
-            return Err(Wrong::Bad("it has more fields than the header"));
+            return Err(Wrong::Bad("the line has more fields than the header"));
         };
         count += 1;
         let number = |why| decimal(field.trim_ascii()).ok_or(Wrong::Bad(why));
         match column {
             Column::Other => {}
             Column::Seconds => {
-                row.at = seconds(field.trim_ascii()).ok_or(Wrong::Bad("the time is no number"))?;
+                row.at =
+                    seconds(field.trim_ascii()).ok_or(Wrong::Bad("the time is not a number"))?;
             }
             Column::Time(unit) => {
-                let time = number("the time is no number")?.checked_mul(*unit);
+                let time = number("the time is not a number")?.checked_mul(*unit);
                 row.at = Nanos(time.ok_or(Wrong::Bad("the time is too large"))?);
             }
             Column::Process => row.process = field,
             Column::Pid | Column::Launch | Column::Command if field.trim_ascii().is_empty() => {}
             Column::Pid => {
-                row.pid = Some(small(number("the pid is no number")?, "the pid is too large")?);
+                row.pid = Some(small(number("the pid is not a number")?, "the pid is too large")?);
             }
             Column::Launch => {
-                let launch = number("the launch is no number")?;
+                let launch = number("the launch is not a number")?;
                 row.launch = Some(small(launch, "the launch is too large")?);
             }
             Column::Command => {
-                let command = number("the command is no number")?;
+                let command = number("the command is not a number")?;
                 row.command = Some(small(command, "the command is too large")?);
             }
             Column::Space => row.space = field,
             Column::Page => {
                 let empty = field.trim_ascii().is_empty();
-                row.page = if empty { None } else { Some(number("the page is no number")?) };
+                row.page = if empty { None } else { Some(number("the page is not a number")?) };
             }
             Column::Object => row.page = Some(object(field.trim_ascii())),
-            Column::Offset => row.offset = Some(number("the offset is no number")?),
-            Column::Size => row.length = Some(number("the size is no number")?),
-            Column::Sector => row.offset = Some(sectors(number("the sector is no number")?)?),
-            Column::Sectors => row.length = Some(sectors(number("the sectors are no number")?)?),
+            Column::Offset => row.offset = Some(number("the offset is not a number")?),
+            Column::Size => row.length = Some(number("the size is not a number")?),
+            Column::Sector => row.offset = Some(sectors(number("the sector is not a number")?)?),
+            Column::Sectors => row.length = Some(sectors(number("the sectors are not a number")?)?),
             Column::Cgroup => row.cgroup = field,
             Column::Operation => {
                 row.operation = Some(operation(field.trim_ascii())?);
             }
             Column::Backing => {
                 let backing = Backing::from_name(field.trim_ascii());
-                row.backing = backing.ok_or(Wrong::Bad("there is no such backing"))?;
+                row.backing = backing.ok_or(Wrong::Bad("the backing is unknown"))?;
             }
         }
     }
     if count < columns.len() {
-        return Err(Wrong::Bad("it has fewer fields than the header"));
+        return Err(Wrong::Bad("the line has fewer fields than the header"));
     }
     Ok(row)
 }
 
-/// The operation of a name; also the verbs of caches' traces, and 0 and 1 of volumes'.
+/// The operation with this name; also the verbs of cache traces, and 0 and 1 of volume traces.
 fn operation(name: &[u8]) -> Result<Operation, Wrong> {
     if let Some(operation) = Operation::from_name(name) {
         return Ok(operation);
@@ -199,7 +200,7 @@ fn operation(name: &[u8]) -> Result<Operation, Wrong> {
         b"1" | b"set" | b"add" | b"replace" | b"cas" | b"append" | b"prepend" | b"incr"
         | b"decr" | b"update" => Ok(Operation::Write),
         b"delete" => Err(Wrong::Skip("a deletion")),
-        _ => Err(Wrong::Bad("there is no such operation")),
+        _ => Err(Wrong::Bad("the operation is unknown")),
     }
 }
 
@@ -239,12 +240,12 @@ fn tell(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
         return Ok(());
     }
     let (Some(offset), Some(length)) = (row.offset, row.length) else {
-        return Err(Wrong::Bad("the page is no number"));
+        return Err(Wrong::Bad("the page is not a number"));
     };
     let begin = batch.events.len();
     let is_write = operation == Operation::Write;
     batch.request(Request { at: row.at, who, space, offset, length, is_write })?;
-    // A column that says more than read or write has the last word.
+    // A column that says more than read or write overrides what the request implies.
     for event in &mut batch.events[begin..] {
         if !matches!(operation, Operation::Read | Operation::Write) {
             event.operation = operation;

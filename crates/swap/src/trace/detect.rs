@@ -1,4 +1,4 @@
-//! How the format of a file is told from its beginning.
+//! Detects the format of a file from its first bytes.
 
 use super::ariadne;
 use super::batch::{Batch, NAMES_OF_COLUMNS};
@@ -15,11 +15,12 @@ use super::stop::Stop;
 use super::unknown;
 use super::vscsi;
 
-/// Events that convince.
+/// Events that are parsed before a format is accepted.
 const ENOUGH: usize = 100;
 
-/// Formats of text in the order in which they are tried: the strictest first. Lines of numbers
-/// alone may be anything: Ariadne's without contents, and objects as text, are never guessed.
+/// Text formats in the order in which they are tried, the strictest first. Lines of numbers alone
+/// may be anything, so Ariadne's lines without contents and libCacheSim's plain text are never
+/// guessed.
 const TEXTS: [Format; 7] = [
     Format::Mobile,
     Format::Msr,
@@ -30,8 +31,8 @@ const TEXTS: [Format; 7] = [
     Format::Ftrace,
 ];
 
-/// A format, and whether it is known rather than guessed: by a mark at the beginning of the file,
-/// or by a line that names the columns.
+/// A format, and whether it is known rather than guessed: from a magic number at the start of the
+/// file, or from a header that names the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Detected {
     pub(super) format: Format,
@@ -41,7 +42,7 @@ pub(super) struct Detected {
 /// The format of a file that begins with `head`.
 ///
 /// # Errors
-/// What is wrong with the format that is the likeliest; or that none is.
+/// Why the most likely format does not fit, or that no format is likely.
 pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String> {
     let known = |format| Ok(Detected { format, is_known: true });
     let guessed = |format| Ok(Detected { format, is_known: false });
@@ -66,7 +67,7 @@ pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String>
         }
         return match oracle_general::looks_right(head) {
             Ok(()) => guessed(Format::OracleGeneral),
-            Err(_) => Err(format!("it is no text, and {}", unknown::binary(head))),
+            Err(_) => Err(unknown::binary(head)),
         };
     }
     if head.starts_with(b"# tracer:") {
@@ -87,14 +88,14 @@ pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String>
     Err(likeliest.map_or_else(|| unknown::text(head), |(_, why)| why))
 }
 
-/// The stage that is meant by [`Stage::Auto`] for a file that begins with `head`.
+/// Resolves [`Stage::Auto`] for a file that begins with `head`.
 pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
     let has_stages = matches!(format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
     if options.stage != Stage::Auto || !has_stages {
         return options.stage;
     }
     let has = |stage| {
-        // Events that are no requests, such as those of files, are there in every stage.
+        // Events other than requests, such as those of files, appear in every stage.
         try_on(head, format, stage, usize::MAX, options).is_ok_and(
             |Tried { events, names, .. }| {
                 events.iter().any(|event| is_device(names.space(event.space).as_bytes()))
@@ -104,16 +105,16 @@ pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
     if !has(Stage::Issued) && has(Stage::Queued) { Stage::Queued } else { Stage::Issued }
 }
 
-/// What the beginning of a file is in some format.
+/// The beginning of a file, parsed in some format.
 struct Tried {
     events: Vec<Event>,
     names: Names,
-    /// Whether a line names the format's columns.
+    /// Whether a header names the columns.
     has_header: bool,
 }
 
-/// The events, `most` or so, that the beginning of a file has as `format`; or how many there were
-/// before what is not of it, and what that is.
+/// Parses about `most` events from the beginning of a file as `format`. On an error, returns how
+/// many events came before it, and the message.
 fn try_on(
     head: &[u8],
     format: Format,

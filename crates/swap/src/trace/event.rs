@@ -1,24 +1,24 @@
-//! One event of a trace.
+//! Events of a trace.
 
 use unjank_host::Nanos;
 
-/// Bytes of a page, the unit of all traces.
+/// Bytes of a page in all traces.
 pub use unjank_cachesim::page::PAGE;
 
 /// Something that happened to one page, or to one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// Time since the first event of the trace; zero throughout where a format has no times.
+    /// Time since the first event of the trace; always zero if the format has no times.
     pub at: Nanos,
     /// Number of the page of [`PAGE`] bytes within its space; 0 for events of processes.
     pub page: u64,
-    /// Who did it.
+    /// The process or app.
     pub who: Who,
-    /// The device or file that the page is of.
+    /// The device or file that the page belongs to.
     pub space: Space,
-    /// What was done.
+    /// What happened.
     pub operation: Operation,
-    /// What stands behind the page.
+    /// What backs the page.
     pub backing: Backing,
 }
 
@@ -27,7 +27,7 @@ pub struct Event {
 pub struct Who(pub u32);
 
 impl Who {
-    /// The trace does not say who.
+    /// The trace does not name the process.
     pub const UNKNOWN: Self = Self(0);
 }
 
@@ -36,11 +36,11 @@ impl Who {
 pub struct Space(pub u16);
 
 impl Space {
-    /// None: the event is of a process.
+    /// No space: the event concerns a process.
     pub const NONE: Self = Self(0);
 }
 
-/// What was done.
+/// What happened to a page or process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -52,18 +52,18 @@ pub enum Operation {
     PageIn,
     /// The page was evicted, and its contents were written out.
     PageOut,
-    /// The page was evicted; its contents were on storage already.
+    /// The page was evicted; its contents were already on storage.
     CleanDrop,
     /// The page was touched for the first time, and had no contents before.
     FirstTouch,
-    /// The process ended, and its anonymous pages are free.
+    /// The process exited, which frees its anonymous pages.
     Exit,
     /// The app was launched.
     Launch,
 }
 
 impl Operation {
-    /// All of them, in the order of their numbers.
+    /// All variants, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::Read,
         Self::Write,
@@ -75,7 +75,7 @@ impl Operation {
         Self::Launch,
     ];
 
-    /// The name, as files have it.
+    /// The name used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// The operation of that name; also from the letters and words of other formats.
+    /// The operation with this name; also takes `R`, `W` and names in any case.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         let same = |operation: &&Self| name.eq_ignore_ascii_case(operation.name().as_bytes());
         match name {
@@ -99,30 +99,30 @@ impl Operation {
         }
     }
 
-    /// Whether it is of a page, not of a process.
+    /// Whether it concerns a page rather than a process.
     pub const fn is_of_page(self) -> bool {
         !matches!(self, Self::Exit | Self::Launch)
     }
 }
 
-/// What stands behind a page.
+/// What backs a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Backing {
     /// The trace does not say.
     #[default]
     Unknown,
-    /// Swap.
+    /// Anonymous memory, backed by swap.
     Anonymous,
     /// A file.
     File,
 }
 
 impl Backing {
-    /// All of them, in the order of their numbers.
+    /// All variants, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Unknown, Self::Anonymous, Self::File];
 
-    /// The name, as files have it.
+    /// The name used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -131,7 +131,7 @@ impl Backing {
         }
     }
 
-    /// The backing of that name.
+    /// The backing with this name.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         let same = |backing: &&Self| name.eq_ignore_ascii_case(backing.name().as_bytes());
         Self::ALL.iter().find(same).copied()
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_round_trip() {
         for (number, operation) in Operation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, number);
             assert_eq!(Operation::from_name(operation.name().as_bytes()), Some(operation));

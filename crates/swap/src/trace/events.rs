@@ -1,4 +1,4 @@
-//! Whatever tells events in batches.
+//! The interface of event sources: traces and generators.
 
 use unjank_host::{Nanos, Result};
 
@@ -6,26 +6,25 @@ use super::event::Event;
 use super::merged::Trace;
 use super::names::Names;
 
-/// Events in batches: those of a trace, or made up.
+/// A source of events in batches: a trace or a generator.
 pub trait Events {
-    /// Appends `most` events, or some more; false when there are no more after
-    /// these.
+    /// Appends `most` events, or a few more; false at the end.
     ///
     /// # Errors
-    /// The file or place that is no good. Events before it were told.
+    /// A file cannot be read or is malformed. Events before the error are appended.
     fn read(&mut self, events: &mut Vec<Event>, most: usize) -> Result<bool>;
 
     /// The names behind the numbers of the events so far.
     fn names(&self) -> &Names;
 
-    /// How far reading is, from 0 to 1; `None` where nobody can tell.
+    /// The fraction that was read, from 0 to 1; `None` if it is unknown.
     fn progress(&self) -> Option<f64>;
 
-    /// Tells times in the trace's own clock from now on, so that events can be
-    /// sorted before the first one is known.
+    /// Keeps times in the trace's own clock from now on, so that events can be sorted before the
+    /// earliest one is known.
     fn keep_times(&mut self) {}
 
-    /// Makes times that were kept begin at `origin`.
+    /// Makes times that were kept relative to `origin`.
     fn begin_at(&mut self, _events: &mut [Event], _origin: Nanos) {}
 }
 

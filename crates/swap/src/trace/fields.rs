@@ -1,6 +1,6 @@
-//! Fields and words of a line.
+//! Splits a line into fields and words.
 
-/// Exactly `N` fields.
+/// Splits a line into exactly `N` fields.
 #[inline]
 pub(super) fn fields<const N: usize>(line: &[u8], by: u8) -> Option<[&[u8]; N]> {
     let mut fields = [&b""[..]; N];

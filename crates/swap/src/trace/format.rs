@@ -1,4 +1,4 @@
-//! The formats, by their names.
+//! The formats of traces and their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub enum Format {
     Blkparse,
     /// Records of `blktrace(8)`.
     Blktrace,
-    /// Comma-separated values whose first line names the columns.
+    /// Comma-separated values with a header.
     Csv,
     /// Text of the kernel's tracer: `trace`, `trace_pipe`, `trace-cmd report`, `perf script`.
     Ftrace,
@@ -22,13 +22,13 @@ pub enum Format {
     Msr,
     /// libCacheSim's records of 24 bytes.
     OracleGeneral,
-    /// Our own.
+    /// unjank's own.
     Parquet,
-    /// SPC, as `UMass` has them: `ASU,LBA,Size,Opcode,Timestamp`.
+    /// SPC, as in the traces of `UMass`: `ASU,LBA,Size,Opcode,Timestamp`.
     Spc,
     /// SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size`.
     Systor,
-    /// libCacheSim's plain text: an object a line.
+    /// libCacheSim's plain text: one object per line.
     Txt,
     /// `VMware`'s records of requests to a virtual disk, versions 1 and 2.
     Vscsi,
@@ -52,7 +52,7 @@ impl Format {
         Self::Vscsi,
     ];
 
-    /// The name, as it is typed.
+    /// The name, as on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ariadne => "ariadne",
@@ -71,7 +71,7 @@ impl Format {
         }
     }
 
-    /// Whether it says when things happened.
+    /// Whether its events have times.
     pub const fn has_times(self) -> bool {
         !matches!(self, Self::Ariadne | Self::Txt)
     }
@@ -90,7 +90,7 @@ impl FromStr for Format {
         let same = |format: &Self| format.name().eq_ignore_ascii_case(name);
         Self::ALL.into_iter().find(same).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
-            format!("there is no format {name}, only {}", names.join(", "))
+            format!("unknown format {name}; use one of {}", names.join(", "))
         })
     }
 }

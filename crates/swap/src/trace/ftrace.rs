@@ -1,7 +1,7 @@
-//! Text of the kernel's tracer, as `trace`, `trace_pipe`, `trace-cmd report` and `perf script`
-//! print it: `  comm-pid  [cpu] flags seconds: event: what`.
+//! Text of the kernel's tracer, as printed by `trace`, `trace_pipe`, `trace-cmd report` and
+//! `perf script`: `  comm-pid  [cpu] flags seconds: event: what`.
 //!
-//! | event | tells |
+//! | event | read as |
 //! |---|---|
 //! | `block_rq_issue`, `block_bio_queue`, `block_rq_complete` | requests, by stage |
 //! | `mm_filemap_add_to_page_cache` | page-ins of files |
@@ -22,17 +22,17 @@ use super::fields::word;
 use super::number::{decimal, hexadecimal, seconds};
 use super::options::Stage;
 
-/// Page frames, which are no identity: the next page in a frame is another one.
+/// Page frames. They do not identify a page: a frame is reused for other pages.
 const FRAMES: &[u8] = b"page frames";
 const LOST: &str = "an event that the kernel's buffer lost";
-/// A larger folio than 1 GiB is none.
+/// Order of the largest folio, 1 GiB.
 const LARGEST_ORDER: u64 = 18;
 
-/// Reads lines, those of block devices in one stage.
+/// Reads lines, and of requests to block devices those of one stage.
 #[derive(Debug)]
 pub(super) struct Lines {
     stage: &'static [u8],
-    /// How many events the line that was just skipped stands for.
+    /// How many events the last skipped line stands for.
     weight: u64,
     space: Vec<u8>,
 }
@@ -56,7 +56,7 @@ impl Lines {
         Self { stage, weight: 1, space: Vec::new() }
     }
 
-    /// How many events the line stands for that was skipped last.
+    /// How many events the last skipped line stands for.
     pub(super) fn weight(&mut self) -> u64 {
         std::mem::replace(&mut self.weight, 1)
     }
@@ -73,7 +73,7 @@ impl Lines {
         if text.starts_with(b"#") {
             return Err(Wrong::Skip("a comment"));
         }
-        // What trace-cmd says before the events.
+        // trace-cmd prints these before the events.
         if text.starts_with(b"cpus=") || text.starts_with(b"version =") {
             return Err(Wrong::Skip("a comment"));
         }
@@ -105,9 +105,9 @@ impl Lines {
         if let Some(end) = memchr::memrchr(b')', &rest[..plus]) {
             rest = &rest[end + 1..];
         }
-        let sector = decimal(word(&mut rest)).ok_or(Wrong::Bad("the sector is no number"))?;
+        let sector = decimal(word(&mut rest)).ok_or(Wrong::Bad("the sector is not a number"))?;
         let _plus = word(&mut rest);
-        let count = decimal(word(&mut rest)).ok_or(Wrong::Bad("the size is no number"))?;
+        let count = decimal(word(&mut rest)).ok_or(Wrong::Bad("the size is not a number"))?;
         if count == 0 {
             return Err(ZERO_SIZE);
         }
@@ -128,21 +128,21 @@ impl Lines {
         let value = |name: &[u8]| value(prefix.what, name);
         let device = value(b"dev").ok_or(Wrong::Bad("there is no dev"))?;
         let inode = value(b"ino").ok_or(Wrong::Bad("there is no ino"))?;
-        hexadecimal(inode).ok_or(Wrong::Bad("the inode is no number"))?;
+        hexadecimal(inode).ok_or(Wrong::Bad("the inode is not a number"))?;
         let range = value(b"ofs").ok_or(Wrong::Bad("there is no ofs"))?;
-        let number = |text| decimal(text).ok_or(Wrong::Bad("the offset is no number"));
+        let number = |text| decimal(text).ok_or(Wrong::Bad("the offset is not a number"));
         let mut ends = range.split(|byte| *byte == b'-');
         let first = number(ends.next().unwrap_or_default())? / PAGE;
         let last = if let Some(end) = ends.next() {
-            // Of a range, the last byte is told.
+            // A range includes its last byte.
             number(end)? / PAGE
         } else {
             let order = value(b"order").map_or(Some(0), decimal);
             let order = order.filter(|order| *order <= LARGEST_ORDER);
-            first + (1 << order.ok_or(Wrong::Bad("the order of the folio is not possible"))?) - 1
+            first + (1 << order.ok_or(Wrong::Bad("the order of the folio is impossible"))?) - 1
         };
         if last < first || last - first >= 1 << LARGEST_ORDER {
-            return Err(Wrong::Bad("the range of pages is not possible"));
+            return Err(Wrong::Bad("the range of pages is impossible"));
         }
         self.space.clear();
         for part in [&b"inode "[..], inode, b" on ", device] {
@@ -165,7 +165,7 @@ impl Lines {
 
 impl Prefix<'_> {
     fn who(&self, batch: &mut Batch<'_>) -> Result<Who, Wrong> {
-        // What the tracer says when it has forgotten the name.
+        // The tracer prints this when it no longer knows the name.
         let name = if self.name == b"<...>" { b"" } else { self.name };
         Ok(batch.names.who(name, Some(self.pid))?)
     }
@@ -180,7 +180,7 @@ impl Prefix<'_> {
 fn write_folio(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     let frame = value(prefix.what, b"pfn").ok_or(Wrong::Bad("there is no pfn"))?;
     let number = if frame.starts_with(b"0x") { hexadecimal(frame) } else { decimal(frame) };
-    let page = number.ok_or(Wrong::Bad("the page frame is no number"))?;
+    let page = number.ok_or(Wrong::Bad("the page frame is not a number"))?;
     let flags = value(prefix.what, b"flags").unwrap_or_default();
     let has = |flag: &[u8]| flags.split(|byte| *byte == b'|').any(|part| part == flag);
     let backing = match (has(b"RECLAIM_WB_ANON"), has(b"RECLAIM_WB_FILE")) {
@@ -202,9 +202,9 @@ fn exit(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Android's activity manager marks a launch by `S|pid|launching: PACKAGE|cookie` (or `B|…`).
+/// Android's activity manager marks a launch as `S|pid|launching: PACKAGE|cookie` (or `B|…`).
 fn launch(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
-    const NONE: Wrong = Wrong::Skip("a mark that is no launch");
+    const NONE: Wrong = Wrong::Skip("a mark other than a launch");
     let mut parts = prefix.what.trim_ascii().split(|byte| *byte == b'|');
     let (Some(b"S" | b"B"), Some(_pid), Some(mark)) = (parts.next(), parts.next(), parts.next())
     else {
@@ -219,13 +219,13 @@ fn launch(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// How many events are missing, where a line says so: `CPU:1 [LOST 12 EVENTS]`, or
+/// How many events were lost, if the line reports it: `CPU:1 [LOST 12 EVENTS]`, or
 /// `# entries-in-buffer/entries-written: 40/50   #P:2`.
 fn lost(text: &[u8]) -> Option<u64> {
     if text.starts_with(b"CPU:") {
         let begin = memchr::memmem::find(text, b"[LOST ")? + 6;
         let mut rest = &text[begin..];
-        // A kernel that does not know the number says so in words.
+        // A kernel that does not know the number prints words instead.
         return Some(decimal(word(&mut rest)).unwrap_or(1));
     }
     let counts = text.strip_prefix(b"# entries-in-buffer/entries-written:")?;
@@ -236,10 +236,10 @@ fn lost(text: &[u8]) -> Option<u64> {
     (lost > 0).then_some(lost)
 }
 
-/// Splits a line. Names of processes may have anything in them, so the CPU in brackets, which
-/// nothing but a process's number stands before, is looked for from the left.
+/// Splits a line. Process names may contain anything, so this takes the first CPU in brackets
+/// that follows a process ID.
 fn prefix(text: &[u8]) -> Result<Prefix<'_>, Wrong> {
-    const NO_LINE: Wrong = Wrong::Bad("it is no line of the kernel's tracer");
+    const NO_LINE: Wrong = Wrong::Bad("this is not a line of the kernel's tracer");
     let (task, rest) = memchr::memchr_iter(b'[', text)
         .find_map(|open| {
             let close = open + memchr::memchr(b']', &text[open..])?;
@@ -251,21 +251,21 @@ fn prefix(text: &[u8]) -> Result<Prefix<'_>, Wrong> {
     let mut rest = rest;
     let mut time = word(&mut rest);
     if !time.ends_with(b":") {
-        // The state of interrupts and preemption.
+        // The word was the state of interrupts and preemption.
         time = word(&mut rest);
     }
     let time = time.strip_suffix(b":").ok_or(NO_LINE)?;
     if !time.contains(&b'.') {
-        return Err(Wrong::Bad("the time is not in seconds; trace_clock should be mono"));
+        return Err(Wrong::Bad("the time is not in seconds; set trace_clock to mono"));
     }
-    let at = seconds(time).ok_or(Wrong::Bad("the time is no number"))?;
+    let at = seconds(time).ok_or(Wrong::Bad("the time is not a number"))?;
     let event = word(&mut rest).strip_suffix(b":").ok_or(NO_LINE)?;
-    // perf puts the event's system before it.
+    // perf prefixes the event with its subsystem.
     let event = event.rsplit(|byte| *byte == b':').next().unwrap_or(event);
     Ok(Prefix { name, pid, at, event, what: rest })
 }
 
-/// Name and number before the CPU: `comm-12`, `comm-12 ( 10)`, `comm 12`, `comm 12/13`.
+/// Name and process ID before the CPU: `comm-12`, `comm-12 ( 10)`, `comm 12`, `comm 12/13`.
 fn task(text: &[u8]) -> Option<(&[u8], u32)> {
     let mut text = text.trim_ascii();
     if text.ends_with(b")") {
@@ -286,7 +286,7 @@ fn task(text: &[u8]) -> Option<(&[u8], u32)> {
     }
 }
 
-/// The value behind `name=` or `name `.
+/// The value after `name=` or `name `.
 fn value<'a>(what: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = what;
     loop {

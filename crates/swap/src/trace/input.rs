@@ -19,13 +19,13 @@ use super::source::{Progress, Source};
 use super::stop::Stop;
 use super::summary::InputSummary;
 
-/// A file, and what was read from it and not yet told.
+/// A file, and the events that were read from it but not yet consumed.
 pub(super) struct Input {
     pub(super) summary: InputSummary,
     pub(super) progress: Progress,
     /// Events with the file's own times.
     pub(super) ahead: Vec<Event>,
-    /// How many of them were told.
+    /// How many of them were consumed.
     pub(super) told: usize,
     content: Content,
     at_end: bool,
@@ -36,7 +36,7 @@ enum Content {
     Rows(Box<Rows>),
 }
 
-/// Events read at once: enough to amortise the calls, and still in the second cache.
+/// Events read at once: enough to amortise the calls, few enough for the L2 cache.
 pub(super) const BATCH: usize = 4096;
 
 impl Input {
@@ -53,14 +53,14 @@ impl Input {
         let Detected { format, is_known } = match named {
             Some(named) if named.format != Format::Csv && options.columns.is_some() => {
                 return Err(Error::Invalid(format!(
-                    "columns are named of comma-separated values, and not of {}",
+                    "--columns is for comma-separated values, not for {}",
                     named.format
                 )));
             }
             Some(named) => named,
             None => detect(&source.head, options).map_err(|why| {
-                let why = format!("{why}; --format names the format");
-                decode("tell the format of", &source.name, why)
+                let why = format!("{why}; name it with --format");
+                decode("detect the format of", &source.name, why)
             })?,
         };
         let summary = InputSummary {
@@ -84,7 +84,7 @@ impl Input {
         Ok(Self { summary, progress, ahead: Vec::new(), told: 0, content, at_end: false })
     }
 
-    /// Appends `most` events or so with the file's own times; false at the end.
+    /// Appends about `most` events with the file's own times; false at the end.
     pub(super) fn read(
         &mut self,
         events: &mut Vec<Event>,
@@ -107,15 +107,15 @@ impl Input {
         self.summary.events += (events.len() - before) as u64;
         let more = match more {
             Ok(more) => more,
-            // Nothing more is wanted: whoever has asked for the end knows.
+            // Reading was stopped on request, so this is not an error.
             Err(Stop::Io(_)) if options.stop.is_requested() => return Ok(true),
-            // A packed file that breaks off, or is damaged.
+            // The compressed file is truncated or damaged.
             Err(Stop::Io(why)) if options.skip_bad => {
                 let place = Place::Byte(self.progress.done());
                 let reason = if why.kind() == io::ErrorKind::UnexpectedEof {
-                    "the packed file is cut off"
+                    "the compressed file is truncated"
                 } else {
-                    "what follows cannot be read or unpacked"
+                    "the rest cannot be read or decompressed"
                 };
                 skipped.add(reason, 1, place);
                 false
@@ -129,7 +129,7 @@ impl Input {
         Ok(more)
     }
 
-    /// Reads ahead, if nothing is left of what was; false at the end.
+    /// Reads ahead if all buffered events were consumed; false at the end.
     pub(super) fn look_ahead(&mut self, names: &mut Names, options: &Options) -> Result<bool> {
         while self.told == self.ahead.len() {
             self.told = 0;

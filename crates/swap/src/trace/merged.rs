@@ -1,4 +1,4 @@
-//! A trace of one file or several.
+//! A trace of one or several files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::names::Names;
 use super::options::Options;
 use super::summary::{InputSummary, Summary};
 
-/// A trace that is read: events of one file in its order, or of several by their times.
+/// A reader of a trace: the events of one file in its order, or of several files by time.
 pub struct Trace {
     inputs: Vec<Input>,
     names: Names,
@@ -22,24 +22,23 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens files, or stdin where one is called `-`. Several are told as one trace, in the order
-    /// of their times, such as the files that blktrace writes for each CPU; those of a format
-    /// without times one after the other.
+    /// Opens files; `-` is stdin. Several files, such as those that blktrace writes for each CPU,
+    /// are merged by time; files of a format without times are read one after the other.
     ///
     /// # Errors
-    /// There are no files, one of them cannot be read, or it is of no format that is known.
+    /// There are no files, one of them cannot be read, or its format is unknown.
     pub fn open(paths: &[PathBuf], options: &Options) -> Result<Self> {
         if paths.is_empty() {
-            return Err(Error::Invalid("a trace has at least one file".to_owned()));
+            return Err(Error::Invalid("a trace needs at least one file".to_owned()));
         }
         let inputs = paths.iter().map(|path| Input::open(path, options));
         Ok(Self::new(inputs.collect::<Result<_>>()?, options))
     }
 
-    /// A trace in memory; `name` stands for the file in messages.
+    /// A trace in memory; messages call it `name`.
     ///
     /// # Errors
-    /// It is of no format that is known.
+    /// Its format is unknown.
     pub fn from_memory(name: &str, bytes: impl Into<Arc<[u8]>>, options: &Options) -> Result<Self> {
         Ok(Self::new(vec![Input::memory(name, bytes.into(), options)?], options))
     }
@@ -49,11 +48,10 @@ impl Trace {
         Self { inputs, names, options: options.clone(), origin: None, summary }
     }
 
-    /// Appends `most` events, or as many more as one request has; false when there are no more
-    /// after these.
+    /// Appends `most` events, and more if a request spans more pages; false at the end.
     ///
     /// # Errors
-    /// The file or place that is no good. Events before it were told.
+    /// A file cannot be read or is malformed. Events before the error are appended.
     pub fn read(&mut self, events: &mut Vec<Event>, most: usize) -> Result<bool> {
         let begin = events.len();
         let more = if self.inputs.len() == 1 {
@@ -83,7 +81,7 @@ impl Trace {
         summary
     }
 
-    /// Which part of the files was read; none where that is not known.
+    /// The fraction of the files that was read, from 0 to 1; `None` if their size is unknown.
     pub fn progress(&self) -> Option<f64> {
         let (mut done, mut total) = (0, 0);
         for input in &self.inputs {
@@ -93,7 +91,7 @@ impl Trace {
         (total > 0).then(|| done as f64 / total as f64)
     }
 
-    /// Tells the files' own times from now on, for a caller who sorts before anything else.
+    /// Keeps the files' own times from now on, for a caller that sorts the events first.
     pub(super) fn keep_times(&mut self) {
         self.origin = Some(Nanos::ZERO);
     }
@@ -106,7 +104,7 @@ impl Trace {
         self.summary.span = self.summary.span - origin;
     }
 
-    /// Takes runs of events from whichever file has the earliest one.
+    /// Takes runs of events from the file with the earliest event.
     fn merge(&mut self, events: &mut Vec<Event>, most: usize) -> Result<bool> {
         let enough = events.len().saturating_add(most);
         while events.len() < enough {

@@ -1,8 +1,8 @@
 //! Traces of storage and swap, from any of the usual formats, in one form.
 //!
-//! [`Trace::open`] opens files of any format, unpacks gzip, zstd, xz and lz4 in place, and tells events in
-//! batches; several files are merged by time. What a file says and the events do not is counted
-//! in the [`Summary`].
+//! [`Trace::open`] opens files of any format, decompresses gzip, zstd, xz and lz4 on the fly, and
+//! returns events in batches; several files are merged by time. The [`Summary`] counts what
+//! yields no event.
 //!
 //! ```no_run
 //! use unjank_swap::trace::{Options, Trace};

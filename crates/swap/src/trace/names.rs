@@ -1,34 +1,33 @@
-//! The names behind the numbers of events.
+//! The names of the processes and spaces that events refer to by index.
 
 use std::collections::HashMap;
 
 use super::event::{Space, Who};
 
-/// More processes are no trace of one machine; a wrong format has this many.
+/// Limit on processes. One machine has fewer; a wrong format can yield more.
 pub const MAX_PROCESSES: usize = 1_000_000;
-/// What fits into a [`Space`], without the one that stands for none.
+/// Limit on spaces: what fits into a [`Space`], without [`Space::NONE`].
 pub const MAX_SPACES: usize = 65_535;
-/// Bytes of all names together.
+/// Limit on the bytes of all names together.
 const MAX_BYTES: usize = 256 << 20;
 
 /// A process or app.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Process {
-    /// What it is called; empty where only its number is known.
+    /// Its name; empty where only its process ID is known.
     pub name: String,
-    /// Its number, where the trace has one. The kernel's tracers tell that of the thread.
+    /// Its process ID, where the trace has one. The kernel's tracers give the thread ID.
     pub pid: Option<u32>,
-    /// The control group that it was in when it was first seen, where the trace tells.
+    /// The control group that it was in when first seen, where the trace has it.
     pub cgroup: Option<String>,
-    /// The launch that it is part of, by its number, where the trace tells: its own, or that of
-    /// the nearest of its ancestors that was launched.
+    /// The number of the launch that it is part of, where the trace has it: its own launch, or
+    /// that of its nearest launched ancestor.
     pub launch: Option<u32>,
-    /// The number of the command that was recorded, where the process is that or descends from
-    /// it.
+    /// The process ID of the recorded command, if the process is that command or a descendant.
     pub command: Option<u32>,
 }
 
-/// A process as a trace names it.
+/// A process as a trace describes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Member<'a> {
     pub(crate) name: &'a [u8],
@@ -45,18 +44,18 @@ pub struct Names {
     spaces: Vec<String>,
     whos: HashMap<Vec<u8>, Who>,
     space_numbers: HashMap<Vec<u8>, Space>,
-    /// Processes by number, in traces that tell names apart from requests.
+    /// Processes by process ID, for traces that report names separately from requests.
     pids: HashMap<u32, Who>,
-    /// Neighbouring events are mostly of the same process and space.
+    /// The last results: neighbouring events are mostly of the same process and space.
     last_who: (Vec<u8>, Option<u32>, Who),
     last_member: LastMember,
     last_space: (Vec<u8>, Space),
-    /// What is looked for: the name, and behind it the number.
+    /// The key that is looked up: the name, followed by the process ID.
     key: Vec<u8>,
     bytes: usize,
 }
 
-/// The member that was asked for last.
+/// The member that was looked up last.
 #[derive(Debug, Clone, Default)]
 struct LastMember {
     name: Vec<u8>,
@@ -65,7 +64,7 @@ struct LastMember {
     who: Who,
 }
 
-/// A bound was reached: the sentence says which.
+/// A limit was reached; the message says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full(pub(crate) &'static str);
 
@@ -87,7 +86,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The process behind `who`; the one of an index that was never given out has no name.
+    /// The process with index `who`; the unknown process for an index that was never assigned.
     pub fn process(&self, who: Who) -> &Process {
         self.processes.get(who.0 as usize).unwrap_or(&self.processes[0])
     }
@@ -97,19 +96,19 @@ impl Names {
         self.spaces.get(usize::from(space.0)).map_or("", String::as_str)
     }
 
-    /// All processes; the first one stands for an unknown one.
+    /// All processes; the first is the unknown process.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
 
-    /// All spaces; the first one stands for none.
+    /// All spaces; the first is [`Space::NONE`].
     pub fn spaces(&self) -> &[String] {
         &self.spaces
     }
 
-    /// Adds a process that has no number, for traces that are made up.
+    /// Adds a process that has no process ID, for synthetic traces.
     pub(crate) fn add_process(&mut self, name: &str) -> Who {
-        // Whoever makes up a trace stays below what a trace may name.
+        // Synthetic traces stay below the limits.
         self.who(name.as_bytes(), None).unwrap_or_default()
     }
 
@@ -118,7 +117,7 @@ impl Names {
         self.space_number(name.as_bytes()).unwrap_or_default()
     }
 
-    /// The number of a process, a new one if it was not seen before.
+    /// The index of a process, a new one if it was not seen before.
     pub(crate) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
         if pid == self.last_who.1 && name == self.last_who.0 {
             return Ok(self.last_who.2);
@@ -141,7 +140,7 @@ impl Names {
         Ok(who)
     }
 
-    /// The number of a process of which more is known than its name and number.
+    /// The index of a process of which more is known than its name and process ID.
     pub(crate) fn member(&mut self, member: Member<'_>) -> Result<Who, Full> {
         let Member { name, pid, cgroup, launch, command } = member;
         if cgroup.is_empty() && launch.is_none() && command.is_none() {
@@ -155,7 +154,7 @@ impl Names {
         set_key(&mut self.key, cgroup);
         let group = String::from_utf8_lossy(&self.key).into_owned();
         set_key(&mut self.key, name);
-        // No number takes five bytes, so this is nobody's key of whom less is known.
+        // Each number takes five bytes, so this never equals a key made by `who`.
         self.key.push(0);
         for number in numbers {
             self.key.push(u8::from(number.is_some()));
@@ -177,10 +176,10 @@ impl Names {
         Ok(who)
     }
 
-    /// Adds a process, whose name begins the key.
+    /// Adds a process; the key starts with its name.
     fn new_who(&mut self, known: Process) -> Result<Who, Full> {
         if self.processes.len() > MAX_PROCESSES {
-            return Err(Full("it names more than 1 000 000 processes"));
+            return Err(Full("the trace names more than 1 000 000 processes"));
         }
         self.take(self.key.len())?;
         let who = Who(self.processes.len() as u32);
@@ -191,7 +190,7 @@ impl Names {
         Ok(who)
     }
 
-    /// The process of a number, with the name that [`Self::name_pid`] gave it last.
+    /// The process with this process ID, with the name that [`Self::name_pid`] last set.
     pub(super) fn pid(&mut self, pid: u32) -> Result<Who, Full> {
         match self.pids.get(&pid) {
             Some(who) => Ok(*who),
@@ -199,8 +198,8 @@ impl Names {
         }
     }
 
-    /// Gives the process that was known by its number only a name. If it has one already, the
-    /// number was used again, and this is another process.
+    /// Names the process that was known only by its process ID. If it already has a name, the
+    /// process ID was reused, and this is a new process.
     pub(super) fn name_pid(&mut self, pid: u32, name: &[u8]) -> Result<Who, Full> {
         let unnamed = [&[0][..], &pid.to_le_bytes()].concat();
         let Some(who) = self.whos.remove(&unnamed) else {
@@ -219,7 +218,7 @@ impl Names {
         Ok(who)
     }
 
-    /// The number of a device or file, a new one if it was not seen before.
+    /// The index of a device or file, a new one if it was not seen before.
     pub(crate) fn space_number(&mut self, name: &[u8]) -> Result<Space, Full> {
         if name.is_empty() {
             return Ok(Space::NONE);
@@ -240,7 +239,7 @@ impl Names {
 
     fn new_space(&mut self) -> Result<Space, Full> {
         if self.spaces.len() > MAX_SPACES {
-            return Err(Full("it names more than 65 535 devices and files"));
+            return Err(Full("the trace names more than 65 535 devices and files"));
         }
         self.take(self.key.len())?;
         let space = Space(self.spaces.len() as u16);
@@ -252,14 +251,14 @@ impl Names {
     fn take(&mut self, bytes: usize) -> Result<(), Full> {
         self.bytes += bytes;
         if self.bytes > MAX_BYTES {
-            return Err(Full("its names take more than 256 MiB"));
+            return Err(Full("the names in the trace take more than 256 MiB"));
         }
         Ok(())
     }
 }
 
-/// Names are printed and written into other formats, so what is not text or would steer a
-/// terminal becomes a replacement character.
+/// Sets the key to `name`. Names are printed and written into other formats, so invalid UTF-8 and
+/// control characters become replacement characters.
 fn set_key(key: &mut Vec<u8>, name: &[u8]) {
     key.clear();
     if name.iter().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_in_another_group_is_another_one() {
+    fn the_control_group_and_launch_are_part_of_the_identity() {
         let mut names = Names::default();
         let nowhere = names.who(b"app", Some(7)).unwrap();
         let app = Member { name: b"app", pid: Some(7), ..Member::default() };
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_and_number_is_the_same_process() {
+    fn the_same_name_and_pid_is_the_same_process() {
         let mut names = Names::default();
         let first = names.who(b"app", Some(7)).unwrap();
         assert_ne!(names.who(b"app", Some(8)).unwrap(), first);
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_gets_its_name_later_and_a_reused_one_is_another_process() {
+    fn a_pid_is_named_later_and_a_reused_pid_is_a_new_process() {
         let mut names = Names::default();
         let unnamed = names.who(b"", Some(7)).unwrap();
         assert_eq!(names.name_pid(7, b"app").unwrap(), unnamed);
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_steer_a_terminal_is_replaced() {
+    fn control_characters_are_replaced() {
         let mut names = Names::default();
         let who = names.who(b"a\x1b[2J\xff\n", None).unwrap();
         assert_eq!(names.process(who).name, "a\u{fffd}[2J\u{fffd}\u{fffd}");

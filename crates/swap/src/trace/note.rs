@@ -1,4 +1,4 @@
-//! What was read, as findings and for a reader.
+//! What was read, as findings and as text.
 
 use unjank_measure::{Cell, Column, Fact, Findings, Table, Unit};
 
@@ -12,8 +12,8 @@ impl InputSummary {
 }
 
 impl Summary {
-    /// How many events each file has, in which format, and how much of it makes none. A format
-    /// that was guessed is a warning.
+    /// Each file's format, its number of events, and what was skipped. A guessed format is a
+    /// warning.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         findings.tables.push(self.table());
@@ -34,7 +34,8 @@ impl Summary {
             }
             if input.is_guessed {
                 findings.warn(format!(
-                    "{name} is read as {0}, which is a guess; --format {0} says so, or another one",
+                    "{name} is read as {0}, which is a guess; confirm it with --format {0}, or \
+                     name another format",
                     input.format
                 ));
             }
@@ -42,8 +43,7 @@ impl Summary {
         findings
     }
 
-    /// A row for each file that was read: its format, and what of it makes no
-    /// events.
+    /// A row for each file: its format, its events, and what was skipped.
     fn table(&self) -> Table {
         let columns = [
             Column::text("trace"),

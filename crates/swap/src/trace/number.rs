@@ -1,4 +1,4 @@
-//! Numbers in text: bounded, exact, without a detour over floating point.
+//! Parses numbers exactly, without floating point.
 
 use unjank_host::Nanos;
 
@@ -36,7 +36,7 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
         .try_fold(0_u64, |value, byte| Some(value << 4 | u64::from((*byte as char).to_digit(16)?)))
 }
 
-/// Seconds with a fraction of any length, of which nanoseconds count: `17284.993652`.
+/// Seconds with a fraction of any length, truncated to nanoseconds: `17284.993652`.
 #[inline]
 pub(super) fn seconds(text: &[u8]) -> Option<Nanos> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn malformed_numbers_are_rejected() {
         for text in ["", " 1", "1 ", "+1", "-1", "1.0", "0x1", "18446744073709551616", "٣"] {
             assert_eq!(decimal(text.as_bytes()), None, "{text}");
         }
@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_lead_back(value: u64) {
+        fn numbers_round_trip(value: u64) {
             prop_assert_eq!(decimal(value.to_string().as_bytes()), Some(value));
             prop_assert_eq!(hexadecimal(format!("{value:x}").as_bytes()), Some(value));
             prop_assert_eq!(hexadecimal(format!("{value:#X}").replace('X', "x").as_bytes()), Some(value));

@@ -1,4 +1,4 @@
-//! Dense numbers for the pages of a trace, whatever device or file they are of.
+//! Dense numbers for the pages of a trace, across all devices and files.
 
 use std::collections::HashMap;
 
@@ -6,19 +6,19 @@ use super::event::{Event, Space};
 use unjank_cachesim::page::SpaceError;
 use unjank_cachesim::{Dense, Page};
 
-/// Bits of a page's number beside which its space fits into a key.
+/// Bits of a key that hold the page's number; the space has the rest.
 const PAGE_BITS: u32 = 48;
-/// Numbers below have a key of their own; the keys above are for those that have none.
+/// Page numbers below this are part of the key; larger ones are assigned the keys above.
 const OWN_KEY: u64 = (1 << PAGE_BITS) - (1 << 31);
 
 /// Gives pages numbers in the order of their first appearance.
 ///
-/// A page is its space and its number there. Memory is what [`Dense`] takes, and some 40 bytes
-/// more for each page whose number within its space needs more than 48 bits, such as a hash.
+/// A page is identified by its space and its number there. Memory is that of [`Dense`], plus about
+/// 40 bytes for each page whose number within its space needs more than 48 bits, such as a hash.
 #[derive(Default)]
 pub struct Numbering {
     dense: Dense,
-    /// Keys of pages with large numbers.
+    /// Keys assigned to pages with large numbers.
     large: HashMap<(Space, u64), u64>,
     keys: Vec<u64>,
 }
@@ -27,7 +27,7 @@ impl Numbering {
     /// Appends the page of each event to `into`.
     ///
     /// # Errors
-    /// More different pages than there are numbers.
+    /// There are more distinct pages than numbers.
     pub fn pages<'a>(
         &mut self,
         events: impl IntoIterator<Item = &'a Event>,
@@ -41,22 +41,22 @@ impl Numbering {
         numbered
     }
 
-    /// A key of 64 bits that no other page has.
+    /// A key of 64 bits, unique to the page.
     pub(crate) fn key(&mut self, event: &Event) -> u64 {
         if event.page < OWN_KEY {
             return u64::from(event.space.0) << PAGE_BITS | event.page;
         }
-        // Those of the last space that no page has of its own; there are more than numbers.
+        // Keys from the top, which `OWN_KEY` keeps free; there are more of them than page numbers.
         let next = u64::MAX - self.large.len() as u64;
         *self.large.entry((event.space, event.page)).or_insert(next)
     }
 
-    /// How many different pages there were so far.
+    /// How many distinct pages there were so far.
     pub fn footprint(&self) -> u32 {
         self.dense.footprint()
     }
 
-    /// The memory that it takes, in bytes, about.
+    /// Approximate memory use in bytes.
     pub fn bytes(&self) -> usize {
         self.dense.bytes() + 40 * self.large.len()
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_its_space_and_its_number() {
+    fn a_page_is_identified_by_its_space_and_number() {
         let event = |space, page| Event {
             at: Nanos::ZERO,
             page,

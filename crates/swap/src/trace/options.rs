@@ -1,4 +1,4 @@
-//! How traces are read.
+//! Options for reading traces.
 
 use unjank_host::Bytes;
 use unjank_host::input::Stop;
@@ -9,33 +9,33 @@ use super::format::Format;
 /// How traces are read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The format; told from the content where there is none.
+    /// The format; detected from the content if `None`.
     pub format: Option<Format>,
-    /// The columns of comma-separated values that no line names.
+    /// The columns of comma-separated values without a header.
     pub columns: Option<Columns>,
-    /// Whether lines and records that are no good are counted rather than an error.
+    /// Whether malformed lines and records are counted rather than an error.
     pub skip_bad: bool,
-    /// The size of the device; requests beyond it are counted, not told.
+    /// The size of the device; requests beyond it are counted, and yield no events.
     pub device_size: Option<Bytes>,
-    /// Devices of swap, as the trace names them: a read of one is a page-in, a write a page-out.
+    /// Swap devices, as the trace names them: a read is a page-in, a write a page-out.
     pub swap_devices: Vec<String>,
-    /// Which of the stages of a request makes the event, in traces that have several.
+    /// The stage of a request that yields the event, in traces with several stages.
     pub stage: Stage,
-    /// What ends the wait for a file that is a pipe, or never ends.
+    /// What ends the wait for a pipe or an endless file.
     pub stop: Stop,
 }
 
-/// A stage in a request's life, of which traces of the block layer tell several.
+/// A stage of a request; traces of the block layer record several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Issued; or queued, where the beginning of the trace has nothing issued. Devices without a
-    /// queue of requests, such as zram, have only the latter.
+    /// Issued; or queued, if the beginning of the trace has no issued requests. Devices without a
+    /// request queue, such as zram, have only queued ones.
     #[default]
     Auto,
-    /// Handed to the block layer: the program that asked is the one that is named.
+    /// Handed to the block layer; the process is the one that made the request.
     Queued,
     /// Sent to the driver.
     Issued,
-    /// Answered.
+    /// Completed by the device.
     Completed,
 }

@@ -1,7 +1,7 @@
-//! libCacheSim's oracleGeneral: records of 24 bytes, little-endian and packed.
+//! libCacheSim's oracleGeneral: little-endian records of 24 bytes without padding.
 //!
-//! A second (`u32`), an object's id (`u64`), its size (`u32`), and when it is needed again
-//! (`i64`, as the number of a record counted from 1; -1 for never).
+//! The fields are the time in seconds (`u32`), the object's id (`u64`), its size (`u32`), and its
+//! next access (`i64`, the number of a record counted from 1; -1 for never).
 //! Source: libCacheSim, `traceReader/customizedReader/oracle/oracleGeneralBin.h`.
 
 use std::io::{self, BufRead};
@@ -15,14 +15,14 @@ use super::stop::Stop;
 
 /// Bytes of a record.
 pub(super) const RECORD: usize = 24;
-/// Objects have no space of their own in this format.
+/// The format has no spaces.
 const SPACE: &[u8] = b"objects";
 const CUT_OFF: &str = "the last record is cut off";
 
-/// Reads records. An object is one page, whatever its size: its neighbours' ids are other objects.
+/// Reads records. An object is one page, whatever its size: neighbouring ids are other objects.
 #[derive(Debug, Default)]
 pub(super) struct OracleGeneral {
-    /// Bytes that were read.
+    /// Bytes read so far.
     done: u64,
     /// A record that began in an earlier buffer.
     carry: Vec<u8>,
@@ -90,8 +90,8 @@ impl OracleGeneral {
     }
 }
 
-/// Whether these bytes look like records: nothing marks the format, so sizes, times and next
-/// accesses have to be possible.
+/// Checks whether these bytes look like records. The format has no magic number, so times, sizes
+/// and next accesses must be plausible.
 pub(super) fn looks_right(head: &[u8]) -> Result<(), String> {
     const LARGEST_OBJECT: u32 = 1 << 30;
     let (records, _) = head.as_chunks::<RECORD>();
@@ -108,11 +108,11 @@ pub(super) fn looks_right(head: &[u8]) -> Result<(), String> {
             return wrong("time goes backwards");
         }
         if !(1..=LARGEST_OBJECT).contains(&size) {
-            return wrong("the size of the object is not possible");
+            return wrong("the size of the object is impossible");
         }
-        // libCacheSim's older files have the largest number for never.
+        // Older files of libCacheSim have the largest number for never.
         if next != -1 && next != i64::MAX && next <= index as i64 {
-            return wrong("the next access lies in the past");
+            return wrong("the next access is in the past");
         }
         before = second;
     }

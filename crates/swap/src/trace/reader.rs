@@ -1,4 +1,4 @@
-//! A reader of any format.
+//! A reader for every format but Parquet.
 
 use std::io::BufRead;
 
@@ -17,7 +17,7 @@ use super::text::{Lines, Text};
 use super::volumes;
 use super::vscsi::Vscsi;
 
-/// A reader of a stream, in any of the formats but Parquet, which is no stream.
+/// A reader of a stream in any format but Parquet, which needs random access.
 pub(super) enum Reader {
     Text(Box<Text>),
     Pages(ariadne::Pages),
@@ -52,7 +52,7 @@ impl Reader {
         }
     }
 
-    /// Reads until there are `most` more events or so; false at the end.
+    /// Reads until there are about `most` more events; false at the end.
     pub(super) fn read(
         &mut self,
         source: &mut dyn BufRead,

@@ -1,8 +1,8 @@
-//! Records of a known length out of a stream.
+//! Reads records of a known length from a stream.
 
 use std::io::{self, BufRead};
 
-/// Appends `length` bytes to `record`, or fewer at the end of the stream, and says how many.
+/// Appends `length` bytes to `record`, or fewer at the end of the stream; returns how many.
 pub(super) fn take(
     source: &mut dyn BufRead,
     record: &mut Vec<u8>,

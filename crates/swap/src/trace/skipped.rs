@@ -1,13 +1,13 @@
-//! What was read and is not among the events: counted, with the first place of each kind.
+//! Counts what was read and yields no event, with the first position of each reason.
 
 use std::fmt;
 
-/// Where in a file something is.
+/// A position in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// A line, counted from 1.
     Line(u64),
-    /// A byte of the unpacked file, counted from 0.
+    /// A byte of the decompressed file, counted from 0.
     Byte(u64),
     /// A row of a table, counted from 0.
     Row(u64),
@@ -34,12 +34,12 @@ pub struct Skip {
     pub first: Place,
 }
 
-/// All that was skipped in one file, by reason.
+/// Everything that was skipped in one file, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped(Vec<Skip>);
 
 impl Skipped {
-    /// Every reason, in the order of the first places.
+    /// Every reason, in the order of first occurrence.
     pub fn all(&self) -> &[Skip] {
         &self.0
     }
@@ -50,7 +50,7 @@ impl Skipped {
     }
 
     pub(super) fn add(&mut self, reason: &'static str, count: u64, place: Place) {
-        // There are a handful of reasons, and neighbours have mostly the same one.
+        // There are only a few reasons.
         match self.0.iter_mut().find(|skip| skip.reason == reason) {
             Some(skip) => skip.count = skip.count.saturating_add(count),
             None => self.0.push(Skip { reason, count, first: place }),

@@ -1,4 +1,4 @@
-//! Bytes of a trace: a file, a stream or memory; unpacked in place.
+//! The bytes of a trace from a file, a stream or memory, decompressed on the fly.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -13,10 +13,10 @@ use lzma_rust2::XzReader;
 use unjank_host::input::{Input, Stop};
 use unjank_host::{Error, Result};
 
-/// How much of a file is looked at to tell its format.
+/// Bytes from which the format of a file is detected.
 const HEAD: usize = 64 << 10;
 
-/// How a file is packed.
+/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packing {
     None,
@@ -38,26 +38,26 @@ impl Packing {
     }
 }
 
-/// A stream of bytes whose beginning is known.
+/// A stream of bytes, with its beginning at hand.
 pub(super) struct Source {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(super) name: PathBuf,
     pub(super) packing: Packing,
-    /// The first bytes, unpacked; they come again from `stream`.
+    /// The first bytes, decompressed; `stream` returns them again.
     pub(super) head: Vec<u8>,
     pub(super) stream: Box<dyn BufRead + Send>,
-    /// The file itself, for the one format that is no stream.
+    /// The file itself, for Parquet, which needs random access.
     pub(super) whole: Option<Whole>,
     pub(super) progress: Progress,
 }
 
-/// A file that can be read at any place.
+/// A file with random access.
 pub(super) enum Whole {
     File(File),
     Memory(Arc<[u8]>),
 }
 
-/// How many packed bytes were read, and how many there are.
+/// How many bytes of the file, before decompression, were read, and how many there are.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
     done: Arc<AtomicU64>,
@@ -66,20 +66,20 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn done(&self) -> u64 {
-        // A display only: it pairs with nothing.
+        // For display only; it orders no other memory access.
         self.done.load(Ordering::Relaxed)
     }
 }
 
-/// What unpacking xz may take, in KiB: a dictionary of `xz -9` is 64 MiB.
+/// Memory limit for decompressing xz in KiB; the dictionary of `xz -9` has 64 MiB.
 const XZ_MEMORY: u32 = 1 << 20;
-/// The largest Parquet that is unpacked, or taken from a stream, onto disk.
+/// Size limit of a compressed or streamed Parquet file, which is copied to disk.
 const LARGEST_SPOOLED: u64 = 64 << 30;
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
 
 impl Source {
-    /// The file at `path`, or what comes in on stdin where it is `-`.
+    /// Opens the file at `path`, or stdin if `path` is `-`.
     pub(super) fn open(path: &Path, stop: &Stop) -> Result<Self> {
         if path == Path::new("-") {
             let error = |source| Error::file("read", "stdin", source);
@@ -93,15 +93,15 @@ impl Source {
         Self::new(path.to_owned(), input, total, whole.map_err(error)?)
     }
 
-    /// Bytes in memory, called `name` in messages.
+    /// Bytes in memory; messages call them `name`.
     pub(super) fn memory(name: &str, bytes: Arc<[u8]>) -> Result<Self> {
         let total = Some(bytes.len() as u64);
         let whole = Some(Whole::Memory(Arc::clone(&bytes)));
         Self::new(PathBuf::from(name), Cursor::new(bytes), total, whole)
     }
 
-    /// All of it, to be read at any place. What is packed or comes from a stream is put into a file
-    /// without a name first.
+    /// The whole file, for random access. A compressed file or a stream is copied to an unnamed
+    /// temporary file first.
     pub(super) fn whole(&mut self) -> Result<Whole> {
         if let Some(whole) = self.whole.take() {
             return Ok(whole);
@@ -110,7 +110,7 @@ impl Source {
         let mut file = tempfile::tempfile().map_err(error)?;
         let mut bounded = (&mut self.stream).take(LARGEST_SPOOLED + 1);
         if io::copy(&mut bounded, &mut file).map_err(error)? > LARGEST_SPOOLED {
-            let why = "a Parquet file that is packed or a stream has 64 GiB at most";
+            let why = "a compressed or streamed Parquet file has at most 64 GiB";
             return Err(error(io::Error::new(io::ErrorKind::FileTooLarge, why)));
         }
         Ok(Whole::File(file))
@@ -148,7 +148,7 @@ impl Source {
         };
         let mut head = Vec::new();
         let begin = (&mut stream).take(HEAD as u64).read_to_end(&mut head);
-        // What was unpacked before the damage is told; it comes up again behind it.
+        // Ignore an error after the first bytes: it occurs again when the stream gets there.
         if let Err(why) = begin
             && head.is_empty()
         {
@@ -160,7 +160,7 @@ impl Source {
     }
 }
 
-/// A decoder that fails again once it has failed: after an error, some say that there is no more.
+/// Repeats the first error of a decoder: after an error, some decoders report the end instead.
 struct Sticky<R> {
     decoder: R,
     failed: Option<(io::ErrorKind, String)>,
@@ -185,7 +185,7 @@ impl<R: Read> Read for Sticky<R> {
     }
 }
 
-/// Frames of lz4, one after the other, as `lz4 -c a b` and parallel packers write them.
+/// Consecutive lz4 frames, as `lz4 -c a b` and parallel compressors write them.
 struct Lz4Frames<R: BufRead> {
     /// None at the end.
     frame: Option<FrameDecoder<R>>,
@@ -223,7 +223,7 @@ fn packing(head: &[u8]) -> Packing {
     }
 }
 
-/// Counts what passes.
+/// Counts the bytes read.
 struct Counted<R> {
     stream: R,
     done: Arc<AtomicU64>,
@@ -264,7 +264,7 @@ impl ChunkReader for Whole {
         let end = ::parquet::errors::ParquetError::EOF("the file ends before its pages do".into());
         match self {
             Self::File(file) => {
-                // A damaged file may ask for more than there is, or than there is memory.
+                // A damaged file may ask for more than the file or the memory holds.
                 if start.saturating_add(length as u64) > file.len() {
                     return Err(end);
                 }

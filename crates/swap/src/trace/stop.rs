@@ -1,4 +1,4 @@
-//! Why reading ends early, and what becomes of a line or record that makes no event.
+//! Why reading ends early, and how lines and records that yield no event are handled.
 
 use std::io;
 
@@ -8,14 +8,14 @@ use super::skipped::{Place, Skipped};
 /// Why reading ends before the file does.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// What was read is not what the format says.
+    /// The content is malformed.
     At(Place, String),
-    /// Nothing could be read.
+    /// The file could not be read.
     Io(io::Error),
 }
 
-/// Counts what is skipped, `weight` times; what is wrong is an error, unless it is to be
-/// counted, too. `line` is what the error shows, and may be empty.
+/// Counts what is skipped, `weight` times. Malformed content is an error, or counted once with
+/// `skip_bad`. The error quotes `line`, which may be empty.
 pub(super) fn settle(
     wrong: Wrong,
     weight: u64,
@@ -33,12 +33,12 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// What is wrong, and the beginning of the line, so that nobody needs to look it up.
+/// The message, with the beginning of the line.
 fn quoted(what: &str, line: &[u8]) -> String {
     if line.is_empty() { what.to_owned() } else { format!("{what}: {}", shown(line)) }
 }
 
-/// The beginning of a line, for a message.
+/// The beginning of a line, without control characters, for a message.
 pub(super) fn shown(line: &[u8]) -> String {
     const SHOWN: usize = 60;
     let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);

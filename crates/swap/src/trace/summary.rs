@@ -1,4 +1,4 @@
-//! What was read, and what was not.
+//! Counts of what was read and what was skipped.
 
 use std::path::PathBuf;
 
@@ -8,45 +8,44 @@ use super::event::{Event, Operation};
 use super::format::Format;
 use super::skipped::Skipped;
 
-/// What a trace has had so far.
+/// What was read from a trace so far.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
-    /// Events that were told.
+    /// Events returned.
     pub events: u64,
-    /// Time of the latest event since the first one.
+    /// Time from the first event to the latest.
     pub span: Nanos,
-    /// How often an event is earlier than the one before it. Events are told in the order of
-    /// the files.
+    /// How often an event is earlier than the previous one. Events keep the order of the file.
     pub backwards: u64,
-    /// Events from before the first one, which are told at its time.
+    /// Events from before the first one, which get its time.
     pub before_first: u64,
     /// Events by operation, in the order of [`Operation::ALL`].
     pub operations: [u64; Operation::ALL.len()],
     /// The files.
     pub inputs: Vec<InputSummary>,
-    /// The time of the event before.
+    /// The time of the previous event.
     latest: Nanos,
 }
 
-/// What one file has had so far.
+/// What was read from one file so far.
 #[derive(Debug, Clone)]
 pub struct InputSummary {
-    /// What it is called.
+    /// Its name.
     pub name: PathBuf,
     /// Its format.
     pub format: Format,
-    /// Whether the format was guessed: nothing marks it, and the content could be that.
+    /// Whether the format was guessed: the content fits it, but nothing marks it.
     pub is_guessed: bool,
-    /// How it is packed: `none`, `gzip`, `zstd`, `xz` or `lz4`.
+    /// Its compression: `none`, `gzip`, `zstd`, `xz` or `lz4`.
     pub packing: &'static str,
-    /// Events that were read.
+    /// Events read.
     pub events: u64,
-    /// What was read and made no event.
+    /// What was read and yielded no event.
     pub skipped: Skipped,
 }
 
 impl Summary {
-    /// Counts events whose times are still the file's own, and makes them begin at `origin`.
+    /// Counts events that have the file's own times, and makes their times relative to `origin`.
     pub(super) fn take(&mut self, events: &mut [Event], origin: Nanos) {
         for event in &mut *events {
             self.before_first += u64::from(event.at < origin);

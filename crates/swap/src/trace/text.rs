@@ -1,4 +1,4 @@
-//! Lines of text, bounded, without a copy of most of them.
+//! Reads lines of bounded length, most of them without a copy.
 
 use std::io::{self, BufRead};
 
@@ -11,12 +11,12 @@ use super::skipped::{Place, Skipped};
 use super::stop::{Stop, settle};
 use super::volumes;
 
-/// A longer line is no line of a trace.
+/// Limit on the bytes of a line.
 pub(super) const LONGEST: usize = 64 << 10;
 const OVERLONG: &str = "the line is longer than 64 KiB";
 const CUT_OFF: &str = "the last line is cut off";
 
-/// The formats of one event a line.
+/// The formats with one event per line.
 pub(super) enum Lines {
     Ariadne,
     Blkparse(blkparse::Lines),
@@ -45,7 +45,7 @@ impl Lines {
         }
     }
 
-    /// Lines that stand for more than one thing that is not there, such as lost events.
+    /// How many skipped events the last line stands for: more than one for lost events.
     fn weight(&mut self) -> u64 {
         match self {
             Self::Ftrace(lines) => lines.weight(),
@@ -54,14 +54,14 @@ impl Lines {
     }
 }
 
-/// Reads lines, and has them read by their format.
+/// Splits a stream into lines, and has their format parse them.
 pub(super) struct Text {
     lines: Lines,
-    /// How many lines were read.
+    /// Lines read so far.
     number: u64,
     /// A line that began in an earlier buffer.
     carry: Vec<u8>,
-    /// Whether that line is too long, and its end not yet seen.
+    /// Whether that line is too long, and its end was not seen yet.
     overlong: bool,
 }
 
@@ -70,7 +70,7 @@ impl Text {
         Self { lines, number: 0, carry: Vec::new(), overlong: false }
     }
 
-    /// Reads lines until there are `most` more events or so; false at the end.
+    /// Reads lines until there are about `most` more events; false at the end.
     pub(super) fn read(
         &mut self,
         source: &mut dyn BufRead,
@@ -118,7 +118,7 @@ impl Text {
             }
             if self.carry.len() + rest.len() > LONGEST {
                 if !batch.options.skip_bad {
-                    // Its end may be as far as that of the file, or there may be none.
+                    // The line may extend to the end of the file, or be endless.
                     return Err(Stop::At(Place::Line(self.number + 1), OVERLONG.to_owned()));
                 }
                 self.overlong = true;
@@ -131,7 +131,7 @@ impl Text {
         }
     }
 
-    /// The last line may lack its end, and then be cut off anywhere.
+    /// Handles a last line without a newline, which may be truncated.
     fn end(&mut self, batch: &mut Batch<'_>, skipped: &mut Skipped) -> Result<(), Stop> {
         let line = std::mem::take(&mut self.carry);
         if std::mem::take(&mut self.overlong) {
@@ -144,7 +144,7 @@ impl Text {
         self.number += 1;
         match self.lines.line(trim(&line), batch) {
             Ok(()) => Ok(()),
-            // A file of a single bad line is of another format rather than cut off.
+            // A file with a single malformed line has another format rather than being truncated.
             Err(Wrong::Bad(_)) if self.number > 1 => {
                 skipped.add(CUT_OFF, 1, Place::Line(self.number));
                 Ok(())
@@ -157,7 +157,7 @@ impl Text {
     }
 }
 
-/// Without the carriage return of other systems.
+/// Removes a trailing carriage return.
 fn trim(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }

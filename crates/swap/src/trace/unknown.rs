@@ -1,8 +1,8 @@
-//! What is said of a file whose format nobody knows.
+//! Error messages for a file of unknown format.
 
 use super::stop::shown;
 
-/// Ways to pack files that are not unpacked here, by what such files begin with.
+/// Unsupported compression formats and archives, by the first bytes of a file.
 const PACKED: [(&[u8], &str); 5] = [
     (b"BZh", "bzip2"),
     (b"PK\x03\x04", "zip"),
@@ -11,34 +11,31 @@ const PACKED: [(&[u8], &str); 5] = [
     (b"\x1f\x9d", "compress"),
 ];
 
-/// Of a file with bytes that no text has.
+/// The message for a file that is not text.
 pub(super) fn binary(head: &[u8]) -> String {
     match packing(head) {
-        Some(packing) => format!("packed with {packing}, which is not unpacked here"),
-        None => "in none of the binary formats that are known".to_owned(),
+        Some(packing) => format!("it is compressed with {packing}, which is not supported"),
+        None => "it is not text and matches no known binary format".to_owned(),
     }
 }
 
-/// Of lines that are in none of the formats of text.
+/// The message for lines that match no known text format.
 pub(super) fn text(head: &[u8]) -> String {
     if let Some(packing) = packing(head) {
-        return format!("it is packed with {packing}, which is not unpacked here");
+        return format!("it is compressed with {packing}, which is not supported");
     }
     let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let begins = format!("it begins with {}", shown(first));
     match numbers(first) {
-        0 => format!("{begins}, which is in none of the formats that are known"),
-        1 => format!(
-            "{begins}, and no line says what the numbers are: --columns does, as in --columns page"
-        ),
+        0 => format!("{begins}, which matches no known format"),
+        1 => format!("{begins}, and no header names its columns; name them: --columns page"),
         2 => format!(
-            "{begins}, and no line says what the numbers are: --columns does, as in --columns \
-             time,page; --format ariadne reads them as Ariadne's swap-ins"
+            "{begins}, and no header names its columns; name them, as in --columns time,page; \
+             --format ariadne reads them as Ariadne's swap-ins"
         ),
         _ => format!(
-            "{begins}, and no line says what the numbers are: --columns does, as in --columns \
-             time,page,size"
+            "{begins}, and no header names its columns; name them, as in --columns time,page,size"
         ),
     }
 }

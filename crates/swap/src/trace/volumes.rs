@@ -1,4 +1,4 @@
-//! Traces of volumes as comma-separated values with fixed columns.
+//! Volume traces: comma-separated values with fixed columns.
 
 use unjank_host::Nanos;
 
@@ -10,14 +10,14 @@ use super::number::{decimal, seconds};
 
 const HEADER: Wrong = Wrong::Skip(NAMES_OF_COLUMNS);
 const EMPTY: Wrong = Wrong::Skip("an empty line");
-const FIELDS: Wrong = Wrong::Bad("it has not as many fields as the format");
-const TIME: Wrong = Wrong::Bad("the time is no number");
-const OFFSET: Wrong = Wrong::Bad("the offset is no number");
-const SIZE: Wrong = Wrong::Bad("the size is no number");
+const FIELDS: Wrong = Wrong::Bad("the number of fields is not that of the format");
+const TIME: Wrong = Wrong::Bad("the time is not a number");
+const OFFSET: Wrong = Wrong::Bad("the offset is not a number");
+const SIZE: Wrong = Wrong::Bad("the size is not a number");
 
 /// `MobileBlockIOTraces`: `process,device,rw_flag,sector,size,timestamp`; sector and size in
-/// sectors of 512 bytes, time in seconds. The name is the thread's, and the number that ends it
-/// (`kworker/u16:9`, `Binder:4711_5`, `Thread-12`) is not the process's.
+/// sectors of 512 bytes, time in seconds. The name is the thread's, and the number at its end
+/// (`kworker/u16:9`, `Binder:4711_5`, `Thread-12`) is that of the thread, not of the process.
 /// Source: the README of acsl-technion/MobileBlockIOTraces.
 pub(super) struct Mobile;
 
@@ -31,7 +31,7 @@ impl Mobile {
         {
             return Err(Wrong::Skip("the mark preconditioning_ended"));
         }
-        // A process may have commas in its name: fields are counted from the end.
+        // The name of a process may contain commas, so fields are counted from the end.
         let mut parts = line.rsplitn(6, |byte| *byte == b',').map(<[u8]>::trim_ascii);
         let mut part = || parts.next().ok_or(FIELDS);
         let (time, size, sector, flag) = (part()?, part()?, part()?, part()?);
@@ -44,14 +44,14 @@ impl Mobile {
             at: seconds(time).ok_or(TIME)?,
             who: batch.names.who(without_number(process), None)?,
             space: batch.names.space_number(device)?,
-            offset: sectors(decimal(sector).ok_or(Wrong::Bad("the sector is no number"))?)?,
+            offset: sectors(decimal(sector).ok_or(Wrong::Bad("the sector is not a number"))?)?,
             length: sectors(decimal(size).ok_or(SIZE)?)?,
         };
         batch.request(request)
     }
 }
 
-/// The name of a thread without the number that tells it from others of its process.
+/// The name of a thread without the number that distinguishes it within its process.
 fn without_number(name: &[u8]) -> &[u8] {
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, _) = name.split_at(name.len() - digits);
@@ -63,8 +63,8 @@ fn without_number(name: &[u8]) -> &[u8] {
     &before[..before.len() - marks]
 }
 
-/// libCacheSim's plain text: an object a line, which is one page, whether a number or any text.
-/// There are no times.
+/// libCacheSim's plain text: one object per line, taken as one page; a number or any text. It has
+/// no times.
 /// Source: libCacheSim, `traceReader/generalReader/txt.c`.
 pub(super) struct Txt;
 
@@ -107,7 +107,7 @@ impl Msr {
         let is_write = match kind {
             b"Read" => false,
             b"Write" => true,
-            _ => return Err(Wrong::Bad("it is neither Read nor Write")),
+            _ => return Err(Wrong::Bad("the type is neither Read nor Write")),
         };
         self.space.clear();
         self.space.extend_from_slice(host);
@@ -139,18 +139,18 @@ impl Spc {
         if line.is_empty() {
             return Err(EMPTY);
         }
-        // Whoever records may add fields behind these.
+        // Optional fields may follow.
         let mut parts = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         let mut part = || parts.next().ok_or(FIELDS);
         let (unit, address, size, kind, time) = (part()?, part()?, part()?, part()?, part()?);
         if unit.eq_ignore_ascii_case(b"ASU") {
             return Err(HEADER);
         }
-        decimal(unit).ok_or(Wrong::Bad("the application storage unit is no number"))?;
+        decimal(unit).ok_or(Wrong::Bad("the application storage unit is not a number"))?;
         let is_write = match kind {
             b"r" | b"R" => false,
             b"w" | b"W" => true,
-            _ => return Err(Wrong::Bad("it is neither R nor W")),
+            _ => return Err(Wrong::Bad("the type is neither R nor W")),
         };
         self.space.clear();
         self.space.extend_from_slice(b"asu ");
@@ -160,7 +160,7 @@ impl Spc {
             at: seconds(time).ok_or(TIME)?,
             who: Who::UNKNOWN,
             space: batch.names.space_number(&self.space)?,
-            offset: sectors(decimal(address).ok_or(Wrong::Bad("the address is no number"))?)?,
+            offset: sectors(decimal(address).ok_or(Wrong::Bad("the address is not a number"))?)?,
             length: decimal(size).ok_or(SIZE)?,
         };
         batch.request(request)
@@ -186,15 +186,15 @@ impl Systor {
         }
         let at = seconds(time).ok_or(TIME)?;
         if !response.is_empty() && seconds(response).is_none() {
-            return Err(Wrong::Bad("the response time is no number"));
+            return Err(Wrong::Bad("the response time is not a number"));
         }
         let is_write = match kind {
             b"R" => false,
             b"W" => true,
-            b"" => return Err(Wrong::Skip("neither read nor write is said")),
-            _ => return Err(Wrong::Bad("it is neither R nor W")),
+            b"" => return Err(Wrong::Skip("no request type")),
+            _ => return Err(Wrong::Bad("the type is neither R nor W")),
         };
-        decimal(unit).ok_or(Wrong::Bad("the logical unit is no number"))?;
+        decimal(unit).ok_or(Wrong::Bad("the logical unit is not a number"))?;
         self.space.clear();
         self.space.extend_from_slice(b"lun ");
         self.space.extend_from_slice(unit);
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_thread_is_not_the_processs() {
+    fn the_thread_number_is_removed_from_the_name() {
         for (thread, process) in [
             ("kworker/u16:9", "kworker/u16"),
             ("Binder:4711_5", "Binder:4711"),

@@ -1,5 +1,5 @@
-//! `VMware`'s vscsi traces, as `CloudPhysics` and libCacheSim have them: records of requests to a
-//! virtual disk, little-endian, of 32 bytes in version 1 and of 40 in version 2.
+//! `VMware`'s vscsi traces, as used by `CloudPhysics` and libCacheSim: little-endian records of
+//! requests to a virtual disk, of 32 bytes in version 1 and of 40 bytes in version 2.
 //!
 //! | | version 1 | version 2 |
 //! |---|---|---|
@@ -23,13 +23,13 @@ use super::stop::{Stop, settle};
 
 const SPACE: &[u8] = b"disk";
 const CUT_OFF: &str = "the last record is cut off";
-/// Records whose versions convince, where the file is long enough.
+/// Records whose versions are checked to detect the format.
 const ENOUGH: usize = 100;
 
 /// READ and WRITE of 6, 10, 12 and 16 bytes.
 const READS: [u16; 4] = [0x08, 0x28, 0xa8, 0x88];
 const WRITES: [u16; 4] = [0x0a, 0x2a, 0xaa, 0x8a];
-/// Write with verification, of 10, 12 and 16 bytes, which writes, too.
+/// WRITE AND VERIFY of 10, 12 and 16 bytes.
 const VERIFIED: [u16; 3] = [0x2e, 0xae, 0x8e];
 
 /// Reads records of one version.
@@ -54,7 +54,7 @@ impl Version {
         }
     }
 
-    /// Where the command stands, and the version behind it.
+    /// The offset of the command, which the version follows.
     fn command_at(self) -> usize {
         match self {
             Self::One => 12,
@@ -81,7 +81,7 @@ impl Version {
         record[self.command_at() + 3] == self.number()
     }
 
-    /// The version of a file that begins so.
+    /// The version of a file that begins with `head`.
     fn of(head: &[u8]) -> Option<Self> {
         // The order is libCacheSim's.
         [Self::Two, Self::One].into_iter().find(|version| {
@@ -91,7 +91,7 @@ impl Version {
     }
 }
 
-/// Whether a file that begins so has such records: each says its version.
+/// Whether the start of a file looks like records of one version, most of them requests.
 pub(super) fn looks_right(head: &[u8]) -> bool {
     let Some(version) = Version::of(head) else { return false };
     let is_request = |record: &[u8]| {
@@ -140,7 +140,7 @@ impl Vscsi {
     fn tell(&self, batch: &mut Batch<'_>) -> Result<(), Wrong> {
         let record = &self.record;
         if !self.version.is_of(record) {
-            return Err(Wrong::Bad("there is no record of vscsi, version 1 or 2"));
+            return Err(Wrong::Bad("this is not a vscsi record of the file's version"));
         }
         let command = number(record, self.version.command_at(), 2) as u16;
         let is_write = WRITES.contains(&command) || VERIFIED.contains(&command);
@@ -160,7 +160,7 @@ impl Vscsi {
     }
 }
 
-/// The number of so many bytes at `offset`.
+/// The little-endian number of `bytes` bytes at `offset`.
 fn number(record: &[u8], offset: usize, bytes: usize) -> u64 {
     let bytes = record[offset..offset + bytes].iter().rev();
     bytes.fold(0, |value, byte| value << 8 | u64::from(*byte))

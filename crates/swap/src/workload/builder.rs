@@ -150,7 +150,15 @@ mod tests {
         )
         .unwrap();
         let accesses: Vec<_> = workload.accesses.iter().map(|a| (a.page().0, a.kind())).collect();
-        assert_eq!(accesses, [(0, AccessKind::FirstTouch), (1, AccessKind::Read), (1, AccessKind::Read), (0, AccessKind::Write)]);
+        assert_eq!(
+            accesses,
+            [
+                (0, AccessKind::FirstTouch),
+                (1, AccessKind::Read),
+                (1, AccessKind::Read),
+                (0, AccessKind::Write)
+            ]
+        );
         let pages = &workload.pages;
         assert_eq!((pages.footprint(), pages.of_files().collect::<Vec<_>>()), (2, vec![Page(1)]));
         assert_eq!(pages.owner(Page(0)), pages.owner(Page(1)));

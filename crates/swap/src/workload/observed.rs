@@ -7,7 +7,7 @@
 
 use unjank_cachesim::paged::{Paged, PagedLaunch};
 use unjank_cachesim::workload::{Span, Times};
-use unjank_cachesim::{PagingKind, Page, PagingEvent};
+use unjank_cachesim::{Page, PagingEvent, PagingKind};
 use unjank_host::Nanos;
 
 use super::builder::Refused;

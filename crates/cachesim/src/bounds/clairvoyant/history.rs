@@ -1,6 +1,6 @@
 //! The events of each page, four bytes per event.
 
-use crate::paging::{PagingKind, PagingEvent};
+use crate::paging::{PagingEvent, PagingKind};
 
 /// The maximum number of events: a time has the bits that the kind leaves of 32.
 pub const MAX_EVENTS: usize = (1 << TIME_BITS) - 1;

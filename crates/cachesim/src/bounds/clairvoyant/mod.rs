@@ -116,5 +116,9 @@ pub fn clairvoyant(
     let places = f64::from(space.capacity());
     let problem = Problem { histories: &histories, pages: Pages::All, places, write };
     let found = search::search(stream, space, &problem, costs);
-    Ok(Clairvoyant { lower_bound: found.lower_bound, cost: costs.of(&found.schedule), schedule: found.schedule })
+    Ok(Clairvoyant {
+        lower_bound: found.lower_bound,
+        cost: costs.of(&found.schedule),
+        schedule: found.schedule,
+    })
 }

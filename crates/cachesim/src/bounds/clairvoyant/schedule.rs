@@ -13,7 +13,7 @@ use super::path::{Step, cheapest};
 use super::prices::{ONE, Prices};
 use crate::bits::Bits;
 use crate::page::{Page, Space};
-use crate::paging::{PagingKind, PagingEvent};
+use crate::paging::{PagingEvent, PagingKind};
 use crate::tier::Traffic;
 
 /// For each event the worth of holding the page until its next one, clean and stale, in the order

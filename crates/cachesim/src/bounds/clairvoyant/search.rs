@@ -47,7 +47,8 @@ pub(super) fn search(
     };
     let constant = constant(&sampled);
     let first = run(&constant);
-    let mut best = Best { lower_bound: problem.lower_bound(&constant), prices: constant.finer(SPANS) };
+    let mut best =
+        Best { lower_bound: problem.lower_bound(&constant), prices: constant.finer(SPANS) };
     if sample.is_some() {
         // The sample is about as far from its own optimum as all pages are from theirs.
         let lower_bound = sampled.lower_bound(&constant);

@@ -169,8 +169,7 @@ fn stream(pages: u32, most: usize) -> impl Strategy<Value = Vec<PagingEvent>> {
         3 => Just(PagingKind::CleanDrop),
         1 => Just(PagingKind::Gone),
     ];
-    let paging =
-        (0..pages, kind).prop_map(|(page, kind)| PagingEvent::new(Page(page), kind));
+    let paging = (0..pages, kind).prop_map(|(page, kind)| PagingEvent::new(Page(page), kind));
     prop::collection::vec(paging, 0..most)
 }
 

@@ -1,4 +1,4 @@
-//! Comma-separated values with named columns, in the form in which they are read.
+//! Writes comma-separated values with named columns, in the form that the reader takes.
 
 use std::io::{self, Write};
 

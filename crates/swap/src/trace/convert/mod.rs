@@ -1,4 +1,4 @@
-//! Writing a trace in another format.
+//! Writes a trace in another format.
 
 mod csv;
 mod oracle_general;
@@ -16,19 +16,19 @@ use super::input::BATCH;
 use super::names::Names;
 use super::parquet;
 
-/// A format in which traces are written.
+/// A format that traces can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum To {
-    /// Our own: a table of events.
+    /// unjank's own: a table of events.
     Parquet,
     /// Comma-separated values with named columns.
     Csv,
-    /// libCacheSim's, with the next access of each record.
+    /// libCacheSim's format with the next access of each record.
     OracleGeneral,
 }
 
 impl To {
-    /// The format that the end of a file's name stands for.
+    /// The format that the file name's ending stands for.
     pub fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let ends = |end: &str| name.ends_with(end);
@@ -49,27 +49,27 @@ impl To {
 pub struct Options {
     /// The format.
     pub to: To,
-    /// Whether events are sorted by time first. That takes 36 bytes of memory for each.
+    /// Whether events are sorted by time first, which takes 36 bytes of memory per event.
     pub sort: bool,
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     pub force: bool,
 }
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Events.
+    /// Events written.
     pub events: u64,
-    /// Events that the format has no place for.
+    /// Events that the format cannot represent.
     pub left_out: u64,
-    /// Whether the user has ended it early; then there is no file.
+    /// Whether the user interrupted it; then there is no file.
     pub interrupted: bool,
 }
 
-/// Writes `trace` into the file `path`, which is there when all of it is written.
+/// Writes `trace` into the file `path`, which appears only once it is complete.
 ///
 /// # Errors
-/// The trace is no good, the file is there and must not be replaced, or it cannot be written.
+/// The trace is malformed, the file exists and must not be replaced, or it cannot be written.
 pub fn to_file(
     trace: &mut impl Events,
     path: &Path,
@@ -100,11 +100,11 @@ pub fn to_file(
     Ok(written)
 }
 
-/// Writes `trace` to `out`, which may be a pipe. oracleGeneral is written twice over, so it
-/// needs a file.
+/// Writes `trace` to `out`, which may be a pipe. oracleGeneral takes two passes over the output,
+/// so it needs a file.
 ///
 /// # Errors
-/// The trace is no good, or `out` cannot be written to.
+/// The trace is malformed, or `out` cannot be written to.
 pub fn to_stream(
     trace: &mut impl Events,
     out: impl Write + Send,
@@ -116,7 +116,7 @@ pub fn to_stream(
         To::Parquet => write_parquet(trace, out, name, options, monitor),
         To::Csv => write_csv(trace, out, name, options, monitor),
         To::OracleGeneral => Err(Error::Invalid(
-            "oracleGeneral is written twice over, so it needs a file".to_owned(),
+            "oracleGeneral takes two passes over the output; write it to a file".to_owned(),
         )),
     }
 }
@@ -156,7 +156,7 @@ fn write_csv(
     Ok(written)
 }
 
-/// Passes all events on, in batches, or sorted as a whole.
+/// Passes all events to `write`, in batches, or sorted as a whole.
 fn pump(
     trace: &mut impl Events,
     sort: bool,
@@ -188,7 +188,7 @@ fn pump(
         }
     }
     if sort {
-        // Stable: events of the same time stay in the order of the files.
+        // The sort is stable: events of the same time keep the order of the files.
         events.sort_by_key(|event| event.at);
         let origin = events.first().map_or(Nanos::ZERO, |event| event.at);
         trace.begin_at(&mut events, origin);

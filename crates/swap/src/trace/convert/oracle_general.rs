@@ -1,8 +1,8 @@
-//! libCacheSim's oracleGeneral, whose records say when they are needed again.
+//! Writes libCacheSim's oracleGeneral, whose records hold their next access.
 //!
-//! Records are written in order, and the next accesses filled in from the last record to the
-//! first. That needs one entry of a hash table for each different page, about 40 bytes, and no
-//! memory for events.
+//! Records are written in order; a second pass fills in the next accesses from the last record to
+//! the first. It needs a hash table entry of about 40 bytes per distinct page, and no memory for
+//! events.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,9 +14,9 @@ use unjank_measure::Monitor;
 use super::super::event::{Event, Operation, PAGE, Space};
 use super::super::oracle_general::RECORD;
 
-/// Bits of a page's number; above them is the space, if there are several.
+/// Bits of a page's number; the bits above hold the space, if there are several.
 const PAGE_BITS: u32 = 48;
-/// Records read and written at once on the way back.
+/// Records read and written at once in the second pass.
 const BLOCK: u64 = 1 << 16;
 
 /// Writes records.
@@ -24,10 +24,11 @@ pub(super) struct Writer {
     out: BufWriter<File>,
     records: u64,
     left_out: u64,
-    /// The space of all pages so far, and whether there are several.
+    /// The space of the last page.
     space: Option<Space>,
+    /// Whether there is more than one space.
     several: bool,
-    /// Whether a page's number needs more bits than there are beside a space.
+    /// Whether a page's number needs more than [`PAGE_BITS`].
     large: bool,
 }
 
@@ -37,7 +38,7 @@ impl Writer {
         Self { out, records: 0, left_out: 0, space: None, several: false, large: false }
     }
 
-    /// Accesses become records; exits, launches and drops of clean pages are none.
+    /// Writes a record for each access; leaves out exits, launches and drops of clean pages.
     pub(super) fn write(&mut self, events: &[Event]) -> io::Result<()> {
         for event in events {
             if !event.operation.is_of_page() || event.operation == Operation::CleanDrop {
@@ -45,11 +46,11 @@ impl Writer {
                 continue;
             }
             let second = u32::try_from(event.at.get() / 1_000_000_000)
-                .map_err(|_| invalid("the trace is longer than the format's 136 years"))?;
+                .map_err(|_| invalid("the trace is longer than 136 years, the format's limit"))?;
             self.several |= self.space.is_some_and(|space| space != event.space);
             self.large |= event.page >> PAGE_BITS != 0;
             self.space = Some(event.space);
-            // The space stands where the next access comes later.
+            // The space takes the place of the next access until the second pass.
             let mut record = [0; RECORD];
             record[..4].copy_from_slice(&second.to_le_bytes());
             record[4..12].copy_from_slice(&event.page.to_le_bytes());
@@ -61,11 +62,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Fills in the next accesses, and says how many events were left out.
+    /// Fills in the next accesses, and returns how many events were left out.
     pub(super) fn finish(self, monitor: &dyn Monitor) -> io::Result<u64> {
         if self.several && self.large {
             return Err(invalid(
-                "pages beyond 2^48 of several devices do not fit the format's ids",
+                "the format's ids have no room for several devices with pages beyond 2^48",
             ));
         }
         let file = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -84,13 +85,13 @@ impl Writer {
             file.write_all_at(&block, begin * RECORD as u64)?;
             end = begin;
             let done = 1.0 - end as f64 / self.records as f64;
-            monitor.progress(done, "looking for next accesses");
+            monitor.progress(done, "finding next accesses");
         }
         Ok(self.left_out)
     }
 }
 
-/// Makes the space a part of the id, where there are several, and writes the next access.
+/// Puts the space into the id if there are several, and writes the next access.
 fn fill_in(record: &mut [u8; RECORD], number: u64, several: bool, next: &mut HashMap<u64, u64>) {
     let bytes = |range: std::ops::Range<usize>| {
         let bytes = record[range].try_into().expect("both fields have eight bytes");

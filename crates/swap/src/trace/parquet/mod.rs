@@ -1,20 +1,20 @@
-//! Our own format: a Parquet table with one row for each event.
+//! unjank's own format: a Parquet table with one row for each event.
 //!
-//! | column | type | what |
+//! | column | type | meaning |
 //! |---|---|---|
 //! | `time_ns` | `UINT_64` | nanoseconds since the first event |
 //! | `process` | string or null | the process or app |
-//! | `pid` | `UINT_32` or null | its number |
+//! | `pid` | `UINT_32` or null | its process ID |
 //! | `space` | string or null | the device or file |
 //! | `page` | `UINT_64` | number of a page of 4 KiB within the space |
 //! | `operation` | string | `read`, `write`, `page-in` … |
 //! | `backing` | string | `anonymous`, `file`, `unknown` |
 //! | `cgroup` | string or null | the control group of the process |
 //! | `launch_id` | `UINT_32` or null | the number of the launch that the process is part of |
-//! | `command_pid` | `UINT_32` or null | the recorded command's number, if the process is part of it |
+//! | `command_pid` | `UINT_32` or null | the recorded command's process ID, if the process is part of it |
 //!
-//! Nothing in it is particular to this program, and columns are found by their names, so that a
-//! table that another one has written is read as well.
+//! Nothing in it is specific to unjank, and columns are found by name, so tables that other
+//! programs write are read as well.
 
 mod rows;
 mod writer;
@@ -22,7 +22,7 @@ mod writer;
 pub(super) use rows::Rows;
 pub(crate) use writer::Writer;
 
-/// The table, in Parquet's own words.
+/// The schema of the table.
 const SCHEMA: &str = "message trace {
     required int64 time_ns (INTEGER(64, false));
     optional binary process (STRING);

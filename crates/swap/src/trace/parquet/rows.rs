@@ -1,4 +1,4 @@
-//! Reading events out of a table.
+//! Reads events from a table.
 
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use ::parquet::column::reader::ColumnReader;
@@ -18,18 +18,18 @@ use super::super::stop::Stop;
 /// Rows decoded at once.
 const CHUNK: usize = 8192;
 
-/// Reads a table, one group of rows after the other.
+/// Reads a table, one row group after the other.
 pub(in super::super) struct Rows {
     reader: SerializedFileReader<Whole>,
-    /// Where the table has the columns that are known; [`COLUMNS`] says which is which.
+    /// The index in the table of each column in [`COLUMNS`].
     places: [Option<usize>; COLUMNS.len()],
-    /// Whether a column's numbers are unsigned, and a sign bit is a part of them.
+    /// Whether a column's numbers are unsigned, so that the sign bit is part of the value.
     unsigned: [bool; COLUMNS.len()],
     next_group: usize,
     columns: Option<[Column; COLUMNS.len()]>,
-    /// Rows that are left in the group.
+    /// Rows left in the group.
     left: usize,
-    /// Rows that were read.
+    /// Rows read so far.
     done: u64,
 }
 
@@ -45,21 +45,21 @@ const COLUMNS: [&str; 10] = [
     "launch_id",
     "command_pid",
 ];
-/// A table lacks the others where nothing is known.
+/// Indexes of the columns that every table has; the others are optional.
 const NEEDED: [usize; 3] = [0, 4, 5];
 
-/// The values of a column's chunk of rows.
+/// The values of one column in a chunk of rows.
 #[derive(Default)]
 struct Column {
     reader: Option<ColumnReader>,
     levels: Vec<i16>,
-    /// Of 64 bits, with a sign or without.
+    /// Numbers of 64 bits, signed or unsigned.
     numbers: Vec<i128>,
     texts: Vec<ByteArray>,
 }
 
 impl Rows {
-    /// The table in `file`, or why it is none of a trace.
+    /// Opens the table in `file`, or says why it is not a trace.
     pub(in super::super) fn open(file: Whole) -> Result<Self, String> {
         let reader = guarded(|| SerializedFileReader::new(file)).map_err(|why| why.to_string())?;
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -148,17 +148,17 @@ impl Rows {
         });
         let (columns, rows) = columns.map_err(stop)?;
         self.left = usize::try_from(rows).map_err(|_| {
-            Stop::At(Place::Row(self.done), "a group has less than no rows".to_owned())
+            Stop::At(Place::Row(self.done), "a row group has a negative row count".to_owned())
         })?;
         self.columns = Some(columns);
         self.next_group += 1;
-        // A group may be empty, and then the next one is meant.
+        // If the group is empty, open the next one.
         if self.left == 0 { self.open_group() } else { Ok(true) }
     }
 }
 
 impl Column {
-    /// Decodes `rows` rows, one level for each, and one value for each that has one.
+    /// Decodes `rows` rows: one level for each, and one value for each that is not null.
     fn read(&mut self, rows: usize, unsigned: bool) -> Result<(), ParquetError> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         self.levels.clear();
@@ -189,7 +189,7 @@ impl Column {
                 ColumnReader::ByteArrayColumnReader(reader) => {
                     reader.read_records(wanted, Some(levels), None, texts)
                 }
-                // pandas makes these of whole numbers of which some are missing.
+                // pandas writes these for integer columns with missing values.
                 ColumnReader::DoubleColumnReader(reader) => {
                     let mut doubles = Vec::new();
                     let result = reader.read_records(wanted, Some(levels), None, &mut doubles);
@@ -198,26 +198,26 @@ impl Column {
                     }
                     result
                 }
-                _ => Err(wrong("it holds neither whole numbers nor text")),
+                _ => Err(wrong("its type is neither integer nor text")),
             })?;
             if records == 0 {
-                return Err(wrong("it ends before the others do"));
+                return Err(wrong("it has fewer rows than its group"));
             }
             read += records;
         }
-        // A column that every row has comes without levels.
+        // A required column has no levels.
         if self.levels.is_empty() {
             self.levels.resize(rows, 1);
         }
         let values = self.levels.iter().filter(|level| **level == 1).count();
         if self.levels.len() != rows || values != self.numbers.len().max(self.texts.len()) {
-            return Err(wrong("it has not as many values as rows"));
+            return Err(wrong("the number of values differs from that of rows"));
         }
         Ok(())
     }
 }
 
-/// Takes what is no good to `bad`, which says whether it goes on.
+/// Appends an event for each row. Passes malformed rows to `bad`, which counts them or stops.
 fn rows_to_events(
     columns: &[Column; COLUMNS.len()],
     rows: usize,
@@ -227,7 +227,7 @@ fn rows_to_events(
     bad: &mut impl FnMut(u64, Wrong) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let mut at = [0; COLUMNS.len()];
-    // The index of a row's value, if it has one.
+    // The index of a row's value, if it is not null.
     let mut index = |column: usize, row: usize| {
         let has = columns[column].levels.get(row) == Some(&1);
         at[column] += usize::from(has);
@@ -246,7 +246,7 @@ fn rows_to_events(
 /// The values of a row.
 struct Values<'a> {
     columns: &'a [Column; COLUMNS.len()],
-    /// Where each column has the row's.
+    /// The index of the row's value in each column.
     at: [Option<usize>; COLUMNS.len()],
 }
 
@@ -260,7 +260,7 @@ impl Values<'_> {
         text.map(ByteArray::data)
     }
 
-    /// A number that every row has.
+    /// A required number.
     fn needed(
         &self,
         column: usize,
@@ -271,7 +271,7 @@ impl Values<'_> {
         u64::try_from(number).map_err(|_| Wrong::Bad(negative))
     }
 
-    /// A number of 32 bits that a row may have.
+    /// An optional number of 32 bits.
     fn small(&self, column: usize, wrong: &'static str) -> Result<Option<u32>, Wrong> {
         let number = self.number(column).map(u32::try_from).transpose();
         number.map_err(|_| Wrong::Bad(wrong))
@@ -280,34 +280,34 @@ impl Values<'_> {
     fn event(&self, names: &mut Names) -> Result<Event, Wrong> {
         let operation = self.text(5).and_then(Operation::from_name);
         let backing = match self.text(6) {
-            Some(name) => Backing::from_name(name).ok_or(Wrong::Bad("there is no such backing"))?,
+            Some(name) => Backing::from_name(name).ok_or(Wrong::Bad("the backing is unknown"))?,
             None => Backing::Unknown,
         };
         let member = Member {
             name: self.text(1).unwrap_or_default(),
-            pid: self.small(2, "the pid is no number of a process")?,
+            pid: self.small(2, "the pid is not a process ID")?,
             cgroup: self.text(7).unwrap_or_default(),
-            launch: self.small(8, "the launch is no number of one")?,
-            command: self.small(9, "the command is no number of a process")?,
+            launch: self.small(8, "the launch is not a launch number")?,
+            command: self.small(9, "the command is not a process ID")?,
         };
         Ok(Event {
             at: Nanos(self.needed(0, "there is no time", "the time is negative")?),
             page: self.needed(4, "there is no page", "the page is negative")?,
             who: names.member(member)?,
             space: names.space_number(self.text(3).unwrap_or_default())?,
-            operation: operation.ok_or(Wrong::Bad("there is no such operation"))?,
+            operation: operation.ok_or(Wrong::Bad("the operation is unknown"))?,
             backing,
         })
     }
 }
 
-/// A real number that is a whole one, and exactly so.
+/// Converts a floating-point number that is exactly an integer.
 fn whole(number: f64) -> Result<i64, ParquetError> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && (-EXACT..=EXACT).contains(&number) {
         Ok(number as i64)
     } else {
-        Err(wrong("it holds a number that is not whole"))
+        Err(wrong("it has a number that is not an integer"))
     }
 }
 
@@ -315,19 +315,19 @@ fn wrong(what: &str) -> ParquetError {
     ParquetError::General(what.to_owned())
 }
 
-/// The crate that decodes takes it for granted that no column begins before the file.
+/// Checks that no column begins before the file, which the decoder takes for granted.
 fn begin_somewhere(group: &RowGroupMetaData) -> Result<(), ParquetError> {
     for column in group.columns() {
         let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         if begin < 0 || column.compressed_size() < 0 {
-            return Err(wrong("a column begins before the file, or is shorter than nothing"));
+            return Err(wrong("a column begins before the file or has a negative size"));
         }
     }
     Ok(())
 }
 
-/// The crate that decodes may panic on a damaged file. That is an error of the file, and what was
-/// decoded so far is not looked at again.
+/// Turns a panic of the decoder, which a damaged file may cause, into an error. What was decoded
+/// so far is not used again.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode))
         .unwrap_or_else(|_| Err(wrong("the file is damaged")))

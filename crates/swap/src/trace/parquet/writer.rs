@@ -1,4 +1,4 @@
-//! Writing events as a table, one group of rows after the other.
+//! Writes events as a table, one row group after the other.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::super::event::{Backing, Event, Operation, PAGE, Space, Who};
 use super::super::names::Names;
 use super::SCHEMA;
 
-/// Rows of a group, which are in memory until they are written: 6 MiB of events.
+/// Rows of a group, which stay in memory until they are written: 6 MiB of events.
 const GROUP: usize = 1 << 18;
-/// Rows handed on at once.
+/// Rows encoded at once.
 const CHUNK: usize = 8192;
 
 /// Writes a table.
@@ -37,7 +37,7 @@ impl<W: Write + Send> Writer<W> {
                 KeyValue::new("page_size".to_owned(), PAGE.to_string()),
             ]))
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            // Neighbouring times differ little, and are hardly ever the same.
+            // Neighbouring times differ little but are rarely equal.
             .set_column_dictionary_enabled("time_ns".into(), false)
             .set_column_encoding("time_ns".into(), Encoding::DELTA_BINARY_PACKED)
             .build();
@@ -78,7 +78,7 @@ impl<W: Write + Send> Writer<W> {
         let mut group = self.file.next_row_group()?;
         numbers(&mut group, events, |event| event.at.get() as i64)?;
         texts(&mut group, events, |event| {
-            // A process of which only the number is known has no name.
+            // Only the unknown process has no value here.
             (event.who != Who::UNKNOWN).then(|| processes[event.who.0 as usize].clone())
         })?;
         small_numbers(&mut group, events, |event| names.process(event.who).pid)?;
@@ -115,7 +115,7 @@ fn numbers<W: Write + Send>(
     column.close()
 }
 
-/// A column of text that may be missing.
+/// A column of optional text.
 fn texts<W: Write + Send>(
     group: &mut Group<'_, W>,
     events: &[Event],
@@ -133,7 +133,7 @@ fn texts<W: Write + Send>(
     column.close()
 }
 
-/// A column of text that every row has.
+/// A column of required text.
 fn all_texts<W: Write + Send>(
     group: &mut Group<'_, W>,
     events: &[Event],
@@ -149,7 +149,7 @@ fn all_texts<W: Write + Send>(
     column.close()
 }
 
-/// A column of numbers of 32 bits that may be missing.
+/// A column of optional numbers of 32 bits.
 fn small_numbers<W: Write + Send>(
     group: &mut Group<'_, W>,
     events: &[Event],
@@ -168,5 +168,5 @@ fn small_numbers<W: Write + Send>(
 }
 
 fn missing() -> ParquetError {
-    ParquetError::General("the schema has another number of columns".to_owned())
+    ParquetError::General("the schema has fewer columns than are written".to_owned())
 }

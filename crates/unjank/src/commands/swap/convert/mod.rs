@@ -125,7 +125,8 @@ fn to(args: &Args) -> Result<To> {
     };
     if to == To::OracleGeneral && args.output == Path::new("-") {
         bail!(Error::Invalid(
-            "oracleGeneral takes two passes over the output; write it to a file, not to stdout".into()
+            "oracleGeneral takes two passes over the output; write it to a file, not to stdout"
+                .into()
         ));
     }
     Ok(to)

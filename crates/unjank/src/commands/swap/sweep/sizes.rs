@@ -25,8 +25,9 @@ impl FromStr for Sizes {
     type Err = String;
 
     fn from_str(typed: &str) -> Result<Self, String> {
-        let form =
-            || format!("{typed:?} is neither a size such as 64MiB nor a range such as 32MiB..1GiB/6");
+        let form = || {
+            format!("{typed:?} is neither a size such as 64MiB nor a range such as 32MiB..1GiB/6")
+        };
         let Some((from, rest)) = typed.split_once("..") else {
             return Ok(Self(vec![positive(values::bytes(typed)?)?]));
         };
@@ -34,9 +35,7 @@ impl FromStr for Sizes {
         let count: u32 = count.parse().map_err(|_| form())?;
         let (from, to) = (positive(values::bytes(from)?)?, values::bytes(to)?);
         if !(2..=MAX).contains(&count) || to <= from {
-            return Err(format!(
-                "a range has 2 to {MAX} sizes and ends with the larger one"
-            ));
+            return Err(format!("a range has 2 to {MAX} sizes and ends with the larger one"));
         }
         let ratio = to.get() as f64 / from.get() as f64;
         let size = |place: u32| {
