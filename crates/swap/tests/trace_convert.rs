@@ -35,11 +35,11 @@ fn read(path: &Path) -> Vec<NamedEvent> {
     let mut events = Vec::new();
     while trace.read(&mut events, 1000).unwrap() {}
     let names = trace.names();
-    let named = |event: &Event| {
+    let described = |event: &Event| {
         let (process, space) = (names.process(event.who), names.space(event.space));
         (event.at, event.page, process.clone(), space.to_owned(), event.operation, event.backing)
     };
-    events.iter().map(named).collect()
+    events.iter().map(described).collect()
 }
 
 fn convert(from: &Path, to: &Path, sort: bool) -> Written {
@@ -64,7 +64,7 @@ fn every_format_survives_parquet_and_csv_unchanged() {
         "loop.blktrace.0",
         "mobile.csv",
         "msr.csv",
-        "named.csv",
+        "described.csv",
         "spc.csv",
         "systor.csv",
     ] {

@@ -141,7 +141,7 @@ fn one_series_is_exported_as_a_distribution() {
     let kept = Kept::with_runs(1);
     let series = "lock/uncontended_none";
     let stderr = kept.fails(&["runs", "export", "last", "--format", "hgrm", "--series", series], 2);
-    assert!(stderr.contains("--series chooses it from lock/"), "{stderr}");
+    assert!(stderr.contains("choose it with --series from lock/"), "{stderr}");
     let (_, names) = stderr.trim_end().split_once(" from ").expect("series");
     let name = names.split("; ").next().expect("a series");
     let text = kept.prints(&["runs", "export", "last", "--format", "hgrm", "--series", name]);

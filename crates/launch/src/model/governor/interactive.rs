@@ -103,7 +103,7 @@ impl Interactive {
         match (switch, timer) {
             (TaskChange::Came(1), None) => self.rearm(cpu, activity, clock),
             (TaskChange::Came(1), Some((at, _))) if activity.now >= at => {
-                self.evaluate(cpu, activity, clock)
+                self.evaluate(cpu, activity, clock);
             }
             (TaskChange::Left(0), None) if self.cpus[cpu].target != clock.min() => {
                 self.rearm(cpu, activity, clock);

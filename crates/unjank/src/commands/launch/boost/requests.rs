@@ -55,7 +55,7 @@ pub(super) enum Answer {
 }
 
 /// A client and the state for it.
-type Reply = (AskerId, Box<Status>);
+type Reply = (ClientId, Box<Status>);
 
 /// A request that waits for its answer.
 #[derive(Debug)]
@@ -81,10 +81,10 @@ impl Request {
 pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<Doorbell>)> {
     let (pass_on, requests) = channel();
     let bell = Arc::new(Doorbell::new()?);
-    let askers = Askers::new(socket, text(&held_up()))?;
-    let relay = Relay::new(askers, pass_on, Arc::clone(&bell))?;
+    let clients = Clients::new(socket, text(&held_up()))?;
+    let relay = Relay::new(clients, pass_on, Arc::clone(&bell))?;
     thread::Builder::new()
-        .name("askers".to_owned())
+        .name("clients".to_owned())
         .spawn(move || relay.serve())
         .context("while starting a thread")?;
     Ok((requests, bell))
@@ -92,7 +92,7 @@ pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, A
 
 /// Relays requests to the service, and its answers to the clients.
 struct Relay {
-    askers: Askers,
+    clients: Clients,
     pass_on: Sender<Request>,
     /// Rung when there is a request.
     asked: Arc<Doorbell>,
@@ -102,21 +102,21 @@ struct Relay {
 }
 
 impl Relay {
-    fn new(askers: Askers, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
+    fn new(clients: Clients, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
         let replied = Arc::new(Doorbell::new()?);
-        Ok(Self { askers, pass_on, asked, replies: channel(), replied })
+        Ok(Self { clients, pass_on, asked, replies: channel(), replied })
     }
 
     fn serve(mut self) {
         loop {
-            match self.askers.questions(&self.replied) {
+            match self.clients.questions(&self.replied) {
                 Ok(questions) => questions.into_iter().for_each(|question| self.take(&question)),
                 // Out of memory for the moment.
                 Err(_) => thread::sleep(RETRY_AFTER),
             }
             self.replied.quiet();
             while let Ok((asker, status)) = self.replies.1.try_recv() {
-                self.askers.answer(asker, &text(&Answer::Status(status)));
+                self.clients.answer(asker, &text(&Answer::Status(status)));
             }
         }
     }
@@ -139,7 +139,7 @@ impl Relay {
             }
             Err(refused) => refused,
         };
-        self.askers.answer(question.client, &text(&answer));
+        self.clients.answer(question.client, &text(&answer));
     }
 }
 

@@ -123,12 +123,12 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         let boosts = boosts.context("while starting a thread")?;
         output::remark(&format!("boosting launches; control socket {}", socket.path().display()));
         notify(&[NotifyState::Ready]);
-        let reported = reporter.until_the_end(&mut clocks, &signals, &asked);
+        let talked = reporter.until_the_end(&mut clocks, &signals, &asked);
         notify(&[NotifyState::Stopping]);
         reporter.handle.order(Order::Stop);
         let engine = boosts.join().map_err(|_| anyhow::anyhow!("the boosting thread panicked"));
         reporter.read_notes(&mut clocks);
-        reported?;
+        talked?;
         anyhow::Ok(engine?.learned().clone())
     });
     let mut still_changed = false;

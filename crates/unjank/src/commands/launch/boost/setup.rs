@@ -128,7 +128,7 @@ pub(super) fn sources(config: &Config) -> Result<(Sources, Option<Helper>)> {
                 return Err(Error::Unsupported(reason).into());
             }
             Support::No(reason) => {
-                output::remark(&format!("exec events are unavailable: {reason}"))
+                output::remark(&format!("exec events are unavailable: {reason}"));
             }
         }
     }
