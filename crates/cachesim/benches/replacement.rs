@@ -3,7 +3,8 @@
 //!
 //! 10 million requests by Zipf's law with exponent 1 for a million pages, and room for 50 000.
 //! Prints the best of several rounds that alternate between the policies; for libCacheSim the best
-//! of three sizes of its hash table. Without libcachesim (see `make bench`) its columns are missing.
+//! of three sizes of its hash table. Without libcachesim (see `make bench`) its columns are
+//! missing.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 

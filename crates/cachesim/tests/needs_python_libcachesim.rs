@@ -18,8 +18,8 @@ use unjank_cachesim::{Page, Policy, Replacement, Space};
 const REQUESTS: usize = 200_000;
 const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
 
-/// The tolerated difference from libCacheSim's misses, as a share of them. `docs/method/swap.md` has
-/// the reasons.
+/// The tolerated difference from libCacheSim's misses, as a share of them. `docs/method/swap.md`
+/// has the reasons.
 fn tolerance(policy: &str) -> f64 {
     match policy {
         "lirs" => 0.000_5,

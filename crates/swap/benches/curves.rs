@@ -182,25 +182,25 @@ fn coverage() {
                 for policy in &policies {
                     let go_on = || false;
                     let exact = whole.miss_ratio(*policy, capacity, &go_on).unwrap().unwrap();
-                    let told: Vec<(f64, [f64; 2])> = samples
+                    let errors: Vec<(f64, [f64; 2])> = samples
                         .par_iter()
                         .filter_map(|sample| {
-                            let told = sample.estimate(*policy, capacity, &go_on).unwrap()?;
-                            Some((told.miss_ratio - exact, told.interval?))
+                            let estimate = sample.estimate(*policy, capacity, &go_on).unwrap()?;
+                            Some((estimate.miss_ratio - exact, estimate.interval?))
                         })
                         .collect();
-                    let n = told.len() as f64;
+                    let n = errors.len() as f64;
                     let covers = |[low, high]: [f64; 2]| low <= exact && exact <= high;
-                    let covered = told.iter().filter(|(_, interval)| covers(*interval)).count();
-                    let width = told.iter().map(|(_, [low, high])| high - low).sum::<f64>() / n;
-                    let bias = told.iter().map(|(error, _)| error).sum::<f64>() / n;
+                    let covered = errors.iter().filter(|(_, interval)| covers(*interval)).count();
+                    let width = errors.iter().map(|(_, [low, high])| high - low).sum::<f64>() / n;
+                    let bias = errors.iter().map(|(error, _)| error).sum::<f64>() / n;
                     print!(
                         " {:3.0} % ({:.1}, {:+.1})",
                         covered as f64 / n * 100.0,
                         width * 50.0,
                         bias * 100.0
                     );
-                    all += told.len();
+                    all += errors.len();
                     held += covered;
                 }
                 println!();

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::trace::{Event, Names, Process, Who};
+use crate::trace::{Event, Names, Process, ProcessIndex};
 
 /// The root control group, which all processes may share.
 const ROOT_GROUP: &str = "/";
@@ -22,8 +22,8 @@ pub(crate) struct Launches {
     by_name: HashMap<String, u32>,
     groups: HashMap<String, Group>,
     count: u32,
-    marks: Told,
-    events: Told,
+    marks: Identification,
+    events: Identification,
 }
 
 /// The cached launch of a process.
@@ -47,13 +47,13 @@ enum Group {
 
 /// How processes are identified.
 #[derive(Debug, Clone, Copy, Default)]
-struct Told {
+struct Identification {
     by_launch: bool,
     by_pid: bool,
     by_name: bool,
 }
 
-impl Told {
+impl Identification {
     fn note(&mut self, process: &Process) {
         self.by_launch |= process.launch.is_some();
         self.by_pid |= process.pid.is_some();
@@ -63,7 +63,7 @@ impl Told {
 
 impl Launches {
     /// Takes the mark of a launch and returns the launch's number, counted from 0.
-    pub(crate) fn begin(&mut self, who: Who, names: &Names) -> u32 {
+    pub(crate) fn begin(&mut self, who: ProcessIndex, names: &Names) -> u32 {
         let process = names.process(who);
         let launch = self.count;
         self.count += 1;
@@ -93,7 +93,7 @@ impl Launches {
     }
 
     /// Takes the end of a process: its number may be reused.
-    pub(crate) fn exit(&mut self, who: Who, names: &Names) {
+    pub(crate) fn exit(&mut self, who: ProcessIndex, names: &Names) {
         if let Some(pid) = names.process(who).pid
             && self.by_pid.remove(&pid).is_some()
         {
@@ -103,7 +103,7 @@ impl Launches {
 
     /// The launch that an event is part of, if any.
     pub(crate) fn of(&mut self, event: &Event, names: &Names) -> Option<u32> {
-        if event.who == Who::UNKNOWN || !event.operation.is_of_page() {
+        if event.who == ProcessIndex::UNKNOWN || !event.operation.is_of_page() {
             return None;
         }
         let index = event.who.0 as usize;
@@ -142,7 +142,7 @@ impl Launches {
 
     /// Whether marks and events identify processes in the same way, so that [`Self::of`] can assign
     /// events. Otherwise only the time says what may be part of a launch.
-    pub(crate) fn are_told(&self) -> bool {
+    pub(crate) fn are_assignable(&self) -> bool {
         self.count == 0
             || self.marks.by_launch
             || (self.marks.by_pid && self.events.by_pid)
@@ -156,7 +156,7 @@ fn own_group(process: &Process) -> Option<&str> {
 }
 
 /// The name of a process. An app that starts again is another process with the same name.
-pub(crate) fn called(names: &Names, who: Who) -> String {
+pub(crate) fn called(names: &Names, who: ProcessIndex) -> String {
     let known = names.process(who);
     match known.pid {
         Some(pid) if known.name.is_empty() => format!("process {pid}"),
@@ -165,7 +165,7 @@ pub(crate) fn called(names: &Names, who: Who) -> String {
 }
 
 /// Whether a launch of `who` is a launch of the recorded command.
-pub(crate) fn is_of_command(names: &Names, who: Who) -> bool {
+pub(crate) fn is_of_command(names: &Names, who: ProcessIndex) -> bool {
     names.process(who).command.is_some()
 }
 
@@ -175,26 +175,26 @@ mod tests {
     use crate::trace::{Operation, Options, Trace};
 
     /// The launch of each page event, and whether processes could be identified.
-    fn told(csv: &str) -> (Vec<Option<u32>>, bool) {
+    fn assign(csv: &str) -> (Vec<Option<u32>>, bool) {
         let text = format!("process,pid,cgroup,launch_id,command_pid,page,operation\n{csv}");
         let options = Options { format: Some("csv".parse().unwrap()), ..Options::default() };
         let mut trace = Trace::from_memory("t", text.into_bytes(), &options).unwrap();
         let mut events = Vec::new();
         while trace.read(&mut events, 64).unwrap() {}
-        let (mut launches, mut told) = (Launches::default(), Vec::new());
+        let (mut launches, mut assigned) = (Launches::default(), Vec::new());
         for event in &events {
             match event.operation {
                 Operation::Launch => _ = launches.begin(event.who, trace.names()),
                 Operation::Exit => launches.exit(event.who, trace.names()),
-                _ => told.push(launches.of(event, trace.names())),
+                _ => assigned.push(launches.of(event, trace.names())),
             }
         }
-        (told, launches.are_told())
+        (assigned, launches.are_assignable())
     }
 
     #[test]
     fn descendants_of_a_launched_process_are_part_of_the_launch() {
-        let (launches, are_told) = told(
+        let (launches, are_assignable) = assign(
             "sh,10,/s,1,10,0,launch\n\
              exe,99,/s,,,1,page-out\n\
              gimp,11,/s,2,10,0,launch\n\
@@ -205,12 +205,12 @@ mod tests {
              kswapd0,50,/,,,1,page-out\n",
         );
         assert_eq!(launches, [None, Some(1), Some(2), Some(0), None]);
-        assert!(are_told);
+        assert!(are_assignable);
     }
 
     #[test]
     fn without_launch_numbers_a_launch_has_its_process_and_control_group() {
-        let (launches, _) = told(
+        let (launches, _) = assign(
             "bash,1,/session,,,1,read\n\
              app,10,/apps/a,,,0,launch\n\
              app,10,/apps/a,,,1,read\n\
@@ -228,14 +228,14 @@ mod tests {
 
     #[test]
     fn without_process_numbers_a_launch_has_processes_of_its_name() {
-        let (launches, are_told) = told(
+        let (launches, are_assignable) = assign(
             "game,,,,,0,launch\n\
              game,,,,,1,read\n\
              mail,,,,,1,read\n",
         );
-        assert_eq!((launches, are_told), (vec![Some(0), None], true));
+        assert_eq!((launches, are_assignable), (vec![Some(0), None], true));
         // As the kernel's tracer on a phone: the mark names an app, the event a thread.
-        let (launches, are_told) = told("game,,,,,0,launch\nRenderThread,11,,,,1,read\n");
-        assert_eq!((launches, are_told), (vec![None], false));
+        let (launches, are_assignable) = assign("game,,,,,0,launch\nRenderThread,11,,,,1,read\n");
+        assert_eq!((launches, are_assignable), (vec![None], false));
     }
 }

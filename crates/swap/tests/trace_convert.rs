@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_events_survive_unchanged(mut events in proptest::collection::vec(named_event(), 1..300)) {
+    fn any_events_survive(mut events in proptest::collection::vec(named_event(), 1..300)) {
         // The trace begins at the first event's time.
         events[0].0 = Nanos::ZERO;
         let dir = tempfile::tempdir().unwrap();

@@ -71,7 +71,8 @@ fn an_empty_file_is_an_error_unless_its_format_is_named() {
 #[test]
 fn a_malformed_line_is_an_error_or_counted() {
     let bytes = [MSR, b"128166372003061630,hm,1,Read,x,1,1\n", MSR].concat();
-    let expected = "cannot parse bad, line 2: the offset is not a number: “128166372003061630,hm,1,Read,x,1,1”";
+    let expected = "cannot parse bad, line 2: the offset is not a number: \
+                    “128166372003061630,hm,1,Read,x,1,1”";
     assert_eq!(error(&bytes, &named(Format::Msr)), expected);
     let options = Options { skip_bad: true, ..named(Format::Msr) };
     let mut trace = Trace::from_memory("bad", bytes, &options).unwrap();

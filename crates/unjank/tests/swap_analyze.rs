@@ -67,7 +67,8 @@ fn a_trace_gives_skew_reuse_paging_and_launches() {
     assert!(near(fact(&record, "never_reused", &[]), 0.5));
     assert!(near(fact(&record, "volume", &[("part", "hottest 25 %")]), 9.0 * 4096.0));
     assert!(near(fact(&record, "volume", &[("part", "rest")]), 8.0 * 4096.0));
-    // The two hottest pages: one on the disk, and the first of those with two accesses, a library's.
+    // The two hottest pages: one on the disk, and the first of those with two accesses, a
+    // library's.
     assert!(near(fact(&record, "hot", &[("kind", "shared library")]), 2.0 / 9.0));
     assert!(near(fact(&record, "hot", &[("kind", "memory of apps")]), 7.0 / 9.0));
     assert!(near(fact(&record, "hot", &[("process", "com.example.game")]), 8.0 / 9.0));

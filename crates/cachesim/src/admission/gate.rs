@@ -1,8 +1,8 @@
 //! Admits pages that were evicted more often than the pages that would fill the tier.
 //!
 //! Each page has a counter of four bits. A histogram of the counts gives the least count with which
-//! a page is among the most evicted ones that fit: that is the gate. Counts are halved one page at a
-//! time, at evictions, so that pages that were hot long ago give way and every eviction takes
+//! a page is among the most evicted ones that fit: that is the gate. Counts are halved one page at
+//! a time, at evictions, so that pages that were hot long ago give way and every eviction takes
 //! constant time.
 
 use super::{Admission, Eviction};

@@ -51,8 +51,8 @@ pub struct Eviction {
 
 /// An admission rule.
 pub trait Admission {
-    /// Whether this page may enter. Called once per eviction; a budget or the replacement policy may
-    /// still reject the page.
+    /// Whether this page may enter. Called once per eviction; a budget or the replacement policy
+    /// may still reject the page.
     fn admits(&mut self, eviction: Eviction) -> bool;
 
     /// A page has entered the tier.

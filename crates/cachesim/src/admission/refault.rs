@@ -6,12 +6,13 @@
 //! have been found in the tier. Linux uses the same criterion one level up to recognise file pages
 //! that it evicted too early (`mm/workingset.c`); LIRS uses it for the pages of a cache (Jiang &
 //! Zhang, SIGMETRICS 2002). Pages that all come back after the same long time leave each other
-//! alone, so a part of them is kept. The paper's rule replaces each by the next and keeps none until
-//! it is needed.
+//! alone, so a part of them is kept. The paper's rule replaces each by the next and keeps none
+//! until it is needed.
 //!
-//! Each page takes four bits: the span of time in which it was last evicted, or whether it came back
-//! soon. Only the order of evictions matters, so spans may have any length. They become longer while
-//! the oldest page is older than the distinguishable spans, and shorter while all pages are young.
+//! Each page takes four bits: the span of time in which it was last evicted, or whether it came
+//! back soon. Only the order of evictions matters, so spans may have any length. They become longer
+//! while the oldest page is older than the distinguishable spans, and shorter while all pages are
+//! young.
 
 use unjank_units::Nanos;
 

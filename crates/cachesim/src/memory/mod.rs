@@ -4,8 +4,8 @@
 //! - An anonymous page is filled with zeros at its first touch, without I/O. It has no copy below,
 //!   so it is dirty from the beginning.
 //! - A file page has a copy below from the beginning.
-//! - A page that comes back after an eviction is clean. Its copy below stays valid until the page is
-//!   changed.
+//! - A page that comes back after an eviction is clean. Its copy below stays valid until the page
+//!   is changed.
 //! - A dirty page that is evicted is written; a clean one is dropped.
 
 mod generational;

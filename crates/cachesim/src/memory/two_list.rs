@@ -1,14 +1,15 @@
 //! Linux's two lists: new pages join the inactive list, pages in use move from there to the active
 //! list, and inactive pages are evicted.
 //!
-//! After `mm/vmscan.c` and `mm/workingset.c` of 6.12, for mapped pages, without zones, priorities of
-//! scans and the balance between files and swap:
+//! After `mm/vmscan.c` and `mm/workingset.c` of 6.12, for mapped pages, without zones, priorities
+//! of scans and the balance between files and swap:
 //!
 //! - At the end of the inactive list, a page that was touched since the last scan stays for another
 //!   round, and becomes active if the scan before had found it touched, too
 //!   (`folio_check_references`). The fault that brought the page in counts as a touch.
-//! - The oldest active pages become inactive while there are more active pages per inactive one than
-//!   the square root of ten times the memory in GiB, or than one below a GiB (`inactive_is_low`).
+//! - The oldest active pages become inactive while there are more active pages per inactive one
+//!   than the square root of ten times the memory in GiB, or than one below a GiB
+//!   (`inactive_is_low`).
 //! - A page that comes back is active at once if at most as many pages were evicted or activated
 //!   meanwhile as are active now (`workingset_refault`).
 

@@ -1,5 +1,5 @@
-//! LARC: admits a page at its second miss if that is soon enough after the first. How soon adapts to
-//! the hit ratio.
+//! LARC: admits a page at its second miss if that is soon enough after the first. How soon adapts
+//! to the hit ratio.
 //!
 //! Source: Huang, Wei, Chen, Chen, Feng, *Improving Flash-based Disk Cache with Lazy
 //! Adaptive Replacement*, MSST 2013. The list of candidates has between 10 % and

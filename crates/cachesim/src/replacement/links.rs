@@ -50,8 +50,8 @@ impl<const LISTS: usize> Links<LISTS> {
         self.links[page.index()].next != NOWHERE
     }
 
-    /// The mark of a page, from zero to three; initially zero. It stays with the page in any list or
-    /// none.
+    /// The mark of a page, from zero to three; initially zero. It stays with the page in any list
+    /// or none.
     pub(crate) fn mark(&self, page: Page) -> u32 {
         self.links[page.index()].prev >> MARK_SHIFT
     }

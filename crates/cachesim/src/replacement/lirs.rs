@@ -4,8 +4,8 @@
 //! Source: Jiang, Zhang, *LIRS: An Efficient Low Inter-reference Recency Set
 //! Replacement Policy*, SIGMETRICS 2002, with its 1 % for pages of high
 //! inter-reference recency (HIR), at least one page. The paper does not bound the stack. As in
-//! libCacheSim, it holds at most twice the capacity unless another bound is chosen; beyond that, the
-//! pages that left the cache longest ago are forgotten.
+//! libCacheSim, it holds at most twice the capacity unless another bound is chosen; beyond that,
+//! the pages that left the cache longest ago are forgotten.
 //!
 //! Misses differ slightly from libCacheSim's, which can keep a page too many: with room for four,
 //! after requests for 1 2 3 4 4 1 5, all five are hits.

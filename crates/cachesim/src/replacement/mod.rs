@@ -3,8 +3,8 @@
 //! All policies work on dense page numbers ([`Page`]). They allocate all their memory when they are
 //! made: at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to
 //! sixteen more for each page that fits). A request takes constant time, amortised where a hand
-//! moves over marks. No policy reads a clock or draws a random number, so a run is the same on every
-//! machine.
+//! moves over marks. No policy reads a clock or draws a random number, so a run is the same on
+//! every machine.
 //!
 //! | module | policy | source |
 //! |---|---|---|

@@ -174,8 +174,8 @@ fn names() -> String {
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
-    /// Parses a name with optional parameters: `s3-fifo`, `s3-fifo:small=0.2:ghost=1`. Case, hyphens
-    /// and underscores of the name are ignored: `S3FIFO` is `s3-fifo`.
+    /// Parses a name with optional parameters: `s3-fifo`, `s3-fifo:small=0.2:ghost=1`. Case,
+    /// hyphens and underscores of the name are ignored: `S3FIFO` is `s3-fifo`.
     fn from_str(typed: &str) -> Result<Self, UnknownPolicy> {
         let mut parts = typed.split(':');
         let mut policy = Self::named(parts.next().unwrap_or_default())?;

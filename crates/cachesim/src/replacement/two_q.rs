@@ -4,8 +4,8 @@
 //! Source: Johnson, Shasha, *2Q: A Low Overhead High Performance Buffer Management
 //! Replacement Algorithm*, VLDB 1994, the full version, with the paper's Kin
 //! of 25 % and Kout of 50 % of the capacity, rounded down. Misses are equal to libCacheSim's. As
-//! there, a page leaves A1out before room is made for it (the paper makes room first, which may push
-//! out that very page).
+//! there, a page leaves A1out before room is made for it (the paper makes room first, which may
+//! push out that very page).
 
 use super::Replacement;
 use super::links::{Links, List};

@@ -8,8 +8,8 @@
 //!
 //! [`WTinyLfu`] counts as Caffeine does, in a shared sketch; [`WTinyLfuExact`] counts every request
 //! of every page. Two parts of Caffeine are left out: the window that adapts its size, and the
-//! chance of one in 128 to admit a page that is no more frequent than the other. Misses are close to
-//! libCacheSim's but not equal: `docs/method/swap.md` says why.
+//! chance of one in 128 to admit a page that is no more frequent than the other. Misses are close
+//! to libCacheSim's but not equal: `docs/method/swap.md` says why.
 
 use super::Replacement;
 pub use super::counts::Counts;

@@ -1,8 +1,8 @@
 //! The recommended policy of a tier by the cost of its writes.
 //!
 //! No policy is the best for every tier: one that admits fewer pages saves writes of the tier and
-//! costs reads of storage. Only the tier's owner knows the cost of a write: wear of flash, power, or
-//! nothing. The limits are rounded from the costs at which the next policy becomes cheaper
+//! costs reads of storage. Only the tier's owner knows the cost of a write: wear of flash, power,
+//! or nothing. The limits are rounded from the costs at which the next policy becomes cheaper
 //! (`docs/method/swap.md`, *Choosing a policy*).
 
 use super::{AdmissionRule, TierPolicy};

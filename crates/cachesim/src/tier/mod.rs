@@ -6,9 +6,9 @@
 //!   storage otherwise.
 //! - A clean page that memory drops has a current copy below. If the tier holds it, nothing
 //!   happens, and that is no request. Otherwise it may enter, with one write of the tier.
-//! - A page-in is a read of the tier if it holds the page, else of storage. The tier keeps its copy,
-//!   so dropping the page again costs nothing until memory changes it. No page enters the tier at a
-//!   page-in.
+//! - A page-in is a read of the tier if it holds the page, else of storage. The tier keeps its
+//!   copy, so dropping the page again costs nothing until memory changes it. No page enters the
+//!   tier at a page-in.
 //! - A page that leaves the tier is written to storage if the copy there is stale.
 //! - A page that is freed (its process ended, its slot was freed) leaves at once without a write,
 //!   and its history is forgotten.

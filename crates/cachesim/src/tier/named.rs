@@ -12,8 +12,8 @@ use crate::page::{Space, SpaceError};
 use crate::paged::Paged;
 use crate::replacement::{Policy, Replacement, UnknownPolicy, Visit};
 
-/// An admission rule, which decides which pages enter, and a replacement policy, which decides which
-/// page leaves.
+/// An admission rule, which decides which pages enter, and a replacement policy, which decides
+/// which page leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TierPolicy {
     /// Which pages enter.

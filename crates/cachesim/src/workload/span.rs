@@ -66,9 +66,9 @@ mod tests {
         }
         Span::cover(&mut spans, 0, 9..9);
         let mut launches = SpanCursor::new(&spans);
-        let told: Vec<_> = (0..9).map(|place| launches.at(place)).collect();
+        let spans: Vec<_> = (0..9).map(|place| launches.at(place)).collect();
         let (a, b) = (Some(0), Some(1));
-        assert_eq!(told, [None, a, a, b, a, None, None, a, None]);
+        assert_eq!(spans, [None, a, a, b, a, None, None, a, None]);
         assert_eq!(spans.len(), 4);
     }
 }

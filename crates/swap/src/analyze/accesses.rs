@@ -1,6 +1,6 @@
 //! Counts accesses by page and process.
 
-use crate::trace::{Backing, Event, Operation, Who};
+use crate::trace::{Backing, Event, Operation, ProcessIndex};
 use unjank_cachesim::page::SpaceError;
 use unjank_cachesim::{Dense, Page};
 
@@ -49,7 +49,7 @@ impl Accesses {
                 about.backing = event.backing;
             }
             self.totals[event.operation as usize] += 1;
-            if event.who != Who::UNKNOWN {
+            if event.who != ProcessIndex::UNKNOWN {
                 self.keys.push(u64::from(event.who.0) << PAGE_BITS | u64::from(page.0));
             }
         }

@@ -44,7 +44,7 @@ pub struct Analysis {
     pub other_launches: u64,
     /// Whether I/O can be assigned to launches by process. If not, all I/O after the mark of a
     /// launch counts for the launch.
-    pub launches_are_told: bool,
+    pub launches_are_assignable: bool,
     /// The launches that have marks, with the names of their apps.
     pub launches: Vec<(Arc<str>, Launch)>,
     /// The name of the process with the most refaults in each episode.

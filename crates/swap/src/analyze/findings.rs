@@ -14,8 +14,8 @@ pub const MAKERS: usize = 12;
 /// The minimum number of episodes, and of launches, with facts of their own.
 const SINGLE: usize = 50;
 
-/// The findings of one trace. At least `rows` makers, episodes and launches have facts of their own,
-/// if there are so many.
+/// The findings of one trace. At least `rows` makers, episodes and launches have facts of their
+/// own, if there are so many.
 pub fn findings(analysis: &Analysis, rows: usize) -> Findings {
     let mut to = To { findings: Findings::default(), label: analysis.label.clone(), rows };
     if analysis.skew.accesses() == 0 {
@@ -50,10 +50,10 @@ pub fn findings(analysis: &Analysis, rows: usize) -> Findings {
 
 /// The papers' values of skew, for comparison.
 pub fn papers() -> Findings {
-    let fact = |found: &paper::Found| {
-        Fact::new("swap/analyze/skew/data_for_80_in_paper", found.data, Unit::Ratio)
-            .with_label("device", found.device)
-            .with_label("source", found.source)
+    let fact = |published: &paper::PublishedSkew| {
+        Fact::new("swap/analyze/skew/data_for_80_in_paper", published.data, Unit::Ratio)
+            .with_label("device", published.device)
+            .with_label("source", published.source)
     };
     let never = Fact::new("swap/analyze/never_back/pages_in_paper", paper::NEVER_BACK, Unit::Ratio)
         .with_label("source", paper::KIM);
@@ -277,7 +277,7 @@ fn launches(analysis: &Analysis, to: &mut To) {
         pages.record_value(launch.pages_in + launch.pages_out);
     }
     to.findings.series.extend([time.finish(), pages.finish()]);
-    if !analysis.launches_are_told {
+    if !analysis.launches_are_assignable {
         to.findings.warn(format!(
             "{}: the trace does not say in which process an app runs, so all I/O after the mark of a \
              launch counts for the launch",

@@ -1,13 +1,13 @@
 //! LRU inversion: cold pages fill the fast swap device, and hot ones go to the slow one.
 //!
 //! The kernel fills devices in the order of their priorities and leaves pages where they are, so a
-//! fast device fills with the pages that were evicted first. In the right order, no page on the fast
-//! device is colder than a page on the slow one. The inversion is the share of pages on the fast
-//! device that would have to change places with pages on the slow one for that.
+//! fast device fills with the pages that were evicted first. In the right order, no page on the
+//! fast device is colder than a page on the slow one. The inversion is the share of pages on the
+//! fast device that would have to change places with pages on the slow one for that.
 
 use std::collections::HashMap;
 
-use crate::trace::{Event, Operation, Space, Who};
+use crate::trace::{Event, Operation, ProcessIndex, Space};
 use unjank_cachesim::Page;
 
 /// The maximum number of devices to compare.
@@ -65,7 +65,7 @@ pub(super) struct Follower {
     stays: Vec<Stay>,
     /// The stay of each page that is out.
     open: Vec<u32>,
-    exits: HashMap<Who, Vec<u32>>,
+    exits: HashMap<ProcessIndex, Vec<u32>>,
 }
 
 /// The stay of a page on a device.
@@ -74,7 +74,7 @@ struct Stay {
     out: u32,
     /// When the page came back, or its slot was reused.
     end: u32,
-    who: Who,
+    who: ProcessIndex,
     device: u8,
     came_back: bool,
 }
@@ -89,8 +89,8 @@ impl Follower {
         Self { devices, numbers, clock: 0, stays: Vec::new(), open, exits }
     }
 
-    pub(super) fn exit(&mut self, who: Who) {
-        if who != Who::UNKNOWN {
+    pub(super) fn exit(&mut self, who: ProcessIndex) {
+        if who != ProcessIndex::UNKNOWN {
             self.exits.entry(who).or_default().push(self.clock);
         }
     }
@@ -205,14 +205,14 @@ mod tests {
     use crate::trace::Backing;
 
     /// Pages below 100 are on the fast device, others on the slow one.
-    fn told(steps: &[(Operation, u32)]) -> Vec<Inversion> {
+    fn inversions(steps: &[(Operation, u32)]) -> Vec<Inversion> {
         let priorities = [("disk".to_owned(), 5), ("zram".to_owned(), 100)];
         let mut follower = Follower::new(&priorities);
         for (operation, page) in steps {
             let event = Event {
                 at: Nanos::ZERO,
                 page: u64::from(*page),
-                who: Who(1),
+                who: ProcessIndex(1),
                 space: Space(1 + u16::from(*page >= 100)),
                 operation: *operation,
                 backing: Backing::Anonymous,
@@ -235,7 +235,7 @@ mod tests {
                 steps.extend([(PageIn, page), (PageOut, page)]);
             }
         }
-        let [inversion] = told(&steps).try_into().unwrap();
+        let [inversion] = inversions(&steps).try_into().unwrap();
         assert_eq!((inversion.fast.as_str(), inversion.slow.as_str()), ("zram", "disk"));
         assert!(inversion.median(|i| i.by_next) > 0.89, "{inversion:?}");
         assert!(inversion.median(|i| i.by_last) > 0.99);
@@ -252,9 +252,9 @@ mod tests {
                 steps.extend([(PageIn, page), (PageOut, page)]);
             }
         }
-        let [inversion] = told(&steps).try_into().unwrap();
+        let [inversion] = inversions(&steps).try_into().unwrap();
         assert!(inversion.median(|i| i.by_next) < 1e-12);
         assert!(inversion.median(|i| i.by_last) < 1e-12);
-        assert_eq!(told(&steps[..10]), [], "one device alone has no order");
+        assert_eq!(inversions(&steps[..10]), [], "one device alone has no order");
     }
 }

@@ -4,7 +4,7 @@ use crate::trace::Backing;
 
 /// The kind of a page, as far as names and backing show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PageKind {
     /// Code that several programs map: `.so`.
     SharedLibrary,
     /// Android's files of apps: `.apk`, `.odex`, `.vdex` …
@@ -55,7 +55,7 @@ const SYSTEM: [&str; 4] = ["com.android.", "android.", "system:", "com.google.an
 /// The least user id of an app (AOSP, `android_filesystem_config.h`, `AID_APP_START`).
 const FIRST_APP: u32 = 10_000;
 
-impl Kind {
+impl PageKind {
     /// The kind in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -123,24 +123,24 @@ mod tests {
     fn the_kind_follows_from_names_and_backing() {
         use Backing::{Anonymous, File, Unknown};
         for (space, backing, user, kind) in [
-            ("/system/lib64/libhwui.so", File, "com.king.candycrushsaga", Kind::SharedLibrary),
-            ("libssl.so.3", Unknown, "", Kind::SharedLibrary),
-            ("notes.so.txt", File, "", Kind::OtherFile),
-            ("/data/app/x/oat/arm64/base.odex", File, "", Kind::AppCode),
-            ("/data/game.db", File, "", Kind::OtherFile),
-            ("swap", Anonymous, "10123", Kind::AppMemory),
-            ("swap", Anonymous, "com.king.candycrushsaga", Kind::AppMemory),
-            ("swap", Anonymous, "system_server", Kind::ServiceMemory),
-            ("swap", Anonymous, "com.android.systemui", Kind::ServiceMemory),
-            ("app 3 heap", Anonymous, "app 3", Kind::AppMemory),
-            ("app 3 code", File, "app 3", Kind::AppCode),
-            ("libraries", File, "app 3", Kind::SharedLibrary),
-            ("services", Anonymous, "services", Kind::ServiceMemory),
-            ("zram0", Anonymous, "kswapd0", Kind::OtherMemory),
-            ("zram0", Anonymous, "1000", Kind::OtherMemory),
-            ("8,0", Unknown, "kswapd0", Kind::Unknown),
+            ("/system/lib64/libhwui.so", File, "com.king.candycrushsaga", PageKind::SharedLibrary),
+            ("libssl.so.3", Unknown, "", PageKind::SharedLibrary),
+            ("notes.so.txt", File, "", PageKind::OtherFile),
+            ("/data/app/x/oat/arm64/base.odex", File, "", PageKind::AppCode),
+            ("/data/game.db", File, "", PageKind::OtherFile),
+            ("swap", Anonymous, "10123", PageKind::AppMemory),
+            ("swap", Anonymous, "com.king.candycrushsaga", PageKind::AppMemory),
+            ("swap", Anonymous, "system_server", PageKind::ServiceMemory),
+            ("swap", Anonymous, "com.android.systemui", PageKind::ServiceMemory),
+            ("app 3 heap", Anonymous, "app 3", PageKind::AppMemory),
+            ("app 3 code", File, "app 3", PageKind::AppCode),
+            ("libraries", File, "app 3", PageKind::SharedLibrary),
+            ("services", Anonymous, "services", PageKind::ServiceMemory),
+            ("zram0", Anonymous, "kswapd0", PageKind::OtherMemory),
+            ("zram0", Anonymous, "1000", PageKind::OtherMemory),
+            ("8,0", Unknown, "kswapd0", PageKind::Unknown),
         ] {
-            assert_eq!(Kind::of(space, backing, user), kind, "{space} {user}");
+            assert_eq!(PageKind::of(space, backing, user), kind, "{space} {user}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use unjank_host::Nanos;
 
 use crate::launches::{Launches, called, is_of_command};
-use crate::trace::{Event, Names, Operation, Who};
+use crate::trace::{Event, Names, Operation, ProcessIndex};
 
 /// When the I/O of a launch is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// The app.
-    pub who: Who,
+    pub who: ProcessIndex,
     /// The time of the mark.
     pub at: Nanos,
     /// The number of launches of this app so far, including this one.
@@ -52,7 +52,7 @@ pub(super) struct Counted {
     /// Omitted launches of programs other than the recorded command.
     pub(super) others: u64,
     /// Whether I/O was assigned by process. If not, all I/O after a mark counts for the launch.
-    pub(super) told_by_process: bool,
+    pub(super) assigned_by_process: bool,
 }
 
 /// Counts the I/O of launches.
@@ -72,7 +72,7 @@ pub(super) struct Counter {
 
 /// A launch with its I/O, assigned in both ways.
 struct Open {
-    who: Who,
+    who: ProcessIndex,
     at: Nanos,
     round: u32,
     of_command: bool,
@@ -142,16 +142,16 @@ impl Counter {
     }
 
     pub(super) fn finish(&mut self) -> Counted {
-        let told_by_process = self.launches.are_told();
+        let assigned_by_process = self.launches.are_assignable();
         let all = std::mem::take(&mut self.counted);
         let count = all.len();
         let has_command = all.iter().any(|open| open.of_command) && !self.all;
         let asked = all.into_iter().filter(|open| open.of_command || !has_command);
         let mut launches: Vec<Launch> = asked
             .map(|open| {
-                let burst = if told_by_process { open.own } else { open.any };
+                let burst = if assigned_by_process { open.own } else { open.any };
                 let ever =
-                    if told_by_process { open.ever } else { [burst.pages_in, burst.pages_out] };
+                    if assigned_by_process { open.ever } else { [burst.pages_in, burst.pages_out] };
                 Launch {
                     who: open.who,
                     at: open.at,
@@ -166,7 +166,7 @@ impl Counter {
         let others = (count - launches.len()) as u64;
         let more = launches.len().saturating_sub(MAX) as u64 + self.uncounted;
         launches.truncate(MAX);
-        Counted { launches, more, others, told_by_process }
+        Counted { launches, more, others, assigned_by_process }
     }
 }
 
@@ -198,9 +198,9 @@ mod tests {
     use crate::trace::{Options, Trace};
 
     /// App; round, pages in, pages out and milliseconds.
-    type Told = (String, (u32, u64, u64, u64));
+    type Counts = (String, (u32, u64, u64, u64));
 
-    fn count(csv: &str, all: bool) -> (Vec<Told>, Counted) {
+    fn count(csv: &str, all: bool) -> (Vec<Counts>, Counted) {
         let text = format!("time_ms,process,pid,launch_id,command_pid,page,operation\n{csv}");
         let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
         let mut events = Vec::new();
@@ -210,14 +210,14 @@ mod tests {
             counter.event(event, trace.names());
         }
         let all = counter.finish();
-        let tell = |l: &Launch| {
+        let counts = |l: &Launch| {
             let app = called(trace.names(), l.who);
             (app, (l.round, l.pages_in, l.pages_out, l.time.get() / 1_000_000))
         };
-        (all.launches.iter().map(tell).collect(), all)
+        (all.launches.iter().map(counts).collect(), all)
     }
 
-    fn is(app: &str, numbers: (u32, u64, u64, u64)) -> Told {
+    fn is(app: &str, numbers: (u32, u64, u64, u64)) -> Counts {
         (app.to_owned(), numbers)
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let expected =
             [is("app", (1, 2, 1, 2_300)), is("app", (2, 1, 0, 150)), is("mail", (1, 1, 0, 100))];
         assert_eq!(launches, expected);
-        assert!(counted.told_by_process);
+        assert!(counted.assigned_by_process);
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
              900,plug-in,11,2,7,2,page-out\n";
         let (launches, counted) = count(csv, false);
         assert_eq!(launches, [is("unjank", (1, 0, 0, 0)), is("gimp", (1, 2, 1, 899))]);
-        assert_eq!((counted.others, counted.told_by_process), (1, true));
+        assert_eq!((counted.others, counted.assigned_by_process), (1, true));
         let (launches, counted) = count(csv, true);
         assert_eq!(launches[2], is("exe", (1, 0, 1, 10)));
         assert_eq!((launches.len(), counted.others), (3, 0));
@@ -285,6 +285,6 @@ mod tests {
             false,
         );
         assert_eq!(launches, [is("game", (1, 1, 1, 200))]);
-        assert!(!counted.told_by_process);
+        assert!(!counted.assigned_by_process);
     }
 }

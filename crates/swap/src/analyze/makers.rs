@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::accesses::{Accesses, PAGE_BITS};
-use super::kind::Kind;
+use super::kind::PageKind;
 use super::skew::Skew;
 use crate::trace::{Names, Process};
 
@@ -34,8 +34,8 @@ pub struct Makers {
 }
 
 impl Accesses {
-    /// Groups accesses by kind, space and process. The hottest `data` (a share of the pages) is hot;
-    /// of pages with equal counts, those that came first are hotter.
+    /// Groups accesses by kind, space and process. The hottest `data` (a share of the pages) is
+    /// hot; of pages with equal counts, those that came first are hotter.
     pub(super) fn makers(&self, skew: &Skew, data: f64, names: &Names) -> Makers {
         let (threshold, mut at_threshold) = skew.threshold(data);
         let mut hot = vec![false; self.counts.len()];
@@ -59,12 +59,12 @@ impl Accesses {
                 users[page] = (process, *count);
             }
         }
-        let mut by_kind = BTreeMap::<Kind, Maker>::new();
+        let mut by_kind = BTreeMap::<PageKind, Maker>::new();
         let mut by_space = vec![Maker::default(); names.spaces().len()];
         for (page, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             let about = self.about[page];
             let space = names.spaces().get(usize::from(about.space)).map_or("", String::as_str);
-            let kind = Kind::of(space, about.backing, &processes.names[users[page].0 as usize]);
+            let kind = PageKind::of(space, about.backing, &processes.names[users[page].0 as usize]);
             by_kind.entry(kind).or_default().add(*count, 1, hot[page]);
             by_space[usize::from(about.space)].add(*count, 1, hot[page]);
             let unassigned = count - assigned[page].min(*count);

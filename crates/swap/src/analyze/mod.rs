@@ -38,7 +38,7 @@ use unjank_cachesim::page::SpaceError;
 pub use analysis::Analysis;
 pub use findings::{MAKERS, findings, papers};
 pub use inversion::Inversion;
-pub use kind::Kind;
+pub use kind::PageKind;
 pub use launches::Launch;
 pub use makers::{Maker, Makers};
 pub use options::{ACCESSES, Options};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use unjank_host::Nanos;
 use unjank_measure::{Series, SeriesRecord, Unit};
 
-use crate::trace::{Backing, Event, Operation, Who};
+use crate::trace::{Backing, Event, Operation, ProcessIndex};
 use unjank_cachesim::Page;
 
 /// Evictions and refaults of a trace.
@@ -34,7 +34,7 @@ pub struct Paging {
 pub(super) struct ReFault {
     pub(super) at: Nanos,
     pub(super) page: Page,
-    pub(super) who: Who,
+    pub(super) who: ProcessIndex,
     /// Evictions since its own.
     pub(super) distance: u64,
 }
@@ -45,7 +45,7 @@ pub(super) struct Follower {
     known: Vec<Known>,
     evictions: u64,
     /// The number of evictions before the end of each process.
-    exits: HashMap<Who, u64>,
+    exits: HashMap<ProcessIndex, u64>,
     distances: Series,
     times: Series,
 }
@@ -55,7 +55,7 @@ struct Known {
     at: Nanos,
     /// The number of the page's eviction, counted from 1; 0 while it is not evicted.
     number: u64,
-    who: Who,
+    who: ProcessIndex,
     anonymous: bool,
     was_out: bool,
     came_back: bool,
@@ -75,8 +75,8 @@ impl Follower {
     }
 
     /// Takes the end of a process: its evicted pages do not come back.
-    pub(super) fn exit(&mut self, who: Who) {
-        if who != Who::UNKNOWN {
+    pub(super) fn exit(&mut self, who: ProcessIndex) {
+        if who != ProcessIndex::UNKNOWN {
             self.exits.insert(who, self.evictions);
         }
     }
@@ -151,7 +151,7 @@ mod tests {
         Event {
             at: Nanos(at),
             page: 0,
-            who: Who(who),
+            who: ProcessIndex(who),
             space: Space(1),
             operation,
             backing: Backing::Anonymous,
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(follower.event(&out, Page(page)), None);
         }
         let back = follower.event(&event(Operation::PageIn, 10, 2), Page(1)).unwrap();
-        assert_eq!((back.distance, back.who), (2, Who(2)));
+        assert_eq!((back.distance, back.who), (2, ProcessIndex(2)));
         // It is in now, and page 7 was never seen.
         assert_eq!(follower.event(&event(Operation::PageIn, 11, 2), Page(1)), None);
         assert_eq!(follower.event(&event(Operation::PageIn, 12, 2), Page(7)), None);
@@ -181,7 +181,7 @@ mod tests {
         let mut follower = Follower::new("x");
         follower.event(&event(Operation::PageOut, 0, 1), Page(0));
         follower.event(&event(Operation::PageOut, 1, 2), Page(1));
-        follower.exit(Who(1));
+        follower.exit(ProcessIndex(1));
         assert_eq!(follower.event(&event(Operation::PageIn, 2, 3), Page(0)), None);
         assert!(follower.event(&event(Operation::PageIn, 3, 3), Page(1)).is_some());
         // The number is used again by a new process with the old one's name.

@@ -7,7 +7,7 @@
 
 /// A share of the data, and the share of storage accesses that it makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct PublishedSkew {
     /// The phone's memory, and whether it had swap.
     pub device: &'static str,
     /// The paper.
@@ -19,11 +19,11 @@ pub struct Found {
 }
 
 /// The papers' values of skew. All but the first are approximate ("about").
-pub const SKEW: [Found; 4] = [
-    Found { device: "1 GiB, swap", source: BAHN, data: 0.10, accesses: 0.80 },
-    Found { device: "2 GiB, swap", source: BAHN, data: 0.25, accesses: 0.80 },
-    Found { device: "1 and 2 GiB, no swap", source: BAHN, data: 0.50, accesses: 0.80 },
-    Found { device: "swap", source: KIM, data: 0.15, accesses: 0.80 },
+pub const SKEW: [PublishedSkew; 4] = [
+    PublishedSkew { device: "1 GiB, swap", source: BAHN, data: 0.10, accesses: 0.80 },
+    PublishedSkew { device: "2 GiB, swap", source: BAHN, data: 0.25, accesses: 0.80 },
+    PublishedSkew { device: "1 and 2 GiB, no swap", source: BAHN, data: 0.50, accesses: 0.80 },
+    PublishedSkew { device: "swap", source: KIM, data: 0.15, accesses: 0.80 },
 ];
 
 /// The share of the data that was never used again after it was swapped out (Kim & Bahn 2019).

@@ -6,7 +6,7 @@ use unjank_measure::{Series, Unit};
 
 use super::accesses::Accesses;
 use super::{Analysis, Launch, Options, inversion, launches, paging, thrash};
-use crate::trace::{Event, Names, Numbering, Operation, Process, Trace, Who};
+use crate::trace::{Event, Names, Numbering, Operation, Process, ProcessIndex, Trace};
 use unjank_cachesim::Page;
 use unjank_cachesim::mrc::StackDistance;
 use unjank_cachesim::page::SpaceError;
@@ -124,7 +124,7 @@ impl State {
             thrash: options.thrash,
             more: [self.thrash.more, counted.more],
             other_launches: counted.others,
-            launches_are_told: counted.told_by_process,
+            launches_are_assignable: counted.assigned_by_process,
             inversions: self.inversion.map_or_else(Vec::new, inversion::Follower::finish),
             launches,
             paging,
@@ -135,7 +135,7 @@ impl State {
 }
 
 /// The name of a process, or its number.
-fn called(names: &Names, who: Who) -> String {
+fn called(names: &Names, who: ProcessIndex) -> String {
     let Process { name, pid, .. } = names.process(who);
     match pid {
         Some(pid) if name.is_empty() => format!("process {pid}"),

@@ -70,13 +70,13 @@ fn skew(all: &[&Analysis]) -> Table {
         let (most, once) = (skew.data_for(0.8).into(), skew.once().into());
         [analysis.label.as_str().into(), ten, quarter, half, most, once]
     });
-    let theirs = paper::SKEW.iter().map(|found| {
+    let theirs = paper::SKEW.iter().map(|published| {
         let at = |data: f64| {
-            let there = (found.data - data).abs() < 1e-9;
-            Cell::maybe(there.then_some(found.accesses))
+            let there = (published.data - data).abs() < 1e-9;
+            Cell::maybe(there.then_some(published.accesses))
         };
-        let name = format!("{}: {}", found.source, found.device);
-        [name.into(), at(0.10), at(0.25), at(0.50), found.data.into(), Cell::Empty]
+        let name = format!("{}: {}", published.source, published.device);
+        [name.into(), at(0.10), at(0.25), at(0.50), published.data.into(), Cell::Empty]
     });
     let title = "Skew: the share of accesses that the hottest data makes";
     Table::new("swap/analyze/skew", title, columns).with_rows(ours.chain(theirs))

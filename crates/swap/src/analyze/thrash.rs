@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use unjank_host::Nanos;
 
 use super::paging::ReFault;
-use crate::trace::Who;
+use crate::trace::ProcessIndex;
 
 /// The limits of thrashing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// A page comes back quickly if fewer pages than this were evicted since its own eviction.
     ///
-    /// The kernel calls that number the refault distance (`mm/workingset.c`): a memory that is larger
-    /// by so many pages would have kept the page.
+    /// The kernel calls that number the refault distance (`mm/workingset.c`): a memory that is
+    /// larger by so many pages would have kept the page.
     pub distance: u64,
     /// The minimum number of such pages per second.
     pub rate: f64,
@@ -41,7 +41,7 @@ pub struct Episode {
     /// Different pages that came back quickly.
     pub pages: u64,
     /// The process with the most of these refaults, and their number.
-    pub most: (Who, u64),
+    pub most: (ProcessIndex, u64),
 }
 
 /// Finds episodes. Takes 4 bytes per page, and 8 for each quick refault within a window.
@@ -49,7 +49,7 @@ pub(super) struct Finder {
     limits: Limits,
     /// The number of the current window, and the quick refaults in it.
     window: u64,
-    quick: Vec<(u32, Who)>,
+    quick: Vec<(u32, ProcessIndex)>,
     open: Option<Open>,
     episodes: Vec<Episode>,
     /// Episodes beyond those that are kept.
@@ -64,7 +64,7 @@ struct Open {
     last: u64,
     re_faults: u64,
     pages: u64,
-    by: HashMap<Who, u64>,
+    by: HashMap<ProcessIndex, u64>,
 }
 
 /// The maximum number of episodes to keep.
@@ -154,7 +154,7 @@ mod tests {
     use unjank_cachesim::Page;
 
     fn back(millis: u64, page: u32, distance: u64) -> ReFault {
-        let who = Who(1 + page % 3 / 2);
+        let who = ProcessIndex(1 + page % 3 / 2);
         ReFault { at: Nanos::from_millis(millis), page: Page(page), who, distance }
     }
 
@@ -181,7 +181,7 @@ mod tests {
             .map(|e| (e.start.get() / 1_000_000, e.end.get() / 1_000_000, e.re_faults, e.pages))
             .collect();
         assert_eq!(found, [(1_000, 3_000, 12, 6), (4_000, 5_000, 5, 1)]);
-        assert_eq!(episodes[0].most, (Who(1), 8));
+        assert_eq!(episodes[0].most, (ProcessIndex(1), 8));
     }
 
     #[test]

@@ -37,7 +37,8 @@ const BETWEEN: u32 = 120;
 /// LRU's exact curve takes one pass for all sizes. After an interrupt, the curves have the points
 /// that were finished.
 ///
-/// A cache takes 16 bytes for each different page of the sample, and there is one per CPU at a time.
+/// A cache takes 16 bytes for each different page of the sample, and there is one per CPU at a
+/// time.
 ///
 /// # Errors
 /// A size has room for no page or for too many.

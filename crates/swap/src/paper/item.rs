@@ -25,7 +25,8 @@ pub struct Item {
     pub ours: Vec<f64>,
     /// The number of seeds.
     pub seeds: usize,
-    /// Seeds without a value, because it was never reached; they count as larger than all of `ours`.
+    /// Seeds without a value, because it was never reached; they count as larger than all of
+    /// `ours`.
     pub never: usize,
 }
 
@@ -52,8 +53,8 @@ impl Item {
         })
     }
 
-    /// The interval of the median, from the least to the largest value; `None` with too few seeds or
-    /// with seeds without a value.
+    /// The interval of the median, from the least to the largest value; `None` with too few seeds
+    /// or with seeds without a value.
     pub fn interval(&self) -> Option<[f64; 2]> {
         let ends = [*self.ours.first()?, *self.ours.last()?];
         (self.seeds >= ENOUGH && self.never == 0).then_some(ends)

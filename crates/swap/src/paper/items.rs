@@ -8,7 +8,7 @@ use unjank_measure::Unit;
 
 use super::item::Item;
 use super::phones::{Phone, Set, TIERS};
-use crate::simulate::Line;
+use crate::simulate::PolicyResult;
 use unjank_cachesim::tier::Traffic;
 
 /// A value of the paper, and how to compute it from the phones of a seed.
@@ -232,16 +232,16 @@ fn ratio(phone: &Phone) -> f64 {
     phone.on.traffic.storage_ios() as f64 / phone.off.traffic.storage_ios().max(1) as f64
 }
 
-fn made(line: &Line, share: f64) -> Option<f64> {
-    (line.skew.accesses() > 0).then(|| line.skew.made_by(share))
+fn made(result: &PolicyResult, share: f64) -> Option<f64> {
+    (result.skew.accesses() > 0).then(|| result.skew.made_by(share))
 }
 
-fn first(line: &Line) -> Option<f64> {
-    line.rounds().first().map(|round| round.mean)
+fn first(result: &PolicyResult) -> Option<f64> {
+    result.rounds().first().map(|round| round.mean)
 }
 
-fn again(line: &Line) -> Option<f64> {
-    line.later().map(|later| later.mean)
+fn again(result: &PolicyResult) -> Option<f64> {
+    result.later().map(|later| later.mean)
 }
 
 /// How storage I/O is counted: [`Traffic::storage_ios`] or

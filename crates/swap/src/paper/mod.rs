@@ -10,22 +10,22 @@
 //! | `phones` | the same phone with and without swap, for one seed |
 //! | [`item`] | one value of the paper, and the modelled values of several seeds |
 //! | `items` | all values |
-//! | `outcome` | the values and curves of all phones |
+//! | `reproduction` | the values and curves of all phones |
 //! | `note`, `tables` | results as findings |
 
 pub mod item;
 mod items;
 mod note;
 mod options;
-mod outcome;
 mod phones;
+mod reproduction;
 mod tables;
 
 pub use item::{Answer, Item};
 pub use note::findings;
 pub use options::Options;
-pub use outcome::Outcome;
 pub use phones::TIERS;
+pub use reproduction::Reproduction;
 
 use rayon::prelude::*;
 use unjank_host::Result;
@@ -35,7 +35,7 @@ use unjank_measure::Monitor;
 ///
 /// # Errors
 /// A size that is too large.
-pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
+pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Reproduction> {
     let done = std::sync::atomic::AtomicU64::new(0);
     let seeds: Vec<u64> = (0..options.seeds).map(|more| options.seed.wrapping_add(more)).collect();
     let sets: Result<Vec<Option<phones::Set>>> = seeds
@@ -52,7 +52,11 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
         .collect();
     let sets: Vec<phones::Set> = sets?.into_iter().flatten().collect();
     if sets.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(Reproduction::default());
     }
-    Ok(Outcome { items: items::all(&sets), bars: note::bars(&sets), curves: note::curves(&sets) })
+    Ok(Reproduction {
+        items: items::all(&sets),
+        bars: note::bars(&sets),
+        curves: note::curves(&sets),
+    })
 }

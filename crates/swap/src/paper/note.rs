@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use unjank_measure::record::{Answer as Told, Axis, Curve, Point};
+use unjank_measure::record::{Answer as RecordAnswer, Axis, Curve, Point};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
 use super::item::{Answer, Item};
-use super::outcome::Outcome;
 use super::phones::{Phone, Set, TIERS};
+use super::reproduction::Reproduction;
 use super::tables::table;
-use crate::simulate::Line;
+use crate::simulate::PolicyResult;
 
 /// A fact for each value, a verdict for each figure, and the curves.
-pub fn findings(outcome: &Outcome) -> Findings {
+pub fn findings(reproduction: &Reproduction) -> Findings {
     let mut findings = Findings {
-        curves: outcome.curves.clone(),
-        facts: outcome.bars.clone(),
+        curves: reproduction.curves.clone(),
+        facts: reproduction.bars.clone(),
         ..Findings::default()
     };
-    findings.tables.push(table(outcome));
-    for item in &outcome.items {
+    findings.tables.push(table(reproduction));
+    for item in &reproduction.items {
         let Some(median) = item.median() else { continue };
         let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
         fact.interval = item.interval();
@@ -32,7 +32,7 @@ pub fn findings(outcome: &Outcome) -> Findings {
         fact.labels = labels.map(|(name, value)| (name.to_owned(), value)).into();
         findings.facts.push(fact);
     }
-    for figure in outcome.items.chunk_by(|one, other| one.figure == other.figure) {
+    for figure in reproduction.items.chunk_by(|one, other| one.figure == other.figure) {
         findings.verdicts.push(verdict(figure));
     }
     findings
@@ -40,10 +40,10 @@ pub fn findings(outcome: &Outcome) -> Findings {
 
 fn verdict(figure: &[Item]) -> Verdict {
     let answers = figure.iter().map(Item::answer);
-    let answer = answers.fold(Told::Yes, |so_far, one| match (so_far, one) {
-        (Told::No, _) | (_, Answer::No) => Told::No,
-        (Told::Yes, Answer::Yes) => Told::Yes,
-        _ => Told::CannotTell,
+    let answer = answers.fold(RecordAnswer::Yes, |so_far, one| match (so_far, one) {
+        (RecordAnswer::No, _) | (_, Answer::No) => RecordAnswer::No,
+        (RecordAnswer::Yes, Answer::Yes) => RecordAnswer::Yes,
+        _ => RecordAnswer::CannotTell,
     });
     let values: Vec<String> = figure
         .iter()
@@ -79,23 +79,23 @@ fn show(item: &Item, value: f64) -> String {
     }
 }
 
-/// The name of a line or phone, and how to get it from a set.
+/// The name of a result or phone, and how to get it from a set.
 type Named<T> = (&'static str, fn(&Set) -> &T);
 
 /// Fig. 2: launch time over launches; Fig. 5: storage I/O over the tier.
 pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
-    let lines: [Named<Line>; 4] = [
+    let results: [Named<PolicyResult>; 4] = [
         ("no swap, 1 GiB", |set| &set.nine_1.off),
         ("swap, 1 GiB", |set| &set.nine_1.on),
         ("no swap, 2 GiB", |set| &set.nine_2.off),
         ("swap, 2 GiB", |set| &set.nine_2.on),
     ];
-    let mut curves: Vec<Curve> = lines
+    let mut curves: Vec<Curve> = results
         .into_iter()
-        .map(|(name, line)| {
+        .map(|(name, result)| {
             let rounds: Vec<Vec<f64>> = sets
                 .iter()
-                .map(|set| line(set).rounds().iter().map(|round| round.mean).collect())
+                .map(|set| result(set).rounds().iter().map(|round| round.mean).collect())
                 .collect();
             let points = over_seeds(&rounds).into_iter().enumerate();
             Curve {
@@ -136,17 +136,17 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
 /// Fig. 1: storage I/O with swap and without, and the part of the hottest tenth of the pages; means
 /// over seeds.
 pub(super) fn bars(sets: &[Set]) -> Vec<Fact> {
-    let lines: [Named<Line>; 4] = [
+    let results: [Named<PolicyResult>; 4] = [
         ("swap, 1 GiB", |set| &set.nine_1.on),
         ("no swap, 1 GiB", |set| &set.nine_1.off),
         ("swap, 2 GiB", |set| &set.nine_2.on),
         ("no swap, 2 GiB", |set| &set.nine_2.off),
     ];
     let mut facts = Vec::new();
-    for (name, line) in lines {
+    for (name, result) in results {
         let parts = sets.iter().map(|set| {
-            let ios = line(set).traffic.storage_ios() as f64;
-            let hottest = ios * line(set).skew.made_by(0.1);
+            let ios = result(set).traffic.storage_ios() as f64;
+            let hottest = ios * result(set).skew.made_by(0.1);
             vec![hottest, ios - hottest]
         });
         let means = over_seeds(&parts.collect::<Vec<_>>());

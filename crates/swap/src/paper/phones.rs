@@ -5,7 +5,7 @@ use unjank_measure::monitor::Silent;
 
 use super::options::Options;
 use crate::simulate::load::Meaning;
-use crate::simulate::{self, Launching, Line, MemoryOptions, Swap, load};
+use crate::simulate::{self, Launching, MemoryOptions, PolicyResult, Swap, load};
 use crate::synth::{Preset, Synth};
 use crate::trace::PAGE;
 use unjank_cachesim::memory::{MemoryPolicy, Readahead};
@@ -29,8 +29,8 @@ const GIB: Bytes = Bytes::from_mib(1024);
 /// A phone with swap and without.
 #[derive(Debug, Clone)]
 pub(super) struct Phone {
-    pub(super) on: Line,
-    pub(super) off: Line,
+    pub(super) on: PolicyResult,
+    pub(super) off: PolicyResult,
     /// Reads and writes with each of [`TIERS`] under the paper's policy.
     pub(super) tiers: Vec<Traffic>,
 }
@@ -88,7 +88,7 @@ fn phone(
         latency: options.latency,
         write_cost: None,
     };
-    let [off, on] = <[Line; 2]>::try_from(simulate::run(load, &setting, &Silent)?.lines)
+    let [off, on] = <[PolicyResult; 2]>::try_from(simulate::run(load, &setting, &Silent)?.results)
         .map_err(|_| unjank_host::Error::Invalid("the phone launches no apps".to_owned()))?;
     let paged = simulate::page(load, Some(memory))?;
     let traffic = |tier: &Bytes| {

@@ -3,10 +3,10 @@
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
 use super::item::Item;
-use super::outcome::Outcome;
+use super::reproduction::Reproduction;
 
 /// One row for each value.
-pub(super) fn table(outcome: &Outcome) -> Table {
+pub(super) fn table(reproduction: &Reproduction) -> Table {
     let columns = [
         Column::text("what"),
         Column::text("figure"),
@@ -14,9 +14,9 @@ pub(super) fn table(outcome: &Outcome) -> Table {
         Column::of("synthetic (95 % interval)", Unit::Count),
         Column::text("comes out"),
     ];
-    let seeds = outcome.items.first().map_or(0, |item| item.seeds);
+    let seeds = reproduction.items.first().map_or(0, |item| item.seeds);
     Table::new("swap/paper/values", "The paper's values, and those of synthetic phones", columns)
-        .with_rows(outcome.items.iter().map(cells))
+        .with_rows(reproduction.items.iter().map(cells))
         .with_note(format!(
             "Medians over {seeds} synthetic phones of each kind, and their intervals; the paper \
              gives approximate values, which are read as ranges (docs/method/swap.md). Writes to come: \

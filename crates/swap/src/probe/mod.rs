@@ -17,7 +17,7 @@ use content::Random;
 use counters::Counters;
 use plan::{Plan, Source};
 use source::Evictable;
-use touch::Seen;
+use touch::TouchTimes;
 
 /// Evicts memory of this process and touches it again, page by page in random order: anonymous
 /// pages through swap if there is any, otherwise pages of a scratch file. Pages of other programs
@@ -75,21 +75,21 @@ fn rounds(
     duration: Nanos,
     random: &mut Random,
     monitor: &dyn Monitor,
-) -> Result<Seen> {
+) -> Result<TouchTimes> {
     let start = Timestamp::now();
     let end = start + duration;
-    let mut seen = Seen::new(start, duration);
+    let mut times = TouchTimes::new(start, duration);
     let mut order: Vec<u32> = (0..plan.pages as u32).collect();
     loop {
         let done = Timestamp::now().since(start).as_secs_f64() / duration.as_secs_f64();
         monitor.progress(done, &format!("page-ins from {}", plan.backing()));
         let mapping = memory.evict()?;
         random.shuffle(&mut order);
-        let evicted = touch::all(mapping, &order, end, &mut seen, monitor)?;
+        let evicted = touch::all(mapping, &order, end, &mut times, monitor)?;
         // If the kernel evicts nothing, further rounds would be in vain.
         if evicted == 0 || Timestamp::now() >= end || monitor.stop_requested() {
             break;
         }
     }
-    Ok(seen)
+    Ok(times)
 }

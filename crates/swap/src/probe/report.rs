@@ -6,11 +6,11 @@ use unjank_measure::{Fact, Findings, Outlier, Unit};
 
 use super::counters::Growth;
 use super::plan::{Plan, Source};
-use super::touch::Seen;
+use super::touch::TouchTimes;
 
 /// Adds series, facts and warnings to the findings.
-pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findings) {
-    let Seen { page_in, readahead_hit, evicted, worst, start } = seen;
+pub(crate) fn note(times: TouchTimes, grown: &Growth, plan: &Plan, findings: &mut Findings) {
+    let TouchTimes { page_in, readahead_hit, evicted, worst, start } = times;
     let reads = page_in.n();
     let backing = backing(plan, grown, reads);
     if reads == 0 {

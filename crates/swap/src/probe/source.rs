@@ -71,9 +71,9 @@ pub(crate) fn file(
 }
 
 impl Evictable for Anonymous {
-    /// A page that was written stays in the swap cache, where `MADV_PAGEOUT` does not reach it. Once
-    /// touched, it is mapped and clean, and the next request frees it at once. So the remaining
-    /// pages are touched and the request is repeated until nearly all pages are gone.
+    /// A page that was written stays in the swap cache, where `MADV_PAGEOUT` does not reach it.
+    /// Once touched, it is mapped and clean, and the next request frees it at once. So the
+    /// remaining pages are touched and the request is repeated until nearly all pages are gone.
     fn evict(&mut self) -> Result<&Mapping> {
         const TRIES: u32 = 20;
         for _ in 0..TRIES {

@@ -9,7 +9,7 @@ const BATCH: usize = 64;
 
 /// The touch times of all rounds.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct TouchTimes {
     /// Touches that waited for a read (major faults).
     pub(crate) page_in: Series,
     /// Touches of evicted pages that the read of another page had brought along (minor faults, or
@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     pub(crate) start: Timestamp,
 }
 
-impl Seen {
+impl TouchTimes {
     pub(crate) fn new(start: Timestamp, expected: Nanos) -> Self {
         Self {
             page_in: Series::new("swap/page_in").with_course(start, expected),
@@ -42,7 +42,7 @@ pub(crate) fn all(
     mapping: &Mapping,
     order: &[u32],
     end: Timestamp,
-    seen: &mut Seen,
+    times: &mut TouchTimes,
     monitor: &dyn Monitor,
 ) -> Result<u64> {
     let resident = mapping.resident()?;
@@ -61,18 +61,18 @@ pub(crate) fn all(
             let taken = after.since(before);
             evicted += 1;
             if faults.major > 0 {
-                seen.page_in.record_at(after, taken);
-                if taken > seen.worst.0 {
-                    seen.worst = (taken, before);
+                times.page_in.record_at(after, taken);
+                if taken > times.worst.0 {
+                    times.worst = (taken, before);
                 }
             } else {
-                seen.readahead_hit.record(taken);
+                times.readahead_hit.record(taken);
             }
         }
         if Timestamp::now() >= end || monitor.stop_requested() {
             break;
         }
     }
-    seen.evicted += evicted;
+    times.evicted += evicted;
     Ok(evicted)
 }

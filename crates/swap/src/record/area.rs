@@ -44,8 +44,8 @@ impl Area {
     }
 
     /// The pages of the area that a request touches, within the run in which it begins. No request
-    /// reaches into the next run: the kernel makes requests for swap page by page and merges them only
-    /// if both sectors and pages are consecutive.
+    /// reaches into the next run: the kernel makes requests for swap page by page and merges them
+    /// only if both sectors and pages are consecutive.
     pub(super) fn pages(
         &self,
         device: DeviceNumber,

@@ -37,12 +37,12 @@ const GROUP: [&str; 8] = [
 
 /// The machine's counters at the beginning.
 #[derive(Debug)]
-pub(super) struct Before(VmStat);
+pub(super) struct Baseline(VmStat);
 
 /// The growth of counters.
 pub(super) type Growth = Vec<(&'static str, u64)>;
 
-impl Before {
+impl Baseline {
     pub(super) fn read(root: &Root) -> Result<Self> {
         VmStat::read(root).map(Self)
     }

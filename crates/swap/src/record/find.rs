@@ -11,15 +11,15 @@ use super::area::{Area, of_file, whole};
 
 /// The areas to record.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct RecordedAreas {
     pub(super) areas: Vec<Area>,
     /// Warnings about swap areas that cannot be recorded.
     pub(super) left_out: Vec<String>,
 }
 
 /// All swap areas in use, and `devices`.
-pub(super) fn areas(root: &Root, devices: &[String]) -> Result<Found> {
-    let mut found = Found::default();
+pub(super) fn areas(root: &Root, devices: &[String]) -> Result<RecordedAreas> {
+    let mut found = RecordedAreas::default();
     for device in swap::devices(root)? {
         match swap_area(root, &device)? {
             Support::Yes(area) => found.areas.push(area),

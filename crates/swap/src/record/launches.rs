@@ -1,8 +1,8 @@
 //! Finds launches of programs behind wrappers. A pure state machine.
 //!
 //! A user often starts a wrapper. It becomes the intended program by execve(2) (`env`, `nice`,
-//! `setsid`, a script's `exec`), or starts it and waits (`timeout`, `sudo`). So the mark of a launch
-//! is held back until its program has not changed for a while.
+//! `setsid`, a script's `exec`), or starts it and waits (`timeout`, `sudo`). So the mark of a
+//! launch is held back until its program has not changed for a while.
 
 use std::collections::HashMap;
 
@@ -80,8 +80,8 @@ impl Launches {
         !self.pending.is_empty()
     }
 
-    /// `process` executed `program`. `leads` says whether it leads a process group. A mark for a new
-    /// launch would be at `index`.
+    /// `process` executed `program`. `leads` says whether it leads a process group. A mark for a
+    /// new launch would be at `index`.
     pub(super) fn executed(
         &mut self,
         at: Timestamp,

@@ -5,24 +5,24 @@
 //! | `options` | options of a recording |
 //! | `find`, `area` | swap areas, and the mapping from sectors to their pages |
 //! | `command` | the recorded command |
-//! | `swaps` | swap areas that are added during the recording |
-//! | `order` | merges the events of all CPUs in the order of time |
-//! | `scribe` | converts kernel events to page events |
+//! | `swap_areas` | swap areas that are added during the recording |
+//! | `reorder` | merges the events of all CPUs in the order of time |
+//! | `converter` | converts kernel events to page events |
 //! | `tasks`, `launches` | the process of a thread; launches of programs |
 //! | `output` | the trace file |
 //! | `counters`, `report` | the kernel's counters; facts and warnings at the end |
 
 mod area;
 mod command;
+mod converter;
 mod counters;
 mod find;
 mod launches;
 mod options;
-mod order;
 mod output;
+mod reorder;
 mod report;
-mod scribe;
-mod swaps;
+mod swap_areas;
 mod tasks;
 
 pub use options::Options;
@@ -33,17 +33,17 @@ use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, process::pid, temporary_swap};
 use unjank_measure::{Findings, Monitor};
 
-use crate::trace::{Event, Full};
+use crate::trace::{Event, LimitReached};
 
 use area::Area;
 use command::Program;
-use counters::Before;
-use find::Found;
-use order::{Order, Traced};
+use converter::Converter;
+use counters::Baseline;
+use find::RecordedAreas;
 use output::Output;
+use reorder::{ReorderBuffer, Traced};
 use report::Recorded;
-use scribe::Scribe;
-use swaps::Swaps;
+use swap_areas::SwapAreas;
 use tasks::Tasks;
 
 /// Requests of threads, and starts and ends of tasks.
@@ -83,8 +83,8 @@ pub fn run(
         }
         _ => None,
     };
-    let swaps = Swaps::look(root, swap.as_ref().map(SwapArea::path))?;
-    let Found { areas, left_out } = find::areas(root, &options.devices)?;
+    let swap_areas = SwapAreas::look(root, swap.as_ref().map(SwapArea::path))?;
+    let RecordedAreas { areas, left_out } = find::areas(root, &options.devices)?;
     for reason in left_out {
         findings.warn(reason);
     }
@@ -123,35 +123,35 @@ pub fn run(
     }
     let leads = |process| pid::leads_group(process).unwrap_or(false);
     let own = std::process::id();
-    let scribe = Scribe::new(areas, Tasks::new(root), page_size().get(), own, leads);
+    let converter = Converter::new(areas, Tasks::new(root), page_size().get(), own, leads);
     let mut recording = Recording {
         instance,
-        order: Order::default(),
-        scribe: scribe.map_err(full)?,
-        swaps,
+        reorder: ReorderBuffer::default(),
+        converter: converter.map_err(too_large)?,
+        swap_areas,
         output,
         events: Vec::new(),
         written: 0,
     };
     recording.instance.start()?;
-    let before = Before::read(root)?;
+    let baseline = Baseline::read(root)?;
     let started = Timestamp::now();
     program.start()?;
     if let Some(process) = program.process() {
-        recording.scribe.is_command(process, program.has_own_group());
+        recording.converter.is_command(process, program.has_own_group());
     }
     let cut_short = watch(&mut recording, &mut program, options, started, monitor)?;
     let length = Timestamp::now().since(started);
     let ended = program.end()?;
-    let growth = before.growth(root)?;
+    let growth = baseline.growth(root)?;
     recording.instance.stop()?;
-    for note in recording.swaps.notes() {
+    for note in recording.swap_areas.notes() {
         findings.warn(note);
     }
-    let (scribe, output, written, lost) = recording.finish()?;
-    let bytes = output.finish(&scribe.names)?;
+    let (converter, output, written, lost) = recording.finish()?;
+    let bytes = output.finish(&converter.names)?;
     let recorded =
-        Recorded { scribe: &scribe, written, bytes, lost, length, growth, ended, cut_short };
+        Recorded { converter: &converter, written, bytes, lost, length, growth, ended, cut_short };
     recorded.note(&mut findings);
     Ok(findings)
 }
@@ -169,7 +169,7 @@ fn watch(
         recording.round()?;
         let passed = now.since(started);
         let done = options.duration.map_or(0.0, |all| passed.as_secs_f64() / all.as_secs_f64());
-        let counts = &recording.scribe.counts;
+        let counts = &recording.converter.counts;
         let said = format!("{} page-ins, {} page-outs", counts.page_ins, counts.page_outs);
         monitor.progress(done.min(1.0), &said);
         if monitor.stop_requested() {
@@ -185,9 +185,9 @@ fn watch(
 /// A recording in progress.
 struct Recording {
     instance: Instance,
-    order: Order,
-    scribe: Scribe,
-    swaps: Swaps,
+    reorder: ReorderBuffer,
+    converter: Converter,
+    swap_areas: SwapAreas,
     output: Output,
     /// Reused between rounds.
     events: Vec<Event>,
@@ -200,44 +200,44 @@ impl Recording {
         self.take_new_swap()?;
         let now = Timestamp::now();
         let trace = self.instance.take_events()?;
-        self.order.push(&trace);
-        let settled = self.order.settled(now);
+        self.reorder.push(&trace);
+        let settled = self.reorder.settled(now);
         self.write(&settled, now)
     }
 
     /// Adds swap areas that were turned on since the last check.
     fn take_new_swap(&mut self) -> Result<()> {
-        let new = self.swaps.new_areas()?;
+        let new = self.swap_areas.new_areas()?;
         if new.is_empty() {
             return Ok(());
         }
         for area in new {
-            self.scribe.add(area).map_err(full)?;
+            self.converter.add(area).map_err(too_large)?;
         }
-        self.instance.filter(EVENTS[0], &filter(self.scribe.areas()))
+        self.instance.filter(EVENTS[0], &filter(self.converter.areas()))
     }
 
     fn write(&mut self, traced: &[Traced], now: Timestamp) -> Result<()> {
         for (at, current, what) in traced {
-            self.scribe.take(*at, *current, what).map_err(full)?;
+            self.converter.take(*at, *current, what).map_err(too_large)?;
         }
-        self.events.extend(self.scribe.settled(now));
+        self.events.extend(self.converter.settled(now));
         self.written += self.events.len() as u64;
-        self.output.write(&self.events, &self.scribe.names)?;
+        self.output.write(&self.events, &self.converter.names)?;
         self.events.clear();
         Ok(())
     }
 
     /// Writes the remaining events of the stopped instance and removes it.
-    fn finish(mut self) -> Result<(Scribe, Output, u64, Lost)> {
+    fn finish(mut self) -> Result<(Converter, Output, u64, Lost)> {
         self.round()?;
-        let rest = std::mem::take(&mut self.order).rest();
+        let rest = std::mem::take(&mut self.reorder).rest();
         // No mark is held back any longer.
         self.write(&rest, Timestamp::from_nanos(u64::MAX))?;
-        let Self { instance, scribe, output, written, .. } = self;
+        let Self { instance, converter, output, written, .. } = self;
         let lost = instance.lost()?;
         instance.remove()?;
-        Ok((scribe, output, written, lost))
+        Ok((converter, output, written, lost))
     }
 }
 
@@ -252,6 +252,6 @@ fn filter<'a>(areas: impl Iterator<Item = &'a Area>) -> String {
     if filters.is_empty() { "sector < 0".to_owned() } else { filters.join(" || ") }
 }
 
-fn full(full: Full) -> Error {
-    Error::Unsupported(format!("the trace is too large: {}", full.0))
+fn too_large(limit: LimitReached) -> Error {
+    Error::Unsupported(format!("the trace is too large: {}", limit.0))
 }

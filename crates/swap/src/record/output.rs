@@ -19,7 +19,8 @@ pub(super) struct Output {
 
 impl Output {
     /// # Errors
-    /// `Invalid` if the file exists and `force` is false; `File` if its directory cannot be written.
+    /// `Invalid` if the file exists and `force` is false; `File` if its directory cannot be
+    /// written.
     pub(super) fn create(path: &Path, force: bool) -> Result<Self> {
         // Which pages a process swaps, and when, is private to its user.
         let whole = WholeFile::create(path, Existing::replaced_if(force), Readers::Owner)?;

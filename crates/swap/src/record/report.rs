@@ -11,8 +11,8 @@ use unjank_measure::{Fact, Findings, Unit, Verdict};
 use crate::trace::{MAX_SPACES, PAGE};
 
 use super::command::Ended;
+use super::converter::Converter;
 use super::counters::{Growth, get};
-use super::scribe::Scribe;
 
 /// The tolerated difference between the trace and the kernel's counters.
 const AGREE: f64 = 0.02;
@@ -23,7 +23,7 @@ const MAX_PROCESSES: usize = 10;
 
 /// A finished recording.
 pub(super) struct Recorded<'a> {
-    pub(super) scribe: &'a Scribe,
+    pub(super) converter: &'a Converter,
     /// Events in the trace.
     pub(super) written: u64,
     /// The size of the file.
@@ -39,7 +39,7 @@ pub(super) struct Recorded<'a> {
 impl Recorded<'_> {
     /// Adds all facts, warnings and the verdict.
     pub(super) fn note(&self, findings: &mut Findings) {
-        let counts = &self.scribe.counts;
+        let counts = &self.converter.counts;
         // Counters are in the kernel's pages.
         let pages = |count: u64| count as f64 * PAGE as f64 / page_size().get() as f64;
         let mut fact = |name: &str, value: f64, unit| {
@@ -90,7 +90,7 @@ impl Recorded<'_> {
             let name = format!("swap/record/{name}");
             findings.facts.push(Fact::new(name, count as f64, Unit::Count));
         }
-        let counts = &self.scribe.counts;
+        let counts = &self.converter.counts;
         let [all_ins, all_outs] = [counts.page_ins, counts.page_outs];
         let others = (all_ins - ins) + (all_outs - outs);
         if others as f64 > AGREE * (all_ins + all_outs) as f64 {
@@ -106,9 +106,9 @@ impl Recorded<'_> {
 
     /// Page-ins and page-outs by the command and its descendants.
     fn of_command(&self) -> Option<[u64; 2]> {
-        self.scribe.has_command().then(|| {
-            let names = &self.scribe.names;
-            let by = self.scribe.counts.by_process.iter();
+        self.converter.has_command().then(|| {
+            let names = &self.converter.names;
+            let by = self.converter.counts.by_process.iter();
             let of_command = by.filter(|(who, _)| names.process(**who).command.is_some());
             of_command.fold([0, 0], |[ins, outs], (_, [i, o])| [ins + i, outs + o])
         })
@@ -116,10 +116,10 @@ impl Recorded<'_> {
 
     /// Facts about the processes that paged most.
     fn note_processes(&self, findings: &mut Findings) {
-        let mut all: Vec<_> = self.scribe.counts.by_process.iter().collect();
+        let mut all: Vec<_> = self.converter.counts.by_process.iter().collect();
         all.sort_by_key(|(who, [ins, outs])| (std::cmp::Reverse(ins + outs), **who));
         for (who, counts) in all.into_iter().take(MAX_PROCESSES) {
-            let process = self.scribe.names.process(*who);
+            let process = self.converter.names.process(*who);
             for (name, count) in ["page_ins_of", "page_outs_by"].into_iter().zip(counts) {
                 let mut fact = Fact::new(format!("swap/record/{name}"), *count as f64, Unit::Count);
                 fact.labels.insert("process".to_owned(), process.name.clone());
@@ -149,7 +149,7 @@ impl Recorded<'_> {
                     .warn(format!("signal {} ended the command", signal.unwrap_or_default())),
             }
         }
-        let left_out = self.scribe.counts.files_left_out;
+        let left_out = self.converter.counts.files_left_out;
         if left_out > 0 {
             findings.warn(format!(
                 "{left_out} page-cache events are left out: a trace holds at most {MAX_SPACES} files"

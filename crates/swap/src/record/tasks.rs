@@ -6,7 +6,7 @@ use unjank_host::Root;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 
-use crate::trace::{Full, Member, Names, Who};
+use crate::trace::{LimitReached, Member, Names, ProcessIndex};
 
 /// The number of ended threads to remember: a thread still touches memory of its process after
 /// its `sched_process_exit` (`exit_mm_release` in `kernel/fork.c`).
@@ -33,7 +33,7 @@ pub(super) struct Tasks {
 /// A process with its latest name.
 #[derive(Debug)]
 struct Known {
-    who: Who,
+    who: ProcessIndex,
     name: Vec<u8>,
 }
 
@@ -60,14 +60,14 @@ impl Tasks {
     }
 
     /// The process of `thread`, whose name is `comm`, or empty if unknown. Reads `/proc` once for
-    /// each process; if the thread has ended by then, its own name and number stand for the process.
-    /// A process has the name of its main thread, as Android's apps do.
+    /// each process; if the thread has ended by then, its own name and number stand for the
+    /// process. A process has the name of its main thread, as Android's apps do.
     pub(super) fn who(
         &mut self,
         thread: ThreadId,
         comm: &[u8],
         names: &mut Names,
-    ) -> Result<Who, Full> {
+    ) -> Result<ProcessIndex, LimitReached> {
         let process = self.process(thread);
         let is_main = thread.0 == process && !comm.is_empty();
         let known = self.known.get(&process);
@@ -103,7 +103,8 @@ impl Tasks {
         Ok(who)
     }
 
-    /// Marks `process` as the recorded command. `has_own_group`: it is in a control group of its own.
+    /// Marks `process` as the recorded command. `has_own_group`: it is in a control group of its
+    /// own.
     pub(super) fn is_command(&mut self, process: u32, has_own_group: bool) {
         self.families.insert(process, Family { launch: None, is_of_command: true });
         let groups = || self.root.read(format!("/proc/{process}/cgroup")).ok();
@@ -148,7 +149,7 @@ impl Tasks {
 
     /// `thread` ended. Its process ends with it if it was the `last` thread; if the kernel does not
     /// say that, if it was the main thread. Returns the ended process if it is in the trace.
-    pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<Who> {
+    pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<ProcessIndex> {
         if !self.ended.insert(thread) {
             return None;
         }

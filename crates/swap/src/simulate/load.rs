@@ -35,8 +35,8 @@ impl Load {
         })
     }
 
-    /// Checks whether writes of the tier can be limited to this rate. Returns a warning if the trace
-    /// is shorter than the rate's period.
+    /// Checks whether writes of the tier can be limited to this rate. Returns a warning if the
+    /// trace is shorter than the rate's period.
     ///
     /// # Errors
     /// No time passes in the trace.

@@ -1,24 +1,24 @@
-//! Replays a trace through a model of memory over a tier over storage, under several policies of the
-//! tier, with no tier and with no swap.
+//! Replays a trace through a model of memory over a tier over storage, under several policies of
+//! the tier, with no tier and with no swap.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`load`](mod@load) | turns the events of a trace into a load for the simulation |
 //! | [`latency`] | from page-ins to launch times |
-//! | [`line`](mod@line) | the result of one policy |
+//! | [`policy_result`](mod@policy_result) | the result of one policy |
 //! | `note`, `tables` | results as findings |
 
 pub mod latency;
-pub mod line;
 pub mod load;
 mod note;
+pub mod policy_result;
 mod tables;
 
 pub use crate::workload::Launching;
 pub use latency::Latency;
-pub use line::{Launched, Line};
 pub use load::{Load, load};
 pub use note::findings;
+pub use policy_result::{Launched, PolicyResult};
 
 use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
@@ -55,18 +55,18 @@ pub struct Options {
 
 /// The results of a simulation.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct Simulated {
     /// No swap, no tier, then one result per policy.
-    pub lines: Vec<Line>,
+    pub results: Vec<PolicyResult>,
     /// The offline optimum.
     pub bound: Option<Bound>,
 }
 
-impl Outcome {
+impl Simulated {
     /// The cheapest result with swap, and its cost including the writes that are still to come.
-    pub fn cheapest(&self, costs: Costs) -> Option<(&Line, f64)> {
-        let with_swap = self.lines.iter().filter(|line| line.policy.is_some());
-        let priced = with_swap.map(|line| (line, costs.settled(&line.traffic)));
+    pub fn cheapest(&self, costs: Costs) -> Option<(&PolicyResult, f64)> {
+        let with_swap = self.results.iter().filter(|result| result.policy.is_some());
+        let priced = with_swap.map(|result| (result, costs.settled(&result.traffic)));
         priced.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 }
@@ -119,15 +119,15 @@ pub enum Swap {
 ///
 /// # Errors
 /// A size that is zero or too large; no memory for a load of programs.
-pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
-    let mut lines = Vec::new();
+pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Simulated> {
+    let mut results = Vec::new();
     if options.swap != Swap::On
-        && let Some(line) = without_swap(load, options)?
+        && let Some(result) = without_swap(load, options)?
     {
-        lines.push(line);
+        results.push(result);
     }
     if options.swap == Swap::Off || monitor.stop_requested() {
-        return Ok(Outcome { lines, bound: None });
+        return Ok(Simulated { results, bound: None });
     }
     monitor.progress(0.1, "simulating memory");
     let paged = page(load, options.memory)?;
@@ -139,16 +139,16 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outc
     let replay = |policy: &TierPolicy| {
         let replayed =
             policy.replay_within(&paged, capacity, true, options.write_budget).map_err(invalid)?;
-        Ok(Line::of_tier(*policy, &paged, &replayed, options.latency))
+        Ok(PolicyResult::of_tier(*policy, &paged, &replayed, options.latency))
     };
-    let replayed: Result<Vec<Line>> = policies.par_iter().map(replay).collect();
-    lines.extend(replayed?);
+    let replayed: Result<Vec<PolicyResult>> = policies.par_iter().map(replay).collect();
+    results.extend(replayed?);
     if monitor.stop_requested() {
-        return Ok(Outcome { lines, bound: None });
+        return Ok(Simulated { results, bound: None });
     }
     monitor.progress(0.6, "computing the offline optimum");
     let bound = options.write_cost.map(|cost| bound(&paged, capacity, Costs::new(cost)));
-    Ok(Outcome { lines, bound: bound.transpose()? })
+    Ok(Simulated { results, bound: bound.transpose()? })
 }
 
 /// The offline optimum. Writes that bypass the tier add to both sides.
@@ -182,7 +182,7 @@ pub fn page(load: &Load, memory: Option<MemoryOptions>) -> Result<std::borrow::C
 }
 
 /// Simulates memory without swap; `None` without launches of apps or without memory.
-fn without_swap(load: &Load, options: &Options) -> Result<Option<Line>> {
+fn without_swap(load: &Load, options: &Options) -> Result<Option<PolicyResult>> {
     let (Load::Programs(workload), Some(memory)) = (load, options.memory) else {
         return Ok(None);
     };
@@ -193,7 +193,7 @@ fn without_swap(load: &Load, options: &Options) -> Result<Option<Line>> {
     let rules = Rules { minfree: least(memory.minfree), pinned: least(memory.pinned) };
     let space = space(memory.size, workload.pages.footprint())?;
     let killing = Killing::run(workload, space, rules);
-    Ok(Some(Line::without_swap(workload, &killing, options.latency)))
+    Ok(Some(PolicyResult::without_swap(workload, &killing, options.latency)))
 }
 
 fn space(memory: Bytes, footprint: u32) -> Result<Space> {

@@ -3,35 +3,35 @@
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
-use super::line::Line;
+use super::policy_result::PolicyResult;
 use super::tables::table;
-use super::{Options, Outcome};
+use super::{Options, Simulated};
 use unjank_cachesim::bounds::Costs;
 
 /// A table of all results, and facts and curves for each, named `swap/simulate/…`. `of` names the
 /// trace.
-pub fn findings(outcome: &Outcome, options: &Options, of: &str) -> Findings {
+pub fn findings(simulated: &Simulated, options: &Options, of: &str) -> Findings {
     let mut findings = Findings::default();
-    findings.tables.push(table(outcome, options, of));
-    for line in &outcome.lines {
-        note(&mut findings, line);
-        if options.write_budget.is_some() && !line.is_baseline() {
-            let over = line.over_budget as f64;
-            findings.facts.push(fact("over_budget", over, Unit::Pages, None, &line.name));
+    findings.tables.push(table(simulated, options, of));
+    for result in &simulated.results {
+        note(&mut findings, result);
+        if options.write_budget.is_some() && !result.is_baseline() {
+            let over = result.over_budget as f64;
+            findings.facts.push(fact("over_budget", over, Unit::Pages, None, &result.name));
         }
-        if let (Some(cost), Some(_)) = (options.write_cost, line.policy) {
-            let cost = Costs::new(cost).settled(&line.traffic);
+        if let (Some(cost), Some(_)) = (options.write_cost, result.policy) {
+            let cost = Costs::new(cost).settled(&result.traffic);
             let smaller = Some(Direction::Smaller);
-            findings.facts.push(fact("cost", cost, Unit::Pages, smaller, &line.name));
+            findings.facts.push(fact("cost", cost, Unit::Pages, smaller, &result.name));
         }
-        let above = outcome.bound.and_then(|bound| bound.above(&line.traffic));
-        if let (Some(above), Some(_)) = (above, line.policy) {
+        let above = simulated.bound.and_then(|bound| bound.above(&result.traffic));
+        if let (Some(above), Some(_)) = (above, result.policy) {
             let fact =
-                fact("above_bound", above, Unit::Ratio, Some(Direction::Smaller), &line.name);
+                fact("above_bound", above, Unit::Ratio, Some(Direction::Smaller), &result.name);
             findings.facts.push(fact);
         }
     }
-    if let Some(bound) = outcome.bound {
+    if let Some(bound) = simulated.bound {
         let schedule = [
             ("storage_ios", bound.schedule.storage_ios()),
             ("storage_reads", bound.schedule.storage_reads),
@@ -60,17 +60,17 @@ fn fact(name: &str, value: f64, unit: Unit, better: Option<Direction>, policy: &
     fact
 }
 
-fn note(findings: &mut Findings, line: &Line) {
-    let traffic = &line.traffic;
+fn note(findings: &mut Findings, result: &PolicyResult) {
+    let traffic = &result.traffic;
     let mut fact = |name: &str, value: f64, unit: Unit, better: Option<Direction>| {
-        findings.facts.push(fact(name, value, unit, better, &line.name));
+        findings.facts.push(fact(name, value, unit, better, &result.name));
     };
     let lower = Some(Direction::Smaller);
     fact("storage_ios", traffic.storage_ios() as f64, Unit::Pages, lower);
     fact("storage_reads", traffic.storage_reads as f64, Unit::Pages, lower);
     fact("storage_writes", traffic.storage_writes as f64, Unit::Pages, lower);
     fact("settled_ios", traffic.settled_ios() as f64, Unit::Pages, lower);
-    if let Some([kills, restarts]) = line.killed {
+    if let Some([kills, restarts]) = result.killed {
         fact("kills", kills as f64, Unit::Count, lower);
         fact("restarts", restarts as f64, Unit::Count, lower);
     } else {
@@ -78,34 +78,34 @@ fn note(findings: &mut Findings, line: &Line) {
         fact("page_outs", traffic.page_outs as f64, Unit::Pages, None);
         fact("clean_drops", traffic.clean_drops as f64, Unit::Pages, None);
     }
-    if !line.is_baseline() {
+    if !result.is_baseline() {
         fact("tier_reads", traffic.tier_reads as f64, Unit::Pages, None);
         fact("tier_writes", traffic.tier_writes as f64, Unit::Pages, lower);
         fact("left_dirty", traffic.left_dirty as f64, Unit::Pages, lower);
-        fact("metadata", line.metadata as f64, Unit::Bytes, lower);
+        fact("metadata", result.metadata as f64, Unit::Bytes, lower);
         if let Some(ratio) = traffic.hit_ratio() {
             fact("hit_ratio", ratio, Unit::Ratio, Some(Direction::Larger));
         }
     }
-    if line.skew.accesses() > 0 {
+    if result.skew.accesses() > 0 {
         for (name, share) in [("top_10", 0.1), ("top_25", 0.25), ("top_50", 0.5)] {
-            fact(&format!("made_by_{name}"), line.skew.made_by(share), Unit::Ratio, None);
+            fact(&format!("made_by_{name}"), result.skew.made_by(share), Unit::Ratio, None);
         }
     }
-    if let Some(later) = line.later() {
+    if let Some(later) = result.later() {
         fact("launch_again", later.mean, Unit::Nanoseconds, lower);
         fact("launch_again_deviation", later.deviation, Unit::Nanoseconds, None);
     }
-    launch_curves(findings, line);
+    launch_curves(findings, result);
 }
 
-fn launch_curves(findings: &mut Findings, line: &Line) {
-    let rounds = line.rounds();
+fn launch_curves(findings: &mut Findings, result: &PolicyResult) {
+    let rounds = result.rounds();
     if rounds.len() < 2 {
         return;
     }
     let point = |(round, y)| Point { x: (round + 1) as f64, y, interval: None };
-    let labels = [("policy", line.name.clone()), ("origin", "modelled".to_owned())];
+    let labels = [("policy", result.name.clone()), ("origin", "modelled".to_owned())];
     findings.curves.push(Curve {
         name: "swap/simulate/launch".to_owned(),
         x: Axis::new("launch of an app", Unit::Count),

@@ -2,7 +2,7 @@
 
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
-use super::{Bound, Line, Options, Outcome};
+use super::{Bound, Options, PolicyResult, Simulated};
 use unjank_cachesim::admission::WriteRate;
 use unjank_cachesim::bounds::Costs;
 use unjank_cachesim::tier::{TierPolicy, Traffic};
@@ -16,25 +16,25 @@ const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that o
                     All modelled: see docs/method/swap.md.";
 
 /// A row for each policy, and notes.
-pub(super) fn table(outcome: &Outcome, options: &Options, of: &str) -> Table {
-    let lines = &outcome.lines;
-    let without_swap = lines.iter().find(|line| line.policy.is_none());
-    let against = without_swap.or_else(|| lines.iter().find(|line| line.is_baseline()));
+pub(super) fn table(simulated: &Simulated, options: &Options, of: &str) -> Table {
+    let results = &simulated.results;
+    let without_swap = results.iter().find(|result| result.policy.is_none());
+    let against = without_swap.or_else(|| results.iter().find(|result| result.is_baseline()));
     let relative = if without_swap.is_some() { "vs no swap" } else { "vs no tier" };
-    let rows = lines.iter().map(|line| cells(line, against, outcome.bound.as_ref()));
-    let optimal = outcome.bound.as_ref().map(|bound| optimal(bound, against));
+    let rows = results.iter().map(|result| cells(result, against, simulated.bound.as_ref()));
+    let optimal = simulated.bound.as_ref().map(|bound| optimal(bound, against));
     let title = format!("{of}; {}", sizes(options));
     let mut table = Table::new("swap/simulate/policies", title, columns(relative))
         .with_rows(rows.chain(optimal));
-    if let Some(Line { killed: Some([kills, restarts]), .. }) = without_swap {
+    if let Some(PolicyResult { killed: Some([kills, restarts]), .. }) = without_swap {
         table
             .notes
             .push(format!("Without swap, {kills} apps were killed, and {restarts} started again."));
     }
     if let Some(rate) = options.write_budget {
-        table.notes.push(over_budget(lines, rate));
+        table.notes.push(over_budget(results, rate));
     }
-    table.notes.extend(cheapest(outcome, options));
+    table.notes.extend(cheapest(simulated, options));
     table.with_note(NOTE)
 }
 
@@ -65,16 +65,20 @@ fn sizes(options: &Options) -> String {
     }
 }
 
-fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [Cell; 13] {
-    let traffic = &line.traffic;
-    let tier = |cell: Cell| if line.is_baseline() { Cell::Empty } else { cell };
+fn cells(
+    result: &PolicyResult,
+    against: Option<&PolicyResult>,
+    bound: Option<&Bound>,
+) -> [Cell; 13] {
+    let traffic = &result.traffic;
+    let tier = |cell: Cell| if result.is_baseline() { Cell::Empty } else { cell };
     let count = |count: u64| Cell::number(count as f64);
-    let hottest = (line.skew.accesses() > 0).then(|| line.skew.made_by(0.1));
-    let again = line
+    let hottest = (result.skew.accesses() > 0).then(|| result.skew.made_by(0.1));
+    let again = result
         .later()
         .map(|later| Number { deviation: Some(later.deviation), ..Number::new(later.mean) });
     [
-        line.name.as_str().into(),
+        result.name.as_str().into(),
         count(traffic.storage_ios()),
         ratio(traffic, against),
         count(traffic.storage_reads),
@@ -82,16 +86,16 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [Cell; 1
         tier(count(traffic.tier_reads)),
         tier(count(traffic.tier_writes)),
         tier(count(traffic.left_dirty)),
-        Cell::maybe(line.policy.and_then(|_| above(traffic, bound))),
+        Cell::maybe(result.policy.and_then(|_| above(traffic, bound))),
         tier(Cell::maybe(traffic.hit_ratio())),
         Cell::maybe(hottest),
         Cell::maybe(again),
-        tier(Cell::number(line.metadata as f64)),
+        tier(Cell::number(result.metadata as f64)),
     ]
 }
 
 /// The row of the offline schedule.
-fn optimal(bound: &Bound, against: Option<&Line>) -> [Cell; 13] {
+fn optimal(bound: &Bound, against: Option<&PolicyResult>) -> [Cell; 13] {
     let traffic = &bound.schedule;
     let count = |count: u64| Cell::number(count as f64);
     [
@@ -111,7 +115,7 @@ fn optimal(bound: &Bound, against: Option<&Line>) -> [Cell; 13] {
     ]
 }
 
-fn ratio(traffic: &Traffic, against: Option<&Line>) -> Cell {
+fn ratio(traffic: &Traffic, against: Option<&PolicyResult>) -> Cell {
     Cell::maybe(
         against
             .map(|other| traffic.settled_ios() as f64 / other.traffic.settled_ios().max(1) as f64),
@@ -123,22 +127,22 @@ fn above(traffic: &Traffic, bound: Option<&Bound>) -> Option<f64> {
 }
 
 /// The cheapest policy on this trace, and the default policy for the cost.
-fn cheapest(outcome: &Outcome, options: &Options) -> Option<String> {
+fn cheapest(simulated: &Simulated, options: &Options) -> Option<String> {
     let write = options.write_cost?;
-    let (line, cost) = outcome.cheapest(Costs::new(write))?;
+    let (result, cost) = simulated.cheapest(Costs::new(write))?;
     Some(format!(
         "If a write of the tier costs {write} reads of storage, {} is the cheapest here: {cost:.0}, \
          including what is left dirty. The default policy for this cost is {}.",
-        line.name,
+        result.name,
         TierPolicy::for_write_cost(write)
     ))
 }
 
 /// How many pages the budget kept out.
-fn over_budget(lines: &[Line], rate: WriteRate) -> String {
-    let kept_out = lines.iter().filter(|line| !line.is_baseline()).map(|line| {
-        let share = line.share_over_budget().unwrap_or_default() * 100.0;
-        format!("{} {} pages ({share:.1} %)", line.name, line.over_budget)
+fn over_budget(results: &[PolicyResult], rate: WriteRate) -> String {
+    let kept_out = results.iter().filter(|result| !result.is_baseline()).map(|result| {
+        let share = result.share_over_budget().unwrap_or_default() * 100.0;
+        format!("{} {} pages ({share:.1} %)", result.name, result.over_budget)
     });
     let kept_out: Vec<String> = kept_out.collect();
     format!(

@@ -8,7 +8,7 @@ use unjank_cachesim::tier::Replayed;
 
 /// One combination of a trace, sizes and a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct Combination {
     /// The name of the trace.
     pub trace: String,
     /// The size of memory in bytes; 0 if the trace is replayed through the tier unchanged.
@@ -24,7 +24,7 @@ pub struct Place {
 pub struct Cell {
     /// The combination.
     #[serde(flatten)]
-    pub place: Place,
+    pub combination: Combination,
     /// Pages that memory brought in.
     pub page_ins: u64,
     /// Dirty pages that memory evicted.
@@ -52,14 +52,19 @@ pub struct Cell {
 }
 
 impl Cell {
-    pub(super) fn new(place: Place, paged: &Paged, replayed: &Replayed, latency: Latency) -> Self {
+    pub(super) fn new(
+        combination: Combination,
+        paged: &Paged,
+        replayed: &Replayed,
+        latency: Latency,
+    ) -> Self {
         let traffic = replayed.traffic;
         let launches = paged.launches.iter().zip(&replayed.waits);
         let again = launches.filter(|(launch, _)| launch.round > 0);
         let times = again.map(|(launch, waits)| latency.of(launch.starts, *waits).0 as f64);
         let (count, sum) = times.fold((0_u32, 0.0), |(count, sum), time| (count + 1, sum + time));
         Self {
-            place,
+            combination,
             page_ins: traffic.page_ins,
             page_outs: traffic.page_outs,
             clean_drops: traffic.clean_drops,
@@ -80,8 +85,8 @@ impl Cell {
         self.storage_reads + self.storage_writes
     }
 
-    /// Storage I/O with the writes that are still to come. Cells are compared by it, because a larger
-    /// tier can leave more such writes.
+    /// Storage I/O with the writes that are still to come. Cells are compared by it, because a
+    /// larger tier can leave more such writes.
     pub fn settled_ios(&self) -> u64 {
         self.storage_ios() + self.left_dirty
     }
@@ -96,7 +101,8 @@ impl Cell {
         (self.without_tier > 0).then(|| self.settled_ios() as f64 / self.without_tier as f64)
     }
 
-    /// Writes of the tier for each page that memory evicts, dirty or clean; `None` without evictions.
+    /// Writes of the tier for each page that memory evicts, dirty or clean; `None` without
+    /// evictions.
     pub fn relative_writes(&self) -> Option<f64> {
         self.by_eviction(self.tier_writes)
     }
@@ -117,9 +123,9 @@ pub(super) mod tests {
     use super::*;
 
     pub(in crate::sweep) fn cell(policy: &str, tier: u64, ios: u64, writes: u64) -> Cell {
-        let place = Place { trace: "t".into(), memory: 0, tier, policy: policy.into() };
+        let combination = Combination { trace: "t".into(), memory: 0, tier, policy: policy.into() };
         Cell {
-            place,
+            combination,
             page_ins: 0,
             page_outs: 0,
             clean_drops: 0,

@@ -1,27 +1,27 @@
 //! Simulates many policies on many sizes of memory and tier and several traces, on all cores.
 //!
-//! Memory is simulated once for each size of memory; each policy and size of the tier is then a cell
-//! of its own. Finished cells are written to a file at once, so that an interrupted sweep can
+//! Memory is simulated once for each size of memory; each policy and size of the tier is then a
+//! cell of its own. Finished cells are written to a file at once, so that an interrupted sweep can
 //! continue.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`cell`] | one combination and its result |
 //! | `compare` | the best of comparable cells |
-//! | `kept` | the checkpoint: finished cells in a file |
+//! | `checkpoint` | the checkpoint: finished cells in a file |
 //! | `table` | all cells as Parquet |
 //! | `note`, `tables` | cells as findings |
 
 pub mod cell;
+mod checkpoint;
 mod compare;
-mod kept;
 mod note;
 mod table;
 mod tables;
 
-pub use cell::{Cell, Place};
-pub use compare::{cheapest, front, policies};
-pub use kept::Kept;
+pub use cell::{Cell, Combination};
+pub use checkpoint::Checkpoint;
+pub use compare::{cheapest, pareto_front, policies};
 pub use note::findings;
 pub use table::write;
 
@@ -71,8 +71,8 @@ impl Options {
     }
 }
 
-/// Simulates all cells of one trace that `kept` lacks, and adds them to it. Returns false if an
-/// interrupt ended it between two cells.
+/// Simulates all cells of one trace that `checkpoint` lacks, and adds them to it. Returns false if
+/// an interrupt ended it between two cells.
 ///
 /// # Errors
 /// A size that is zero or too large, or a cell cannot be written.
@@ -80,7 +80,7 @@ pub fn run(
     trace: &str,
     load: &Load,
     options: &Options,
-    kept: &Mutex<Kept>,
+    checkpoint: &Mutex<Checkpoint>,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
     let mut memories: Vec<_> = options.memories.iter().copied().map(Some).collect();
@@ -89,22 +89,22 @@ pub fn run(
     }
     let (done, all) = (AtomicUsize::new(0), options.cells()?);
     for memory in memories {
-        let places = missing(trace, memory, options, kept);
-        let there = options.tiers.len() * options.policies.len() - places.len();
+        let combinations = missing(trace, memory, options, checkpoint);
+        let there = options.tiers.len() * options.policies.len() - combinations.len();
         done.fetch_add(there, Ordering::Relaxed);
-        if places.is_empty() {
+        if combinations.is_empty() {
             continue;
         }
         if monitor.stop_requested() {
             return Ok(false);
         }
         let paged = page(load, memory)?;
-        places.par_iter().try_for_each(|place| {
+        combinations.par_iter().try_for_each(|combination| {
             if monitor.stop_requested() {
                 return Ok(());
             }
-            let cell = try_out(place, &paged, options)?;
-            lock(kept).keep(cell)?;
+            let cell = try_out(combination, &paged, options)?;
+            lock(checkpoint).keep(cell)?;
             let so_far = done.fetch_add(1, Ordering::Relaxed) + 1;
             monitor.progress(so_far as f64 / all as f64, &format!("{so_far} of {all} cells"));
             Ok::<(), Error>(())
@@ -117,38 +117,38 @@ fn missing(
     trace: &str,
     memory: Option<MemoryOptions>,
     options: &Options,
-    kept: &Mutex<Kept>,
-) -> Vec<Place> {
-    let kept = lock(kept);
-    let mut places = Vec::new();
+    checkpoint: &Mutex<Checkpoint>,
+) -> Vec<Combination> {
+    let checkpoint = lock(checkpoint);
+    let mut combinations = Vec::new();
     // The largest tiers first: they take longest.
     for tier in options.tiers.iter().rev() {
         for policy in &options.policies {
-            let place = Place {
+            let combination = Combination {
                 trace: trace.to_owned(),
                 memory: memory.map_or(0, |memory| memory.size.get()),
                 tier: tier.get(),
                 policy: policy.to_string(),
             };
-            if !kept.has(&place) {
-                places.push(place);
+            if !checkpoint.has(&combination) {
+                combinations.push(combination);
             }
         }
     }
-    places
+    combinations
 }
 
-fn try_out(place: &Place, paged: &Paged, options: &Options) -> Result<Cell> {
+fn try_out(combination: &Combination, paged: &Paged, options: &Options) -> Result<Cell> {
     let invalid = |error: &dyn std::fmt::Display| Error::Invalid(error.to_string());
-    let policy: TierPolicy = place.policy.parse().map_err(|error| invalid(&error))?;
-    let capacity = pages(Bytes(place.tier));
+    let policy: TierPolicy = combination.policy.parse().map_err(|error| invalid(&error))?;
+    let capacity = pages(Bytes(combination.tier));
     let replayed = policy
         .replay_within(paged, capacity, false, options.write_budget)
         .map_err(|error| invalid(&error))?;
-    Ok(Cell::new(place.clone(), paged, &replayed, options.latency))
+    Ok(Cell::new(combination.clone(), paged, &replayed, options.latency))
 }
 
-fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
+fn lock(checkpoint: &Mutex<Checkpoint>) -> std::sync::MutexGuard<'_, Checkpoint> {
     // A thread that panicked has added whole cells or none.
-    kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    checkpoint.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -6,8 +6,8 @@ use unjank_host::Bytes;
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
-use super::cell::{Cell, Place};
-use super::compare::{cheapest, front, policies};
+use super::cell::{Cell, Combination};
+use super::compare::{cheapest, pareto_front, policies};
 use super::tables::tables;
 
 /// A value of a cell in a heat map: its name, its description and how to compute it.
@@ -23,14 +23,14 @@ const OVER_BUDGET: Shown = (
     Cell::relative_over_budget,
 );
 
-/// For each trace and size of memory: heat maps of storage I/O, writes of the tier and rejections by
-/// a budget, with policies down and sizes of the tier across; and the Pareto front.
+/// For each trace and size of memory: heat maps of storage I/O, writes of the tier and rejections
+/// by a budget, with policies down and sizes of the tier across; and the Pareto front.
 pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     let mut findings = Findings::default();
     findings.facts.push(Fact::new("swap/sweep/cells", cells.len() as f64, Unit::Count));
     let mut together: BTreeMap<(&str, u64), Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
-        together.entry((&cell.place.trace, cell.place.memory)).or_default().push(cell);
+        together.entry((&cell.combination.trace, cell.combination.memory)).or_default().push(cell);
     }
     for cells in together.values() {
         findings.tables.extend(tables(cells, write_cost));
@@ -46,30 +46,30 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
 fn note_cheapest(findings: &mut Findings, cells: &[&Cell], write_cost: f64) {
     for cell in cheapest(cells.iter().copied(), write_cost) {
         let mut fact = Fact::new("swap/sweep/cheapest", cell.cost(write_cost), Unit::Pages);
-        fact.labels = labels(&cell.place, &cell.place.policy);
-        fact.labels.insert("tier".to_owned(), Bytes(cell.place.tier).to_string());
+        fact.labels = labels(&cell.combination, &cell.combination.policy);
+        fact.labels.insert("tier".to_owned(), Bytes(cell.combination.tier).to_string());
         findings.facts.push(fact);
     }
 }
 
 /// The trace, memory and policy of a number as labels.
-fn labels(place: &Place, policy: &str) -> BTreeMap<String, String> {
+fn labels(combination: &Combination, policy: &str) -> BTreeMap<String, String> {
     let mut labels: BTreeMap<String, String> = [
-        ("trace".to_owned(), place.trace.clone()),
+        ("trace".to_owned(), combination.trace.clone()),
         ("policy".to_owned(), policy.to_owned()),
         ("origin".to_owned(), "modelled".to_owned()),
     ]
     .into();
-    if place.memory > 0 {
-        labels.insert("memory".to_owned(), Bytes(place.memory).to_string());
+    if combination.memory > 0 {
+        labels.insert("memory".to_owned(), Bytes(combination.memory).to_string());
     }
     labels
 }
 
 /// Facts and curves of one trace and size of memory.
 fn note(findings: &mut Findings, cells: &[&Cell]) {
-    let Some(place) = cells.first().map(|cell| &cell.place) else { return };
-    let labels = |policy: &str| labels(place, policy);
+    let Some(combination) = cells.first().map(|cell| &cell.combination) else { return };
+    let labels = |policy: &str| labels(combination, policy);
     let over_budget = cells.iter().any(|cell| cell.over_budget > 0);
     for shown in [Some(IOS), Some(WRITES), over_budget.then_some(OVER_BUDGET)].into_iter().flatten()
     {
@@ -81,9 +81,9 @@ fn note(findings: &mut Findings, cells: &[&Cell]) {
     let mut fact = Fact::new("swap/sweep/storage_ios", without as f64, Unit::Pages);
     fact.labels = labels("no tier");
     findings.facts.push(fact);
-    let best = front(cells.iter().copied());
+    let best = pareto_front(cells.iter().copied());
     for cell in &best {
-        let policy = format!("{} {}", cell.place.policy, Bytes(cell.place.tier));
+        let policy = format!("{} {}", cell.combination.policy, Bytes(cell.combination.tier));
         for (name, value) in
             [("storage_ios", cell.settled_ios()), ("tier_writes", cell.tier_writes)]
         {
@@ -119,10 +119,11 @@ fn row(
     labels: BTreeMap<String, String>,
 ) -> Curve {
     let mut of_policy: Vec<&&Cell> =
-        cells.iter().filter(|cell| cell.place.policy == policy).collect();
-    of_policy.sort_by_key(|cell| cell.place.tier);
-    let point =
-        |cell: &&&Cell| Some(Point { x: cell.place.tier as f64, y: value(cell)?, interval: None });
+        cells.iter().filter(|cell| cell.combination.policy == policy).collect();
+    of_policy.sort_by_key(|cell| cell.combination.tier);
+    let point = |cell: &&&Cell| {
+        Some(Point { x: cell.combination.tier as f64, y: value(cell)?, interval: None })
+    };
     let curve = Curve {
         name: name.to_owned(),
         x: Axis::new("size of the tier", Unit::Bytes),

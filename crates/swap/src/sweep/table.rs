@@ -52,10 +52,10 @@ fn write_to(cells: &[Cell], out: impl io::Write + Send) -> ParquetResult<()> {
     let properties = WriterProperties::builder().set_compression(compression).build();
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    texts(&mut group, cells, |cell| &cell.place.trace)?;
-    numbers(&mut group, cells, |cell| cell.place.memory)?;
-    numbers(&mut group, cells, |cell| cell.place.tier)?;
-    texts(&mut group, cells, |cell| &cell.place.policy)?;
+    texts(&mut group, cells, |cell| &cell.combination.trace)?;
+    numbers(&mut group, cells, |cell| cell.combination.memory)?;
+    numbers(&mut group, cells, |cell| cell.combination.tier)?;
+    texts(&mut group, cells, |cell| &cell.combination.policy)?;
     numbers(&mut group, cells, Cell::storage_ios)?;
     numbers(&mut group, cells, |cell| cell.storage_reads)?;
     numbers(&mut group, cells, |cell| cell.storage_writes)?;

@@ -5,7 +5,7 @@ use unjank_host::Bytes;
 use unjank_measure::{Cell as Shown, Column, Table, Unit};
 
 use super::Cell;
-use super::compare::{cheapest, front, policies};
+use super::compare::{cheapest, pareto_front, policies};
 
 /// The maximum number of shown points of a Pareto front.
 const SHOWN: usize = 12;
@@ -16,11 +16,11 @@ const NOTE: &str = "Storage reads and writes in pages of 4 KiB, by policy and si
 /// The tables of one trace and size of memory.
 pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
     let Some(first) = cells.first() else { return Vec::new() };
-    let memory = match first.place.memory {
+    let memory = match first.combination.memory {
         0 => String::new(),
         memory => format!(", {} of memory", Bytes(memory)),
     };
-    let of = format!("{}{memory}", first.place.trace);
+    let of = format!("{}{memory}", first.combination.trace);
     let storage = grid("storage", &format!("{of}: storage I/O"), Unit::Count, cells, |cell| {
         Some(cell.settled_ios() as f64)
     });
@@ -30,7 +30,7 @@ pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
         let share = |cell: &Cell| cell.relative_over_budget();
         tables.push(grid("over_budget", &title, Unit::Ratio, cells, share));
     }
-    let front = front(cells.iter().copied());
+    let front = pareto_front(cells.iter().copied());
     let title = match front.len() {
         all @ 0..=SHOWN => format!("{of}: the best {all}, the fewest writes of the tier first"),
         all => format!(
@@ -71,8 +71,8 @@ fn columns() -> [Column; 5] {
 fn row(cell: &Cell) -> [Shown; 5] {
     let count = |count: u64| Shown::number(count as f64);
     [
-        count(cell.place.tier),
-        cell.place.policy.as_str().into(),
+        count(cell.combination.tier),
+        cell.combination.policy.as_str().into(),
         count(cell.settled_ios()),
         count(cell.left_dirty),
         count(cell.tier_writes),
@@ -94,13 +94,14 @@ fn grid(
     cells: &[&Cell],
     show: impl Fn(&Cell) -> Option<f64>,
 ) -> Table {
-    let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.place.tier).collect();
+    let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.combination.tier).collect();
     tiers.sort_unstable();
     tiers.dedup();
     let columns = tiers.iter().map(|tier| Column::of(Bytes(*tier).to_string(), unit));
     let rows = policies(cells).into_iter().map(|policy| {
         let shown = |tier: &u64| {
-            let is = |cell: &&&Cell| cell.place.policy == policy && cell.place.tier == *tier;
+            let is =
+                |cell: &&&Cell| cell.combination.policy == policy && cell.combination.tier == *tier;
             Shown::maybe(cells.iter().find(is).and_then(|cell| show(cell)))
         };
         std::iter::once(policy.into()).chain(tiers.iter().map(shown)).collect::<Vec<_>>()
@@ -112,12 +113,13 @@ fn grid(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::Place;
+    use crate::sweep::Combination;
 
     fn cell(tier: u64, ios: u64, writes: u64) -> Cell {
-        let place = Place { trace: "t".into(), memory: 0, tier, policy: "paper".into() };
+        let combination =
+            Combination { trace: "t".into(), memory: 0, tier, policy: "paper".into() };
         Cell {
-            place,
+            combination,
             page_ins: 0,
             page_outs: 0,
             clean_drops: 0,

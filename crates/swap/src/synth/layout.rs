@@ -3,7 +3,7 @@
 use unjank_host::Nanos;
 
 use super::Preset;
-use crate::trace::{Backing, Event, Member, Names, Operation, Space, Who};
+use crate::trace::{Backing, Event, Member, Names, Operation, ProcessIndex, Space};
 
 /// A part of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Part {
 
 /// A page of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PhonePage {
     /// The index of the space.
     space: u32,
     page: u32,
@@ -43,8 +43,8 @@ pub(super) struct Region {
 }
 
 impl Region {
-    pub(super) fn places(self) -> impl Iterator<Item = Place> {
-        (self.first..self.end).map(move |page| Place { space: self.space, page })
+    pub(super) fn pages(self) -> impl Iterator<Item = PhonePage> {
+        (self.first..self.end).map(move |page| PhonePage { space: self.space, page })
     }
 }
 
@@ -56,15 +56,15 @@ const OF_APP: [&str; 4] = ["heap", "code", "assets", "data"];
 pub(super) struct Layout {
     preset: Preset,
     spaces: Vec<Space>,
-    services: Who,
-    apps: Vec<Who>,
+    services: ProcessIndex,
+    apps: Vec<ProcessIndex>,
 }
 
 /// The processes that touch pages: an app and the services that it uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Actors {
-    pub(super) app: Who,
-    services: Who,
+    pub(super) app: ProcessIndex,
+    services: ProcessIndex,
 }
 
 impl Layout {
@@ -112,7 +112,7 @@ impl Layout {
 
     /// The processes of a launch: an app, and the services that work for it.
     pub(super) fn launched(&self, app: u32, launch: u32, names: &mut Names) -> Actors {
-        let mut member = |who: Who| {
+        let mut member = |who: ProcessIndex| {
             let name = names.process(who).name.clone();
             let launch = Some(launch);
             // There are far fewer than the maximum, so this does not fail.
@@ -129,7 +129,13 @@ impl Layout {
     }
 
     /// A touch of a page. Pages of services are touched by the services' process.
-    pub(super) fn event(&self, page: Place, operation: Operation, who: Actors, at: Nanos) -> Event {
+    pub(super) fn event(
+        &self,
+        page: PhonePage,
+        operation: Operation,
+        who: Actors,
+        at: Nanos,
+    ) -> Event {
         let part = page.space as usize;
         let anonymous = part == 1 || (part > 1 && (part - 2).is_multiple_of(OF_APP.len()));
         Event {

@@ -1,9 +1,9 @@
 //! Synthetic phones: apps that are launched one after the other, over and over.
 //!
-//! Every launch touches, in random order: the pages that all apps share (file pages of libraries and
-//! anonymous pages of services), the hot and some of the warm pages of the app, its code, and some
-//! of its assets. It replaces the new pages of the app's last launch and writes some of its data.
-//! Before the next launch, other apps run a little in the background.
+//! Every launch touches, in random order: the pages that all apps share (file pages of libraries
+//! and anonymous pages of services), the hot and some of the warm pages of the app, its code, and
+//! some of its assets. It replaces the new pages of the app's last launch and writes some of its
+//! data. Before the next launch, other apps run a little in the background.
 //!
 //! Random numbers come from a seed. Nothing of this was measured; the presets are chosen to
 //! reproduce what Bahn & Kim publish of their phones (JIIBC 23-2-8, 2023).
@@ -24,7 +24,7 @@ pub use preset::{Apps, Order, Phone, Preset};
 
 use unjank_host::{Nanos, Result};
 
-use crate::trace::{Backing, Event, Events, Names, Operation, Space, Who};
+use crate::trace::{Backing, Event, Events, Names, Operation, ProcessIndex, Space};
 use chance::Chance;
 use layout::{Actors, Layout, Part, Region};
 
@@ -54,7 +54,7 @@ pub struct Synth {
 
 #[derive(Debug, Clone, Copy)]
 struct Touch {
-    page: layout::Place,
+    page: layout::PhonePage,
     operation: Operation,
 }
 
@@ -98,7 +98,7 @@ impl Synth {
         if starts {
             self.take(self.layout.of(app, Part::Cold), 1.0, 1.0);
         }
-        for page in self.layout.of(app, Part::New).places() {
+        for page in self.layout.of(app, Part::New).pages() {
             self.waiting.push(Touch { page, operation: Operation::FirstTouch });
         }
         for _ in 0..apps.data_writes {
@@ -119,7 +119,7 @@ impl Synth {
     /// Queues touches of pages: each with probability `share`, and as a write with probability
     /// `changed`.
     fn take(&mut self, region: Region, share: f64, changed: f64) {
-        for page in region.places() {
+        for page in region.pages() {
             if self.chance.happens(share) {
                 let is_write = self.chance.happens(changed);
                 let operation = if is_write { Operation::Write } else { Operation::Read };
@@ -176,7 +176,7 @@ impl Events for Synth {
     }
 }
 
-fn mark(at: Nanos, who: Who) -> Event {
+fn mark(at: Nanos, who: ProcessIndex) -> Event {
     let (operation, backing) = (Operation::Launch, Backing::Unknown);
     Event { at, page: 0, who, space: Space::NONE, operation, backing }
 }

@@ -13,7 +13,7 @@ use super::batch::{Batch, SECTOR, Wrong};
 use super::event::{Backing, Event, Operation, PAGE};
 use super::number::decimal;
 use super::records::take;
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 use super::stop::{Stop, settle};
 
 /// The start of every header.
@@ -33,17 +33,19 @@ impl Lines {
         }
         let mut parts = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(app), Some(sector), None, None) => tell(app, sector, Operation::PageIn, batch),
+            (Some(app), Some(sector), None, None) => {
+                push_event(app, sector, Operation::PageIn, batch)
+            }
             (Some(app), Some(frame), Some(sector), None) => {
                 decimal(frame).ok_or(Wrong::Bad("the frame is not a number"))?;
-                tell(app, sector, Operation::PageOut, batch)
+                push_event(app, sector, Operation::PageOut, batch)
             }
             _ => Err(Wrong::Bad("the line has neither two nor three numbers")),
         }
     }
 }
 
-fn tell(
+fn push_event(
     app: &[u8],
     sector: &[u8],
     operation: Operation,
@@ -51,7 +53,7 @@ fn tell(
 ) -> Result<(), Wrong> {
     decimal(app).ok_or(Wrong::Bad("the app is not a number"))?;
     let sector = decimal(sector).ok_or(Wrong::Bad("the sector is not a number"))?;
-    let who = batch.names.who(app, None)?;
+    let who = batch.names.process_index(app, None)?;
     let space = batch.names.space_number(b"swap")?;
     let page = sector / (PAGE / SECTOR);
     let backing = Backing::Anonymous;
@@ -76,7 +78,7 @@ impl Pages {
     ) -> Result<bool, Stop> {
         let enough = batch.events.len().saturating_add(most);
         while batch.events.len() < enough {
-            let place = Place::Byte(self.done);
+            let position = Position::Byte(self.done);
             self.record.clear();
             let length = take(source, &mut self.record, RECORD).map_err(Stop::Io)?;
             self.done += length as u64;
@@ -84,11 +86,11 @@ impl Pages {
                 return Ok(false);
             }
             if length < RECORD {
-                skipped.add(CUT_OFF, 1, place);
+                skipped.add(CUT_OFF, 1, position);
                 return Ok(false);
             }
             if let Err(wrong) = header(&self.record[..HEADER], batch) {
-                settle(wrong, 1, place, &[], batch, skipped)?;
+                settle(wrong, 1, position, &[], batch, skipped)?;
             }
         }
         Ok(true)
@@ -103,7 +105,7 @@ fn header(header: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
     let mut numbers = numbers[..end].split(|byte| *byte == b',');
     match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
         (Some(app), Some(_frame), Some(sector), None) => {
-            tell(app, sector, Operation::PageOut, batch)
+            push_event(app, sector, Operation::PageOut, batch)
         }
         _ => Err(NO_HEADER),
     }

@@ -2,8 +2,8 @@
 
 use unjank_host::{Bytes, Nanos};
 
-use super::event::{Backing, Event, Operation, PAGE, Space, Who};
-use super::names::{Full, Names};
+use super::event::{Backing, Event, Operation, PAGE, ProcessIndex, Space};
+use super::names::{LimitReached, Names};
 use super::options::Options;
 
 /// Bytes of a sector, the unit in which block devices are addressed whatever their block size.
@@ -21,12 +21,12 @@ pub(super) enum Wrong {
     /// It is malformed: an error, or counted with [`Options::skip_bad`].
     Bad(&'static str),
     /// A limit on the whole trace is reached: always an error.
-    Full(&'static str),
+    LimitReached(&'static str),
 }
 
-impl From<Full> for Wrong {
-    fn from(full: Full) -> Self {
-        Self::Full(full.0)
+impl From<LimitReached> for Wrong {
+    fn from(limit: LimitReached) -> Self {
+        Self::LimitReached(limit.0)
     }
 }
 
@@ -41,7 +41,7 @@ const BEYOND: Wrong = Wrong::Skip("beyond the end of the device");
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
     pub(super) at: Nanos,
-    pub(super) who: Who,
+    pub(super) who: ProcessIndex,
     pub(super) space: Space,
     /// Its first byte.
     pub(super) offset: u64,
@@ -131,7 +131,7 @@ mod tests {
         let (mut events, mut names) = (Vec::new(), Names::default());
         let request = Request {
             at: Nanos::ZERO,
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space: Space::NONE,
             offset,
             length,

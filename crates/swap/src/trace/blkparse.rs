@@ -6,7 +6,7 @@
 //! Source: blkparse(1), "Default output".
 
 use super::batch::{Batch, OTHER_STAGE, Request, Wrong, ZERO_SIZE, is_write, sectors};
-use super::event::Who;
+use super::event::ProcessIndex;
 use super::fields::word;
 use super::number::{decimal, seconds};
 use super::options::Stage;
@@ -62,13 +62,13 @@ impl Lines {
         let count = decimal(word(&mut rest)).ok_or(Wrong::Bad("the size is not a number"))?;
         let who = if self.action == b"C" {
             // A completion interrupts any running process.
-            Who::UNKNOWN
+            ProcessIndex::UNKNOWN
         } else {
             let name = rest.trim_ascii();
             let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]"));
             // blkparse prints this where it has not seen the name.
             let name = name.filter(|name| *name != b"(null)").unwrap_or_default();
-            batch.names.who(name, Some(pid))?
+            batch.names.process_index(name, Some(pid))?
         };
         let space = batch.names.space_number(device)?;
         let (offset, length) = (sectors(sector)?, sectors(count)?);

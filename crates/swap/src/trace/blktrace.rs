@@ -10,11 +10,11 @@ use std::io::BufRead;
 use unjank_host::Nanos;
 
 use super::batch::{Batch, DISCARD, OTHER_STAGE, Request, Wrong, sectors};
-use super::event::Who;
+use super::event::ProcessIndex;
 use super::names::Names;
 use super::options::Stage;
 use super::records::take;
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 use super::stop::{Stop, settle};
 
 const HEADER: usize = 48;
@@ -41,29 +41,29 @@ const PROCESS: u32 = 0;
 #[derive(Debug)]
 pub(super) struct Blktrace {
     action: u32,
-    order: Option<Order>,
+    order: Option<ByteOrder>,
     record: Vec<u8>,
     space: Vec<u8>,
     done: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum ByteOrder {
     Little,
     Big,
 }
 
 /// Whether a file that begins with `head` has such records.
 pub(super) fn is_magic(head: &[u8]) -> bool {
-    head.first_chunk().is_some_and(|magic| order(*magic).is_some())
+    head.first_chunk().is_some_and(|magic| byte_order(*magic).is_some())
 }
 
-fn order(magic: [u8; 4]) -> Option<Order> {
+fn byte_order(magic: [u8; 4]) -> Option<ByteOrder> {
     const WHOLE: u32 = MAGIC | VERSION;
     if magic == WHOLE.to_le_bytes() {
-        Some(Order::Little)
+        Some(ByteOrder::Little)
     } else if magic == WHOLE.to_be_bytes() {
-        Some(Order::Big)
+        Some(ByteOrder::Big)
     } else {
         None
     }
@@ -88,12 +88,12 @@ impl Blktrace {
     ) -> Result<bool, Stop> {
         let enough = batch.events.len().saturating_add(most);
         while batch.events.len() < enough {
-            let place = Place::Byte(self.done);
-            if !self.next(source, skipped, place)? {
+            let position = Position::Byte(self.done);
+            if !self.next(source, skipped, position)? {
                 return Ok(false);
             }
             if let Err(wrong) = self.record(batch) {
-                settle(wrong, 1, place, &[], batch, skipped)?;
+                settle(wrong, 1, position, &[], batch, skipped)?;
             }
         }
         Ok(true)
@@ -104,7 +104,7 @@ impl Blktrace {
         &mut self,
         source: &mut dyn BufRead,
         skipped: &mut Skipped,
-        place: Place,
+        position: Position,
     ) -> Result<bool, Stop> {
         const CUT_OFF: &str = "the last record is cut off";
         self.record.clear();
@@ -112,28 +112,28 @@ impl Blktrace {
         self.done += length as u64;
         if length < HEADER {
             if length > 0 {
-                skipped.add(CUT_OFF, 1, place);
+                skipped.add(CUT_OFF, 1, position);
             }
             return Ok(false);
         }
         // Without its length, the start of the next record is unknown, so it cannot be skipped.
-        let found = order(self.bytes(0));
+        let found = byte_order(self.bytes(0));
         match (found, self.order) {
             (None, _) => {
                 return Err(Stop::At(
-                    place,
+                    position,
                     "this is not a blktrace record of version 7".to_owned(),
                 ));
             }
             (Some(_), None) => self.order = found,
             (found, known) if found == known => {}
-            _ => return Err(Stop::At(place, "the byte order changes".to_owned())),
+            _ => return Err(Stop::At(position, "the byte order changes".to_owned())),
         }
         let data = usize::from(self.u16(46));
         let length = take(source, &mut self.record, data).map_err(Stop::Io)?;
         self.done += length as u64;
         if length < data {
-            skipped.add(CUT_OFF, 1, place);
+            skipped.add(CUT_OFF, 1, position);
             return Ok(false);
         }
         Ok(true)
@@ -162,7 +162,7 @@ impl Blktrace {
         let request = Request {
             at: Nanos(self.u64(8)),
             // A completion interrupts any running process.
-            who: if kind == COMPLETE { Who::UNKNOWN } else { batch.names.pid(pid)? },
+            who: if kind == COMPLETE { ProcessIndex::UNKNOWN } else { batch.names.pid(pid)? },
             space: batch.names.space_number(&self.space)?,
             offset: if self.u32(24) == 0 { 0 } else { sectors(self.u64(16))? },
             length: u64::from(self.u32(24)),
@@ -195,21 +195,21 @@ impl Blktrace {
 
     fn u16(&self, offset: usize) -> u16 {
         match self.order {
-            Some(Order::Big) => u16::from_be_bytes(self.bytes(offset)),
+            Some(ByteOrder::Big) => u16::from_be_bytes(self.bytes(offset)),
             _ => u16::from_le_bytes(self.bytes(offset)),
         }
     }
 
     fn u32(&self, offset: usize) -> u32 {
         match self.order {
-            Some(Order::Big) => u32::from_be_bytes(self.bytes(offset)),
+            Some(ByteOrder::Big) => u32::from_be_bytes(self.bytes(offset)),
             _ => u32::from_le_bytes(self.bytes(offset)),
         }
     }
 
     fn u64(&self, offset: usize) -> u64 {
         match self.order {
-            Some(Order::Big) => u64::from_be_bytes(self.bytes(offset)),
+            Some(ByteOrder::Big) => u64::from_be_bytes(self.bytes(offset)),
             _ => u64::from_le_bytes(self.bytes(offset)),
         }
     }

@@ -20,7 +20,7 @@ use unjank_host::Nanos;
 
 use super::batch::{Batch, NAMES_OF_COLUMNS, Request, Wrong, sectors};
 use super::columns::{self, Column, Columns};
-use super::event::{Backing, Event, Operation, Space, Who};
+use super::event::{Backing, Event, Operation, ProcessIndex, Space};
 use super::names::Member;
 use super::number::{decimal, hexadecimal, seconds};
 
@@ -82,12 +82,12 @@ impl Lines {
         let (columns, delimiter, is_open) = (&self.columns, self.delimiter, self.is_open);
         if !line.contains(&b'"') {
             return row(columns, line.split(|byte| *byte == delimiter), is_open)
-                .and_then(|row| tell(&row, batch));
+                .and_then(|row| push_event(&row, batch));
         }
         // Quotes need another pass; fields then end in a byte that text does not contain.
         unquote(line, &mut self.unquoted, delimiter, END)?;
         row(columns, self.unquoted.split(|byte| *byte == END), is_open)
-            .and_then(|row| tell(&row, batch))
+            .and_then(|row| push_event(&row, batch))
     }
 
     /// Takes the columns from the first line or from the user. True if the line is a header.
@@ -218,7 +218,7 @@ fn small(number: u64, why: &'static str) -> Result<u32, Wrong> {
     u32::try_from(number).map_err(|_| Wrong::Bad(why))
 }
 
-fn tell(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
+fn push_event(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     let who = batch.names.member(Member {
         name: row.process,
         pid: row.pid,
@@ -228,7 +228,7 @@ fn tell(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     })?;
     let space = batch.names.space_number(row.space)?;
     let operation = row.operation.unwrap_or(Operation::Read);
-    let mut event = |who: Who, space: Space, page: u64| {
+    let mut event = |who: ProcessIndex, space: Space, page: u64| {
         batch.events.push(Event { at: row.at, page, who, space, operation, backing: row.backing });
     };
     if !operation.is_of_page() {

@@ -134,7 +134,7 @@ fn try_on(
             let has_header = format == Format::Csv || skipped.count(NAMES_OF_COLUMNS) > 0;
             Ok(Tried { events, names, has_header })
         }
-        Err(Stop::At(place, what)) => Err((events.len(), format!("{place}: {what}"))),
+        Err(Stop::At(position, what)) => Err((events.len(), format!("{position}: {what}"))),
         Err(Stop::Io(why)) => Err((events.len(), why.to_string())),
     }
 }

@@ -13,7 +13,7 @@ pub struct Event {
     /// Number of the page of [`PAGE`] bytes within its space; 0 for events of processes.
     pub page: u64,
     /// The process or app.
-    pub who: Who,
+    pub who: ProcessIndex,
     /// The device or file that the page belongs to.
     pub space: Space,
     /// What happened.
@@ -24,9 +24,9 @@ pub struct Event {
 
 /// A process or app: an index into [`Names`](super::Names).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Who(pub u32);
+pub struct ProcessIndex(pub u32);
 
-impl Who {
+impl ProcessIndex {
     /// The trace does not name the process.
     pub const UNKNOWN: Self = Self(0);
 }

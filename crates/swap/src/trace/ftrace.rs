@@ -17,7 +17,7 @@ use unjank_host::Nanos;
 
 use super::batch::{Batch, OTHER_STAGE, Request, Wrong, ZERO_SIZE, is_write, sectors};
 use super::blkparse::is_device;
-use super::event::{Backing, Event, Operation, PAGE, Space, Who};
+use super::event::{Backing, Event, Operation, PAGE, ProcessIndex, Space};
 use super::fields::word;
 use super::number::{decimal, hexadecimal, seconds};
 use super::options::Stage;
@@ -112,7 +112,7 @@ impl Lines {
             return Err(ZERO_SIZE);
         }
         let is_completion = self.stage == b"block_rq_complete";
-        let who = if is_completion { Who::UNKNOWN } else { prefix.who(batch)? };
+        let who = if is_completion { ProcessIndex::UNKNOWN } else { prefix.who(batch)? };
         let space = batch.names.space_number(device)?;
         let (offset, length) = (sectors(sector)?, sectors(count)?);
         batch.request(Request { at: prefix.at, who, space, offset, length, is_write })
@@ -164,13 +164,13 @@ impl Lines {
 }
 
 impl Prefix<'_> {
-    fn who(&self, batch: &mut Batch<'_>) -> Result<Who, Wrong> {
+    fn who(&self, batch: &mut Batch<'_>) -> Result<ProcessIndex, Wrong> {
         // The tracer prints this when it no longer knows the name.
         let name = if self.name == b"<...>" { b"" } else { self.name };
-        Ok(batch.names.who(name, Some(self.pid))?)
+        Ok(batch.names.process_index(name, Some(self.pid))?)
     }
 
-    fn event(&self, who: Who, operation: Operation) -> Event {
+    fn event(&self, who: ProcessIndex, operation: Operation) -> Event {
         let (at, space, backing) = (self.at, Space::NONE, Backing::Unknown);
         Event { at, page: 0, who, space, operation, backing }
     }
@@ -214,7 +214,7 @@ fn launch(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
     if app.is_empty() {
         return Err(NONE);
     }
-    let who = batch.names.who(app, None)?;
+    let who = batch.names.process_index(app, None)?;
     batch.events.push(prefix.event(who, Operation::Launch));
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::names::Names;
 use super::options::Options;
 use super::parquet::Rows;
 use super::reader::Reader;
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 use super::source::{Progress, Source};
 use super::stop::Stop;
 use super::summary::InputSummary;
@@ -24,9 +24,9 @@ pub(super) struct Input {
     pub(super) summary: InputSummary,
     pub(super) progress: Progress,
     /// Events with the file's own times.
-    pub(super) ahead: Vec<Event>,
+    pub(super) buffered: Vec<Event>,
     /// How many of them were consumed.
-    pub(super) told: usize,
+    pub(super) consumed: usize,
     content: Content,
     at_end: bool,
 }
@@ -81,7 +81,7 @@ impl Input {
             let options = Options { stage, ..options.clone() };
             Content::Stream(Reader::new(format, &options, &source.head), source)
         };
-        Ok(Self { summary, progress, ahead: Vec::new(), told: 0, content, at_end: false })
+        Ok(Self { summary, progress, buffered: Vec::new(), consumed: 0, content, at_end: false })
     }
 
     /// Appends about `most` events with the file's own times; false at the end.
@@ -111,13 +111,13 @@ impl Input {
             Err(Stop::Io(_)) if options.stop.is_requested() => return Ok(true),
             // The compressed file is truncated or damaged.
             Err(Stop::Io(why)) if options.skip_bad => {
-                let place = Place::Byte(self.progress.done());
+                let position = Position::Byte(self.progress.done());
                 let reason = if why.kind() == io::ErrorKind::UnexpectedEof {
                     "the compressed file is truncated"
                 } else {
                     "the rest cannot be read or decompressed"
                 };
-                skipped.add(reason, 1, place);
+                skipped.add(reason, 1, position);
                 false
             }
             Err(stop) => {
@@ -131,14 +131,14 @@ impl Input {
 
     /// Reads ahead if all buffered events were consumed; false at the end.
     pub(super) fn look_ahead(&mut self, names: &mut Names, options: &Options) -> Result<bool> {
-        while self.told == self.ahead.len() {
-            self.told = 0;
-            let mut ahead = std::mem::take(&mut self.ahead);
-            ahead.clear();
-            let more = self.read(&mut ahead, names, options, BATCH);
-            self.ahead = ahead;
+        while self.consumed == self.buffered.len() {
+            self.consumed = 0;
+            let mut buffered = std::mem::take(&mut self.buffered);
+            buffered.clear();
+            let more = self.read(&mut buffered, names, options, BATCH);
+            self.buffered = buffered;
             let over = !more? || options.stop.is_requested();
-            if over && self.ahead.is_empty() {
+            if over && self.buffered.is_empty() {
                 return Ok(false);
             }
         }
@@ -148,10 +148,10 @@ impl Input {
     fn error(&self, stop: Stop) -> Error {
         let name = &self.summary.name;
         match stop {
-            Stop::At(Place::Line(line), what) => {
+            Stop::At(Position::Line(line), what) => {
                 Error::parse(name, usize::try_from(line).unwrap_or(usize::MAX), what)
             }
-            Stop::At(place, what) => decode("decode", name, format!("{place}: {what}")),
+            Stop::At(position, what) => decode("decode", name, format!("{position}: {what}")),
             Stop::Io(why) => {
                 let what = format!("after {} bytes: {why}", self.progress.done());
                 Error::file("read", name, io::Error::new(why.kind(), what))

@@ -111,7 +111,7 @@ impl Trace {
             for input in &mut self.inputs {
                 input.look_ahead(&mut self.names, &self.options)?;
             }
-            let next = |input: &Input| input.ahead.get(input.told).map(|event| event.at);
+            let next = |input: &Input| input.buffered.get(input.consumed).map(|event| event.at);
             let mut first: Option<(usize, Nanos)> = None;
             let mut second = Nanos(u64::MAX);
             for (index, at) in self.inputs.iter().map(next).enumerate() {
@@ -126,11 +126,11 @@ impl Trace {
             }
             let Some((index, _)) = first else { return Ok(false) };
             let input = &mut self.inputs[index];
-            let waiting = &input.ahead[input.told..];
+            let waiting = &input.buffered[input.consumed..];
             let run = waiting.iter().take_while(|event| event.at <= second).count();
             let run = run.min(enough - events.len());
             events.extend_from_slice(&waiting[..run]);
-            input.told += run;
+            input.consumed += run;
         }
         Ok(true)
     }

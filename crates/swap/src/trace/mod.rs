@@ -51,13 +51,13 @@ mod volumes;
 mod vscsi;
 
 pub use columns::Columns;
-pub use event::{Backing, Event, Operation, PAGE, Space, Who};
+pub use event::{Backing, Event, Operation, PAGE, ProcessIndex, Space};
 pub use events::Events;
 pub use format::Format;
 pub use merged::Trace;
-pub(crate) use names::{Full, Member};
+pub(crate) use names::{LimitReached, Member};
 pub use names::{MAX_PROCESSES, MAX_SPACES, Names, Process};
 pub use numbering::Numbering;
 pub use options::{Options, Stage};
-pub use skipped::{Place, Skip, Skipped};
+pub use skipped::{Position, Skip, Skipped};
 pub use summary::{InputSummary, Summary};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::event::{Space, Who};
+use super::event::{ProcessIndex, Space};
 
 /// Limit on processes. One machine has fewer; a wrong format can yield more.
 pub const MAX_PROCESSES: usize = 1_000_000;
@@ -42,12 +42,12 @@ pub(crate) struct Member<'a> {
 pub struct Names {
     processes: Vec<Process>,
     spaces: Vec<String>,
-    whos: HashMap<Vec<u8>, Who>,
+    indexes: HashMap<Vec<u8>, ProcessIndex>,
     space_numbers: HashMap<Vec<u8>, Space>,
     /// Processes by process ID, for traces that report names separately from requests.
-    pids: HashMap<u32, Who>,
+    pids: HashMap<u32, ProcessIndex>,
     /// The last results: neighbouring events are mostly of the same process and space.
-    last_who: (Vec<u8>, Option<u32>, Who),
+    last_process: (Vec<u8>, Option<u32>, ProcessIndex),
     last_member: LastMember,
     last_space: (Vec<u8>, Space),
     /// The key that is looked up: the name, followed by the process ID.
@@ -61,22 +61,22 @@ struct LastMember {
     name: Vec<u8>,
     cgroup: Vec<u8>,
     numbers: [Option<u32>; 3],
-    who: Who,
+    who: ProcessIndex,
 }
 
 /// A limit was reached; the message says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full(pub(crate) &'static str);
+pub(crate) struct LimitReached(pub(crate) &'static str);
 
 impl Default for Names {
     fn default() -> Self {
         Self {
             processes: vec![Process::default()],
             spaces: vec![String::new()],
-            whos: HashMap::new(),
+            indexes: HashMap::new(),
             space_numbers: HashMap::new(),
             pids: HashMap::new(),
-            last_who: (Vec::new(), None, Who::UNKNOWN),
+            last_process: (Vec::new(), None, ProcessIndex::UNKNOWN),
             last_member: LastMember::default(),
             last_space: (Vec::new(), Space::NONE),
             key: Vec::new(),
@@ -87,7 +87,7 @@ impl Default for Names {
 
 impl Names {
     /// The process with index `who`; the unknown process for an index that was never assigned.
-    pub fn process(&self, who: Who) -> &Process {
+    pub fn process(&self, who: ProcessIndex) -> &Process {
         self.processes.get(who.0 as usize).unwrap_or(&self.processes[0])
     }
 
@@ -107,9 +107,9 @@ impl Names {
     }
 
     /// Adds a process that has no process ID, for synthetic traces.
-    pub(crate) fn add_process(&mut self, name: &str) -> Who {
+    pub(crate) fn add_process(&mut self, name: &str) -> ProcessIndex {
         // Synthetic traces stay below the limits.
-        self.who(name.as_bytes(), None).unwrap_or_default()
+        self.process_index(name.as_bytes(), None).unwrap_or_default()
     }
 
     /// Adds a device, a file or another address space.
@@ -118,33 +118,37 @@ impl Names {
     }
 
     /// The index of a process, a new one if it was not seen before.
-    pub(crate) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
-        if pid == self.last_who.1 && name == self.last_who.0 {
-            return Ok(self.last_who.2);
+    pub(crate) fn process_index(
+        &mut self,
+        name: &[u8],
+        pid: Option<u32>,
+    ) -> Result<ProcessIndex, LimitReached> {
+        if pid == self.last_process.1 && name == self.last_process.0 {
+            return Ok(self.last_process.2);
         }
         if name.is_empty() && pid.is_none() {
-            return Ok(Who::UNKNOWN);
+            return Ok(ProcessIndex::UNKNOWN);
         }
         set_key(&mut self.key, name);
         if let Some(pid) = pid {
             self.key.push(0);
             self.key.extend_from_slice(&pid.to_le_bytes());
         }
-        let who = match self.whos.get(&self.key) {
+        let who = match self.indexes.get(&self.key) {
             Some(who) => *who,
-            None => self.new_who(Process { pid, ..Process::default() })?,
+            None => self.new_process(Process { pid, ..Process::default() })?,
         };
-        self.last_who.0.clear();
-        self.last_who.0.extend_from_slice(name);
-        (self.last_who.1, self.last_who.2) = (pid, who);
+        self.last_process.0.clear();
+        self.last_process.0.extend_from_slice(name);
+        (self.last_process.1, self.last_process.2) = (pid, who);
         Ok(who)
     }
 
     /// The index of a process of which more is known than its name and process ID.
-    pub(crate) fn member(&mut self, member: Member<'_>) -> Result<Who, Full> {
+    pub(crate) fn member(&mut self, member: Member<'_>) -> Result<ProcessIndex, LimitReached> {
         let Member { name, pid, cgroup, launch, command } = member;
         if cgroup.is_empty() && launch.is_none() && command.is_none() {
-            return self.who(name, pid);
+            return self.process_index(name, pid);
         }
         let last = &self.last_member;
         let numbers = [pid, launch, command];
@@ -154,18 +158,18 @@ impl Names {
         set_key(&mut self.key, cgroup);
         let group = String::from_utf8_lossy(&self.key).into_owned();
         set_key(&mut self.key, name);
-        // Each number takes five bytes, so this never equals a key made by `who`.
+        // Each number takes five bytes, so this never equals a key made by `process_index`.
         self.key.push(0);
         for number in numbers {
             self.key.push(u8::from(number.is_some()));
             self.key.extend(number.unwrap_or(0).to_le_bytes());
         }
         self.key.extend_from_slice(group.as_bytes());
-        let who = if let Some(who) = self.whos.get(&self.key) {
+        let who = if let Some(who) = self.indexes.get(&self.key) {
             *who
         } else {
             let cgroup = (!group.is_empty()).then_some(group);
-            self.new_who(Process { pid, cgroup, launch, command, ..Process::default() })?
+            self.new_process(Process { pid, cgroup, launch, command, ..Process::default() })?
         };
         let last = &mut self.last_member;
         last.name.clear();
@@ -177,33 +181,33 @@ impl Names {
     }
 
     /// Adds a process; the key starts with its name.
-    fn new_who(&mut self, known: Process) -> Result<Who, Full> {
+    fn new_process(&mut self, known: Process) -> Result<ProcessIndex, LimitReached> {
         if self.processes.len() > MAX_PROCESSES {
-            return Err(Full("the trace names more than 1 000 000 processes"));
+            return Err(LimitReached("the trace names more than 1 000 000 processes"));
         }
         self.take(self.key.len())?;
-        let who = Who(self.processes.len() as u32);
+        let who = ProcessIndex(self.processes.len() as u32);
         let name = self.key.split(|byte| *byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
         self.processes.push(Process { name, ..known });
-        self.whos.insert(self.key.clone(), who);
+        self.indexes.insert(self.key.clone(), who);
         Ok(who)
     }
 
     /// The process with this process ID, with the name that [`Self::name_pid`] last set.
-    pub(super) fn pid(&mut self, pid: u32) -> Result<Who, Full> {
+    pub(super) fn pid(&mut self, pid: u32) -> Result<ProcessIndex, LimitReached> {
         match self.pids.get(&pid) {
             Some(who) => Ok(*who),
-            None => self.who(b"", Some(pid)),
+            None => self.process_index(b"", Some(pid)),
         }
     }
 
     /// Names the process that was known only by its process ID. If it already has a name, the
     /// process ID was reused, and this is a new process.
-    pub(super) fn name_pid(&mut self, pid: u32, name: &[u8]) -> Result<Who, Full> {
+    pub(super) fn name_pid(&mut self, pid: u32, name: &[u8]) -> Result<ProcessIndex, LimitReached> {
         let unnamed = [&[0][..], &pid.to_le_bytes()].concat();
-        let Some(who) = self.whos.remove(&unnamed) else {
-            let who = self.who(name, Some(pid))?;
+        let Some(who) = self.indexes.remove(&unnamed) else {
+            let who = self.process_index(name, Some(pid))?;
             self.pids.insert(pid, who);
             return Ok(who);
         };
@@ -212,14 +216,14 @@ impl Names {
         self.processes[who.0 as usize].name = String::from_utf8_lossy(&self.key).into_owned();
         self.key.push(0);
         self.key.extend_from_slice(&pid.to_le_bytes());
-        self.whos.insert(self.key.clone(), who);
-        self.last_who = (Vec::new(), None, Who::UNKNOWN);
+        self.indexes.insert(self.key.clone(), who);
+        self.last_process = (Vec::new(), None, ProcessIndex::UNKNOWN);
         self.pids.insert(pid, who);
         Ok(who)
     }
 
     /// The index of a device or file, a new one if it was not seen before.
-    pub(crate) fn space_number(&mut self, name: &[u8]) -> Result<Space, Full> {
+    pub(crate) fn space_number(&mut self, name: &[u8]) -> Result<Space, LimitReached> {
         if name.is_empty() {
             return Ok(Space::NONE);
         }
@@ -237,9 +241,9 @@ impl Names {
         Ok(space)
     }
 
-    fn new_space(&mut self) -> Result<Space, Full> {
+    fn new_space(&mut self) -> Result<Space, LimitReached> {
         if self.spaces.len() > MAX_SPACES {
-            return Err(Full("the trace names more than 65 535 devices and files"));
+            return Err(LimitReached("the trace names more than 65 535 devices and files"));
         }
         self.take(self.key.len())?;
         let space = Space(self.spaces.len() as u16);
@@ -248,10 +252,10 @@ impl Names {
         Ok(space)
     }
 
-    fn take(&mut self, bytes: usize) -> Result<(), Full> {
+    fn take(&mut self, bytes: usize) -> Result<(), LimitReached> {
         self.bytes += bytes;
         if self.bytes > MAX_BYTES {
-            return Err(Full("the names in the trace take more than 256 MiB"));
+            return Err(LimitReached("the names in the trace take more than 256 MiB"));
         }
         Ok(())
     }
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn the_control_group_and_launch_are_part_of_the_identity() {
         let mut names = Names::default();
-        let nowhere = names.who(b"app", Some(7)).unwrap();
+        let nowhere = names.process_index(b"app", Some(7)).unwrap();
         let app = Member { name: b"app", pid: Some(7), ..Member::default() };
         let front = names.member(Member { cgroup: b"/top-app", ..app }).unwrap();
         let back = names.member(Member { cgroup: b"/background", ..app }).unwrap();
@@ -299,29 +303,29 @@ mod tests {
     #[test]
     fn the_same_name_and_pid_is_the_same_process() {
         let mut names = Names::default();
-        let first = names.who(b"app", Some(7)).unwrap();
-        assert_ne!(names.who(b"app", Some(8)).unwrap(), first);
-        assert_ne!(names.who(b"app", None).unwrap(), first);
-        assert_eq!(names.who(b"app", Some(7)).unwrap(), first);
+        let first = names.process_index(b"app", Some(7)).unwrap();
+        assert_ne!(names.process_index(b"app", Some(8)).unwrap(), first);
+        assert_ne!(names.process_index(b"app", None).unwrap(), first);
+        assert_eq!(names.process_index(b"app", Some(7)).unwrap(), first);
         assert_eq!(names.process(first), &named("app", None));
-        assert_eq!(names.who(b"", None).unwrap(), Who::UNKNOWN);
-        assert_eq!(names.process(Who(99)), &Process::default());
+        assert_eq!(names.process_index(b"", None).unwrap(), ProcessIndex::UNKNOWN);
+        assert_eq!(names.process(ProcessIndex(99)), &Process::default());
     }
 
     #[test]
     fn a_pid_is_named_later_and_a_reused_pid_is_a_new_process() {
         let mut names = Names::default();
-        let unnamed = names.who(b"", Some(7)).unwrap();
+        let unnamed = names.process_index(b"", Some(7)).unwrap();
         assert_eq!(names.name_pid(7, b"app").unwrap(), unnamed);
         assert_eq!(names.process(unnamed).name, "app");
-        assert_eq!(names.who(b"app", Some(7)).unwrap(), unnamed);
+        assert_eq!(names.process_index(b"app", Some(7)).unwrap(), unnamed);
         assert_ne!(names.name_pid(7, b"other").unwrap(), unnamed);
     }
 
     #[test]
     fn control_characters_are_replaced() {
         let mut names = Names::default();
-        let who = names.who(b"a\x1b[2J\xff\n", None).unwrap();
+        let who = names.process_index(b"a\x1b[2J\xff\n", None).unwrap();
         assert_eq!(names.process(who).name, "a\u{fffd}[2J\u{fffd}\u{fffd}");
         let space = names.space_number(b"8,0\x00").unwrap();
         assert_eq!(names.space(space), "8,0\u{fffd}");

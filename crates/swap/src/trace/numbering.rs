@@ -66,7 +66,7 @@ impl Numbering {
 mod tests {
     use unjank_host::Nanos;
 
-    use super::super::event::{Backing, Operation, Who};
+    use super::super::event::{Backing, Operation, ProcessIndex};
     use super::*;
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
         let event = |space, page| Event {
             at: Nanos::ZERO,
             page,
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space: Space(space),
             operation: Operation::Read,
             backing: Backing::Unknown,

@@ -9,8 +9,8 @@ use std::io::{self, BufRead};
 use unjank_host::Nanos;
 
 use super::batch::Batch;
-use super::event::{Backing, Event, Operation, Who};
-use super::skipped::{Place, Skipped};
+use super::event::{Backing, Event, Operation, ProcessIndex};
+use super::skipped::{Position, Skipped};
 use super::stop::Stop;
 
 /// Bytes of a record.
@@ -37,13 +37,13 @@ impl OracleGeneral {
         skipped: &mut Skipped,
         most: usize,
     ) -> Result<bool, Stop> {
-        let place = Place::Byte(self.done);
-        let full = |full: super::names::Full| Stop::At(place, full.0.to_owned());
-        let space = batch.names.space_number(SPACE).map_err(full)?;
+        let position = Position::Byte(self.done);
+        let stop = |limit: super::names::LimitReached| Stop::At(position, limit.0.to_owned());
+        let space = batch.names.space_number(SPACE).map_err(stop)?;
         let event = |record: &[u8; RECORD]| Event {
             at: Nanos(u64::from(u32::from_le_bytes(part(record, 0))) * 1_000_000_000),
             page: u64::from_le_bytes(part(record, 4)),
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space,
             operation: Operation::Read,
             backing: Backing::Unknown,
@@ -58,7 +58,7 @@ impl OracleGeneral {
             if buffer.is_empty() {
                 if !self.carry.is_empty() {
                     let begin = self.done - self.carry.len() as u64;
-                    skipped.add(CUT_OFF, 1, Place::Byte(begin));
+                    skipped.add(CUT_OFF, 1, Position::Byte(begin));
                     self.carry.clear();
                 }
                 return Ok(false);

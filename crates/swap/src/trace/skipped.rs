@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A position in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Position {
     /// A line, counted from 1.
     Line(u64),
     /// A byte of the decompressed file, counted from 0.
@@ -13,7 +13,7 @@ pub enum Place {
     Row(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
@@ -31,7 +31,7 @@ pub struct Skip {
     /// How many.
     pub count: u64,
     /// Where the first one is.
-    pub first: Place,
+    pub first: Position,
 }
 
 /// Everything that was skipped in one file, by reason.
@@ -49,11 +49,11 @@ impl Skipped {
         self.0.iter().find(|skip| skip.reason == reason).map_or(0, |skip| skip.count)
     }
 
-    pub(super) fn add(&mut self, reason: &'static str, count: u64, place: Place) {
+    pub(super) fn add(&mut self, reason: &'static str, count: u64, position: Position) {
         // There are only a few reasons.
         match self.0.iter_mut().find(|skip| skip.reason == reason) {
             Some(skip) => skip.count = skip.count.saturating_add(count),
-            None => self.0.push(Skip { reason, count, first: place }),
+            None => self.0.push(Skip { reason, count, first: position }),
         }
     }
 }

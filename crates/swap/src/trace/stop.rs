@@ -3,13 +3,13 @@
 use std::io;
 
 use super::batch::{Batch, Wrong};
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 
 /// Why reading ends before the file does.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The content is malformed.
-    At(Place, String),
+    At(Position, String),
     /// The file could not be read.
     Io(io::Error),
 }
@@ -19,16 +19,16 @@ pub(super) enum Stop {
 pub(super) fn settle(
     wrong: Wrong,
     weight: u64,
-    place: Place,
+    position: Position,
     line: &[u8],
     batch: &Batch<'_>,
     skipped: &mut Skipped,
 ) -> Result<(), Stop> {
     match wrong {
-        Wrong::Skip(reason) => skipped.add(reason, weight, place),
-        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, place),
-        Wrong::Bad(what) => return Err(Stop::At(place, quoted(what, line))),
-        Wrong::Full(what) => return Err(Stop::At(place, what.to_owned())),
+        Wrong::Skip(reason) => skipped.add(reason, weight, position),
+        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, position),
+        Wrong::Bad(what) => return Err(Stop::At(position, quoted(what, line))),
+        Wrong::LimitReached(what) => return Err(Stop::At(position, what.to_owned())),
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::batch::{Batch, Wrong};
 use super::blkparse;
 use super::csv;
 use super::ftrace;
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 use super::stop::{Stop, settle};
 use super::volumes;
 
@@ -107,7 +107,7 @@ impl Text {
                 if let Err(wrong) = done {
                     let line = if self.carry.is_empty() { line } else { &self.carry };
                     let weight = self.lines.weight();
-                    settle(wrong, weight, Place::Line(self.number), line, batch, skipped)?;
+                    settle(wrong, weight, Position::Line(self.number), line, batch, skipped)?;
                 }
                 self.carry.clear();
                 if batch.events.len() >= enough {
@@ -119,7 +119,7 @@ impl Text {
             if self.carry.len() + rest.len() > LONGEST {
                 if !batch.options.skip_bad {
                     // The line may extend to the end of the file, or be endless.
-                    return Err(Stop::At(Place::Line(self.number + 1), OVERLONG.to_owned()));
+                    return Err(Stop::At(Position::Line(self.number + 1), OVERLONG.to_owned()));
                 }
                 self.overlong = true;
                 self.carry.clear();
@@ -135,8 +135,8 @@ impl Text {
     fn end(&mut self, batch: &mut Batch<'_>, skipped: &mut Skipped) -> Result<(), Stop> {
         let line = std::mem::take(&mut self.carry);
         if std::mem::take(&mut self.overlong) {
-            let place = Place::Line(self.number + 1);
-            return settle(Wrong::Bad(OVERLONG), 1, place, &[], batch, skipped);
+            let position = Position::Line(self.number + 1);
+            return settle(Wrong::Bad(OVERLONG), 1, position, &[], batch, skipped);
         }
         if line.is_empty() {
             return Ok(());
@@ -146,12 +146,12 @@ impl Text {
             Ok(()) => Ok(()),
             // A file with a single malformed line has another format rather than being truncated.
             Err(Wrong::Bad(_)) if self.number > 1 => {
-                skipped.add(CUT_OFF, 1, Place::Line(self.number));
+                skipped.add(CUT_OFF, 1, Position::Line(self.number));
                 Ok(())
             }
             Err(wrong) => {
-                let (weight, place) = (self.lines.weight(), Place::Line(self.number));
-                settle(wrong, weight, place, &line, batch, skipped)
+                let (weight, position) = (self.lines.weight(), Position::Line(self.number));
+                settle(wrong, weight, position, &line, batch, skipped)
             }
         }
     }

@@ -4,7 +4,7 @@ use unjank_host::Nanos;
 
 use super::batch::{Batch, NAMES_OF_COLUMNS, Request, Wrong, is_write, sectors};
 use super::csv::object;
-use super::event::{Backing, Event, Operation, Who};
+use super::event::{Backing, Event, Operation, ProcessIndex};
 use super::fields::fields;
 use super::number::{decimal, seconds};
 
@@ -42,7 +42,7 @@ impl Mobile {
         let request = Request {
             is_write: is_write(flag)?,
             at: seconds(time).ok_or(TIME)?,
-            who: batch.names.who(without_number(process), None)?,
+            who: batch.names.process_index(without_number(process), None)?,
             space: batch.names.space_number(device)?,
             offset: sectors(decimal(sector).ok_or(Wrong::Bad("the sector is not a number"))?)?,
             length: sectors(decimal(size).ok_or(SIZE)?)?,
@@ -78,7 +78,7 @@ impl Txt {
         batch.events.push(Event {
             at: Nanos::ZERO,
             page: object(name),
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space,
             operation: Operation::Read,
             backing: Backing::Unknown,
@@ -117,7 +117,7 @@ impl Msr {
         let request = Request {
             is_write,
             at: Nanos(at),
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space: batch.names.space_number(&self.space)?,
             offset: decimal(offset).ok_or(OFFSET)?,
             length: decimal(size).ok_or(SIZE)?,
@@ -158,7 +158,7 @@ impl Spc {
         let request = Request {
             is_write,
             at: seconds(time).ok_or(TIME)?,
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space: batch.names.space_number(&self.space)?,
             offset: sectors(decimal(address).ok_or(Wrong::Bad("the address is not a number"))?)?,
             length: decimal(size).ok_or(SIZE)?,
@@ -201,7 +201,7 @@ impl Systor {
         let request = Request {
             is_write,
             at,
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space: batch.names.space_number(&self.space)?,
             offset: decimal(offset).ok_or(OFFSET)?,
             length: decimal(size).ok_or(SIZE)?,

@@ -16,9 +16,9 @@ use std::io::BufRead;
 use unjank_host::Nanos;
 
 use super::batch::{Batch, Request, Wrong, sectors};
-use super::event::Who;
+use super::event::ProcessIndex;
 use super::records::take;
-use super::skipped::{Place, Skipped};
+use super::skipped::{Position, Skipped};
 use super::stop::{Stop, settle};
 
 const SPACE: &[u8] = b"disk";
@@ -118,7 +118,7 @@ impl Vscsi {
     ) -> Result<bool, Stop> {
         let enough = batch.events.len().saturating_add(most);
         while batch.events.len() < enough {
-            let place = Place::Byte(self.done);
+            let position = Position::Byte(self.done);
             self.record.clear();
             let size = self.version.size();
             let length = take(source, &mut self.record, size).map_err(Stop::Io)?;
@@ -127,17 +127,17 @@ impl Vscsi {
                 return Ok(false);
             }
             if length < size {
-                skipped.add(CUT_OFF, 1, place);
+                skipped.add(CUT_OFF, 1, position);
                 return Ok(false);
             }
-            if let Err(wrong) = self.tell(batch) {
-                settle(wrong, 1, place, &[], batch, skipped)?;
+            if let Err(wrong) = self.push_request(batch) {
+                settle(wrong, 1, position, &[], batch, skipped)?;
             }
         }
         Ok(true)
     }
 
-    fn tell(&self, batch: &mut Batch<'_>) -> Result<(), Wrong> {
+    fn push_request(&self, batch: &mut Batch<'_>) -> Result<(), Wrong> {
         let record = &self.record;
         if !self.version.is_of(record) {
             return Err(Wrong::Bad("this is not a vscsi record of the file's version"));
@@ -151,7 +151,7 @@ impl Vscsi {
         let space = batch.names.space_number(SPACE)?;
         batch.request(Request {
             at: Nanos(at.ok_or(Wrong::Bad("the time is too large"))?),
-            who: Who::UNKNOWN,
+            who: ProcessIndex::UNKNOWN,
             space,
             offset: sectors(number(record, 16, 8))?,
             length: number(record, self.version.length_at(), 4),

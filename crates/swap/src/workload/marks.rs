@@ -6,7 +6,7 @@ use unjank_cachesim::workload::{App, Launch, Process, Span};
 use unjank_host::Nanos;
 
 use crate::launches::{Launches, called, is_of_command};
-use crate::trace::{Event, Names, Who};
+use crate::trace::{Event, Names, ProcessIndex};
 
 /// Which launches count, and how long they last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,8 @@ impl Launching {
     }
 }
 
-/// Launches so far. A launch lasts for a given time, or until the same program is launched again; if
-/// steps cannot be assigned by process, until the next launch.
+/// Launches so far. A launch lasts for a given time, or until the same program is launched again;
+/// if steps cannot be assigned by process, until the next launch.
 #[derive(Debug, Clone)]
 pub(super) struct Marks {
     launching: Launching,
@@ -77,10 +77,10 @@ impl Marks {
         }
     }
 
-    /// The apps, grouped by name because an app that starts again is another process; their launches;
-    /// and the steps that are part of these.
+    /// The apps, grouped by name because an app that starts again is another process; their
+    /// launches; and the steps that are part of these.
     pub(super) fn finish(self, names: &Names) -> (Vec<App>, Vec<Launch>, Vec<Span>) {
-        let mut spans = if self.launches.are_told() { self.own } else { self.any };
+        let mut spans = if self.launches.are_assignable() { self.own } else { self.any };
         let has_command = !self.launching.all && self.all.iter().any(|mark| mark.of_command);
         let mut apps: Vec<App> = Vec::new();
         let mut by_name: HashMap<String, usize> = HashMap::new();
@@ -93,7 +93,7 @@ impl Marks {
                 numbers.push(None);
                 continue;
             }
-            let name = called(names, Who(mark.process));
+            let name = called(names, ProcessIndex(mark.process));
             let app = *by_name.entry(name).or_insert_with_key(|name| {
                 apps.push(App { name: name.clone(), processes: Vec::new() });
                 rounds.push(0);
@@ -104,7 +104,7 @@ impl Marks {
             rounds[app] += 1;
         }
         for process in 0..names.processes().len() as Process {
-            if let Some(app) = by_name.get(&called(names, Who(process))) {
+            if let Some(app) = by_name.get(&called(names, ProcessIndex(process))) {
                 apps[*app].processes.push(process);
             }
         }

@@ -1,5 +1,5 @@
-//! Requests of a real memory from the events of a trace: page-ins and page-outs, or reads and writes
-//! of the storage below it.
+//! Requests of a real memory from the events of a trace: page-ins and page-outs, or reads and
+//! writes of the storage below it.
 //!
 //! Such traces seldom have drops of clean pages. A page that comes in twice without having gone out
 //! was dropped in between; the drop is put half way. Ends of processes are ignored, because these

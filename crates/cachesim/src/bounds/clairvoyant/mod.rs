@@ -1,4 +1,5 @@
-//! The offline optimum of a [tier](crate::tier) whose writes have a cost, bracketed from both sides.
+//! The offline optimum of a [tier](crate::tier) whose writes have a cost, bracketed from both
+//! sides.
 //!
 //! The fewest misses ([`Belady`](super::Belady)) are not the least traffic. A page that enters the
 //! tier is written to it. A dirty page is written to storage when it leaves, unless it was changed

@@ -27,13 +27,13 @@ pub(super) struct Step {
     enters: bool,
 }
 
-/// The least cost of a page. Calls `tell` with the index and the step of each event, from the last
+/// The least cost of a page. Calls `visit` with the index and the step of each event, from the last
 /// to the first. `write` is the cost of a write of the tier.
 pub(super) fn cheapest(
     history: &[Event],
     prices: &Prices,
     write: i64,
-    mut tell: impl FnMut(usize, Step),
+    mut visit: impl FnMut(usize, Step),
 ) -> i64 {
     let mut costs = Costs::default();
     let mut until = prices.total();
@@ -60,7 +60,7 @@ pub(super) fn cheapest(
             }
             PagingKind::Gone => Costs { out, clean: out, stale: out },
         };
-        tell(index, Step { clean_gain, stale_gain, enters });
+        visit(index, Step { clean_gain, stale_gain, enters });
         until = now;
     }
     costs.out

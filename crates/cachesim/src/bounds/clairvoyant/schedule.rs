@@ -24,10 +24,10 @@ impl Worth {
     pub(super) fn of(histories: &Histories, prices: &Prices, write: i64) -> Self {
         let mut worth = vec![(0, 0); histories.len() as usize];
         for (page, begin) in (0..).zip(histories.begins()) {
-            let tell = |index: usize, step: Step| {
+            let visit = |index: usize, step: Step| {
                 worth[*begin as usize + index] = (short(step.clean_gain), short(step.stale_gain));
             };
-            let _cost = cheapest(histories.page(page), prices, write, tell);
+            let _cost = cheapest(histories.page(page), prices, write, visit);
         }
         Self(worth)
     }
@@ -62,14 +62,14 @@ const OUT: i64 = i64::MIN;
 /// spans, and a place that stays empty is lost.
 const SLACK: i64 = ONE / 32;
 
-/// Runs the stream and calls `tell` with each decision.
+/// Runs the stream and calls `visit` with each decision.
 pub(super) fn run(
     stream: &[PagingEvent],
     space: Space,
     (histories, worth): (&Histories, &Worth),
     prices: &Prices,
     write: i64,
-    mut tell: impl FnMut(Entry),
+    mut visit: impl FnMut(Entry),
 ) -> Traffic {
     let mut traffic = Traffic::default();
     let mut places = Places::new(space);
@@ -108,7 +108,7 @@ pub(super) fn run(
                 } else {
                     traffic.storage_writes += 1;
                 }
-                tell(entry);
+                visit(entry);
             }
             PagingKind::CleanDrop => {
                 traffic.clean_drops += 1;
@@ -121,7 +121,7 @@ pub(super) fn run(
                     places.stale.clear(page);
                     places.set(page, clean);
                 }
-                tell(entry);
+                visit(entry);
             }
             PagingKind::Gone if held => places.forget(page),
             PagingKind::Gone => {}

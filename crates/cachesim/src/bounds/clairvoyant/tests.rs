@@ -209,9 +209,9 @@ proptest! {
             let prices = prices::Prices::constant(histories.len(), rate * ONE as f64);
             let worth = Worth::of(&histories, &prices, costs.write());
             let mut entries = Vec::new();
-            let tell = |entry| entries.push(entry);
+            let visit = |entry| entries.push(entry);
             let led = (&histories, &worth);
-            let traffic = schedule::run(&stream, space, led, &prices, costs.write(), tell);
+            let traffic = schedule::run(&stream, space, led, &prices, costs.write(), visit);
             prop_assert_eq!(replayed(&stream, space, entries), traffic);
         }
     }

@@ -11,7 +11,7 @@ use unjank_host::Nanos;
 use super::super::batch::Wrong;
 use super::super::event::{Backing, Event, Operation};
 use super::super::names::{Member, Names};
-use super::super::skipped::{Place, Skipped};
+use super::super::skipped::{Position, Skipped};
 use super::super::source::Whole;
 use super::super::stop::Stop;
 
@@ -22,7 +22,7 @@ const CHUNK: usize = 8192;
 pub(in super::super) struct Rows {
     reader: SerializedFileReader<Whole>,
     /// The index in the table of each column in [`COLUMNS`].
-    places: [Option<usize>; COLUMNS.len()],
+    indexes: [Option<usize>; COLUMNS.len()],
     /// Whether a column's numbers are unsigned, so that the sign bit is part of the value.
     unsigned: [bool; COLUMNS.len()],
     next_group: usize,
@@ -63,7 +63,7 @@ impl Rows {
     pub(in super::super) fn open(file: Whole) -> Result<Self, String> {
         let reader = guarded(|| SerializedFileReader::new(file)).map_err(|why| why.to_string())?;
         let schema = reader.metadata().file_metadata().schema_descr();
-        let mut places = [None; COLUMNS.len()];
+        let mut indexes = [None; COLUMNS.len()];
         let mut unsigned = [false; COLUMNS.len()];
         for (index, column) in schema.columns().iter().enumerate() {
             let known = COLUMNS.iter().position(|name| column.path().string() == *name);
@@ -76,7 +76,7 @@ impl Rows {
                 {
                     return Err(format!("the column {} is not in nanoseconds", COLUMNS[known]));
                 }
-                places[known] = Some(index);
+                indexes[known] = Some(index);
                 unsigned[known] = matches!(
                     column.converted_type(),
                     ConvertedType::UINT_8
@@ -87,11 +87,11 @@ impl Rows {
             }
         }
         for needed in NEEDED {
-            if places[needed].is_none() {
+            if indexes[needed].is_none() {
                 return Err(format!("the table has no column {}", COLUMNS[needed]));
             }
         }
-        Ok(Self { reader, places, unsigned, next_group: 0, columns: None, left: 0, done: 0 })
+        Ok(Self { reader, indexes, unsigned, next_group: 0, columns: None, left: 0, done: 0 })
     }
 
     /// Appends `most` events or so; false at the end.
@@ -109,20 +109,20 @@ impl Rows {
                 return Ok(false);
             }
             let rows = self.left.min(CHUNK).min(enough - events.len());
-            let place = Place::Row(self.done);
+            let position = Position::Row(self.done);
             let Some(columns) = &mut self.columns else { return Ok(false) };
             for (index, column) in columns.iter_mut().enumerate() {
-                column
-                    .read(rows, self.unsigned[index])
-                    .map_err(|why| Stop::At(place, format!("column {}: {why}", COLUMNS[index])))?;
+                column.read(rows, self.unsigned[index]).map_err(|why| {
+                    Stop::At(position, format!("column {}: {why}", COLUMNS[index]))
+                })?;
             }
             let mut bad = |row: u64, wrong: Wrong| match wrong {
                 Wrong::Skip(reason) | Wrong::Bad(reason) if skip_bad => {
-                    skipped.add(reason, 1, Place::Row(row));
+                    skipped.add(reason, 1, Position::Row(row));
                     Ok(())
                 }
-                Wrong::Skip(what) | Wrong::Bad(what) | Wrong::Full(what) => {
-                    Err(Stop::At(Place::Row(row), what.to_owned()))
+                Wrong::Skip(what) | Wrong::Bad(what) | Wrong::LimitReached(what) => {
+                    Err(Stop::At(Position::Row(row), what.to_owned()))
                 }
             };
             rows_to_events(columns, rows, self.done, events, names, &mut bad)?;
@@ -133,7 +133,7 @@ impl Rows {
     }
 
     fn open_group(&mut self) -> Result<bool, Stop> {
-        let stop = |why: ParquetError| Stop::At(Place::Row(self.done), why.to_string());
+        let stop = |why: ParquetError| Stop::At(Position::Row(self.done), why.to_string());
         if self.next_group >= self.reader.num_row_groups() {
             return Ok(false);
         }
@@ -141,14 +141,14 @@ impl Rows {
             let group = self.reader.get_row_group(self.next_group)?;
             begin_somewhere(group.metadata())?;
             let mut columns: [Column; COLUMNS.len()] = Default::default();
-            for (column, place) in columns.iter_mut().zip(self.places) {
-                column.reader = place.map(|place| group.get_column_reader(place)).transpose()?;
+            for (column, index) in columns.iter_mut().zip(self.indexes) {
+                column.reader = index.map(|index| group.get_column_reader(index)).transpose()?;
             }
             Ok((columns, group.metadata().num_rows()))
         });
         let (columns, rows) = columns.map_err(stop)?;
         self.left = usize::try_from(rows).map_err(|_| {
-            Stop::At(Place::Row(self.done), "a row group has a negative row count".to_owned())
+            Stop::At(Position::Row(self.done), "a row group has a negative row count".to_owned())
         })?;
         self.columns = Some(columns);
         self.next_group += 1;

@@ -12,7 +12,7 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 
-use super::super::event::{Backing, Event, Operation, PAGE, Space, Who};
+use super::super::event::{Backing, Event, Operation, PAGE, ProcessIndex, Space};
 use super::super::names::Names;
 use super::SCHEMA;
 
@@ -79,7 +79,7 @@ impl<W: Write + Send> Writer<W> {
         numbers(&mut group, events, |event| event.at.get() as i64)?;
         texts(&mut group, events, |event| {
             // Only the unknown process has no value here.
-            (event.who != Who::UNKNOWN).then(|| processes[event.who.0 as usize].clone())
+            (event.who != ProcessIndex::UNKNOWN).then(|| processes[event.who.0 as usize].clone())
         })?;
         small_numbers(&mut group, events, |event| names.process(event.who).pid)?;
         texts(&mut group, events, |event| {

@@ -151,8 +151,8 @@ impl Source {
         }
     }
 
-    /// Reads the source, for a model of memory or for the tier alone; `None` if the user interrupted
-    /// it.
+    /// Reads the source, for a model of memory or for the tier alone; `None` if the user
+    /// interrupted it.
     pub(super) fn load(
         &self,
         memory: bool,

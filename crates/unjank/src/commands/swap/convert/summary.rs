@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use unjank_report::one_line;
 use unjank_swap::trace::convert::Written;
-use unjank_swap::trace::{Names, Operation, Place, Summary};
+use unjank_swap::trace::{Names, Operation, Position, Summary};
 
 use crate::output;
 
@@ -84,9 +84,9 @@ pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result
                 .iter()
                 .map(|skip| {
                     let (unit, number) = match skip.first {
-                        Place::Line(line) => ("line", line),
-                        Place::Byte(byte) => ("byte", byte),
-                        Place::Row(row) => ("row", row),
+                        Position::Line(line) => ("line", line),
+                        Position::Byte(byte) => ("byte", byte),
+                        Position::Row(row) => ("row", row),
                     };
                     json!({
                         "reason": skip.reason,

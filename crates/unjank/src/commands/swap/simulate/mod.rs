@@ -127,12 +127,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let Some(Loaded { load, read }) = load else { return Ok(Findings::default()) };
         let mut warnings: Vec<String> = load.assumption().into_iter().collect();
         warnings.extend(machine.hold_to_budget(&load)?);
-        let outcome = simulate::run(&load, &options, monitor)?;
-        if outcome.lines.is_empty() {
+        let simulated = simulate::run(&load, &options, monitor)?;
+        if simulated.results.is_empty() {
             bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
         }
         let mut findings = read.map(|read| read.findings()).unwrap_or_default();
-        findings.merge(simulate::findings(&outcome, &options, &source.name()));
+        findings.merge(simulate::findings(&simulated, &options, &source.name()));
         findings.warnings.extend(warnings);
         Ok(findings)
     })

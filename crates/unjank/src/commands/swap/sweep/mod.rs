@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
-use unjank_swap::sweep::{self, Kept, Options};
+use unjank_swap::sweep::{self, Checkpoint, Options};
 use unjank_swap::synth::{Preset, presets};
 use unjank_swap::trace::Summary;
 
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = false;
     let code = command.run_for_code(|_, _, monitor| {
         let partial = partial(args, scratch.path())?;
-        let kept = Mutex::new(Kept::open(&partial, &of(args))?);
+        let checkpoint = Mutex::new(Checkpoint::open(&partial, &of(args))?);
         let (mut whole, mut read) = (true, Read::default());
         for source in &sources {
             let preset = source.preset();
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 latency: args.machine.latency(),
             };
             options.cells()?;
-            match one(args, source, &options, &kept, &mut read, monitor) {
+            match one(args, source, &options, &checkpoint, &mut read, monitor) {
                 Ok(done) => whole &= done,
                 // Other traces may still be readable.
                 Err(error) if sources.len() > 1 && !is_of_output(&error) => {
@@ -133,11 +133,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             );
         }
         failed = read.failed > 0;
-        let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a simulation panicked"))?;
-        let cells = kept.cells();
+        let checkpoint =
+            checkpoint.into_inner().map_err(|_| anyhow::anyhow!("a simulation panicked"))?;
+        let cells = checkpoint.cells();
         let mut findings = sweep::findings(&cells, args.write_cost.get());
         read.note(&mut findings);
-        deliver(args, kept, whole, &mut findings)?;
+        deliver(args, checkpoint, whole, &mut findings)?;
         Ok(findings)
     })?;
     let code = if code == exit::FINE && failed { exit::FAILURE } else { code };
@@ -199,7 +200,7 @@ fn one(
     args: &Args,
     source: &Source,
     options: &Options,
-    kept: &Mutex<Kept>,
+    checkpoint: &Mutex<Checkpoint>,
     read: &mut Read,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
@@ -214,7 +215,7 @@ fn one(
     let budget = machine.hold_to_budget(&load)?;
     let warnings = load.assumption().into_iter().chain(budget);
     read.warnings.extend(warnings.map(|text| format!("{}: {text}", source.name())));
-    Ok(sweep::run(&source.name(), &load, options, kept, monitor)?)
+    Ok(sweep::run(&source.name(), &load, options, checkpoint, monitor)?)
 }
 
 /// Whether finished cells cannot be written, which affects all traces.
@@ -224,11 +225,16 @@ fn is_of_output(error: &anyhow::Error) -> bool {
 }
 
 /// Writes the table if the sweep is complete; otherwise warns how to continue.
-fn deliver(args: &Args, kept: Kept, whole: bool, findings: &mut Findings) -> Result<()> {
-    let Some(out) = &args.out else { return Ok(kept.finish()?) };
+fn deliver(
+    args: &Args,
+    checkpoint: Checkpoint,
+    whole: bool,
+    findings: &mut Findings,
+) -> Result<()> {
+    let Some(out) = &args.out else { return Ok(checkpoint.finish()?) };
     if whole {
-        sweep::write(&kept.cells(), out)?;
-        return Ok(kept.finish()?);
+        sweep::write(&checkpoint.cells(), out)?;
+        return Ok(checkpoint.finish()?);
     }
     findings.warn(format!(
         "the sweep is incomplete; the same command continues it ({})",

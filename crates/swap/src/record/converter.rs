@@ -6,7 +6,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{BlockRequest, Comm, FilePages, StorageEvent};
 use unjank_host::{Nanos, Timestamp};
 
-use crate::trace::{Backing, Event, Full, Names, Operation, PAGE, Space, Who};
+use crate::trace::{Backing, Event, LimitReached, Names, Operation, PAGE, ProcessIndex, Space};
 
 use super::area::Area;
 use super::launches::{Execution, Launches};
@@ -16,7 +16,7 @@ use super::tasks::Tasks;
 const LARGEST_ORDER: u8 = 18;
 
 /// Converts traced events to events of a trace, and counts them.
-pub(super) struct Scribe {
+pub(super) struct Converter {
     areas: Vec<(Area, Space)>,
     tasks: Tasks,
     pub(super) names: Names,
@@ -57,23 +57,23 @@ pub(super) struct Counts {
     pub(super) launches: u64,
     pub(super) exits: u64,
     /// Page-ins and page-outs of each process.
-    pub(super) by_process: HashMap<Who, [u64; 2]>,
+    pub(super) by_process: HashMap<ProcessIndex, [u64; 2]>,
 }
 
-impl Scribe {
+impl Converter {
     pub(super) fn new(
         areas: Vec<Area>,
         tasks: Tasks,
         kernel_page: u64,
         own: u32,
         leads: fn(u32) -> bool,
-    ) -> Result<Self, Full> {
+    ) -> Result<Self, LimitReached> {
         let mut names = Names::default();
         let numbered = areas.into_iter().map(|area| {
             let space = names.space_number(area.name.as_bytes())?;
             Ok((area, space))
         });
-        let areas = numbered.collect::<Result<_, Full>>()?;
+        let areas = numbered.collect::<Result<_, LimitReached>>()?;
         Ok(Self {
             areas,
             tasks,
@@ -95,7 +95,7 @@ impl Scribe {
     }
 
     /// Adds an area. It replaces a swap area of the same name, which is gone.
-    pub(super) fn add(&mut self, area: Area) -> Result<(), Full> {
+    pub(super) fn add(&mut self, area: Area) -> Result<(), LimitReached> {
         let space = self.names.space_number(area.name.as_bytes())?;
         self.areas.retain(|(known, _)| !known.is_swap || known.name != area.name);
         self.areas.insert(0, (area, space));
@@ -118,7 +118,7 @@ impl Scribe {
         at: Timestamp,
         current: ThreadId,
         event: &StorageEvent,
-    ) -> Result<(), Full> {
+    ) -> Result<(), LimitReached> {
         match event {
             StorageEvent::Request(request) => self.request(at, current, request),
             StorageEvent::Cached(pages) => {
@@ -160,7 +160,12 @@ impl Scribe {
         self.events.drain(..done)
     }
 
-    fn executed(&mut self, at: Timestamp, process: ThreadId, program: Comm) -> Result<(), Full> {
+    fn executed(
+        &mut self,
+        at: Timestamp,
+        process: ThreadId,
+        program: Comm,
+    ) -> Result<(), LimitReached> {
         self.tasks.executed(process, program);
         let index = self.events.len();
         match self.launches.executed(at, process.0, program, index, self.leads) {
@@ -186,7 +191,7 @@ impl Scribe {
         at: Timestamp,
         current: ThreadId,
         request: &BlockRequest,
-    ) -> Result<(), Full> {
+    ) -> Result<(), LimitReached> {
         let (sector, sectors) = (request.sector, u64::from(request.sectors));
         let in_area = |(area, space): &(Area, Space)| {
             Some((area.pages(request.device, sector, sectors)?, area.is_swap, *space))
@@ -239,7 +244,7 @@ impl Scribe {
         current: ThreadId,
         pages: &FilePages,
         operation: Operation,
-    ) -> Result<u64, Full> {
+    ) -> Result<u64, LimitReached> {
         let who = self.tasks.who(current, b"", &mut self.names)?;
         if self.names.process(who).pid == Some(self.own) {
             return Ok(0);
@@ -265,7 +270,7 @@ impl Scribe {
     }
 
     /// Adds an event of a process rather than of a page.
-    fn note(&mut self, at: Timestamp, who: Who, operation: Operation) {
+    fn note(&mut self, at: Timestamp, who: ProcessIndex, operation: Operation) {
         let at = self.since_origin(at);
         let (space, backing) = (Space::NONE, Backing::Unknown);
         self.events.push(Event { at, page: 0, who, space, operation, backing });
@@ -299,7 +304,7 @@ mod tests {
 
     const DISK: DeviceNumber = DeviceNumber::new(254, 0);
 
-    fn scribe() -> (tempfile::TempDir, Scribe) {
+    fn converter() -> (tempfile::TempDir, Converter) {
         let top = tempfile::tempdir().unwrap();
         let extents = [Extent { logical: 0, physical: 40_960, length: 81_920 }];
         let areas = vec![
@@ -308,7 +313,7 @@ mod tests {
         ];
         let tasks = Tasks::new(&Root::at(top.path()));
         let leads = |process| process == 7;
-        (top, Scribe::new(areas, tasks, 4096, 99, leads).unwrap())
+        (top, Converter::new(areas, tasks, 4096, 99, leads).unwrap())
     }
 
     fn request(sector: u64, sectors: u32, letters: &str) -> StorageEvent {
@@ -322,31 +327,31 @@ mod tests {
     }
 
     fn converted(
-        scribe: &mut Scribe,
+        converter: &mut Converter,
         at: u64,
         event: &StorageEvent,
     ) -> Vec<(u64, u64, Operation, String)> {
-        let before = scribe.events.len();
-        scribe.take(Timestamp::from_nanos(at), ThreadId(7), event).unwrap();
+        let before = converter.events.len();
+        converter.take(Timestamp::from_nanos(at), ThreadId(7), event).unwrap();
         let parts = |event: &Event| {
-            let space = scribe.names.space(event.space).to_owned();
+            let space = converter.names.space(event.space).to_owned();
             (event.at.get(), event.page, event.operation, space)
         };
-        scribe.events[before..].iter().map(parts).collect()
+        converter.events[before..].iter().map(parts).collect()
     }
 
     #[test]
     fn requests_to_the_swap_file_are_paging_and_others_are_not() {
-        let (_top, mut scribe) = scribe();
+        let (_top, mut converter) = converter();
         let swap = |at, page, operation| (at, page, operation, "/swap".to_owned());
-        let out = converted(&mut scribe, 1000, &request(96, 16, "W"));
+        let out = converted(&mut converter, 1000, &request(96, 16, "W"));
         assert_eq!(out, [swap(0, 2, Operation::PageOut), swap(0, 3, Operation::PageOut)]);
-        let back = converted(&mut scribe, 1500, &request(104, 8, "R"));
+        let back = converted(&mut converter, 1500, &request(104, 8, "R"));
         assert_eq!(back, [swap(500, 3, Operation::PageIn)]);
-        let other = converted(&mut scribe, 1600, &request(240, 8, "RA"));
+        let other = converted(&mut converter, 1600, &request(240, 8, "RA"));
         assert_eq!(other, [(600, 30, Operation::Read, "vda".to_owned())]);
-        assert!(converted(&mut scribe, 1700, &request(96, 8, "D")).is_empty());
-        let who = scribe.counts.by_process.keys().copied().next().unwrap();
+        assert!(converted(&mut converter, 1700, &request(96, 8, "D")).is_empty());
+        let who = converter.counts.by_process.keys().copied().next().unwrap();
         let expected = Counts {
             requests_in: 1,
             requests_out: 1,
@@ -357,47 +362,47 @@ mod tests {
             by_process: HashMap::from([(who, [1, 2])]),
             ..Counts::default()
         };
-        assert_eq!(scribe.counts, expected);
+        assert_eq!(converter.counts, expected);
     }
 
     #[test]
     fn a_program_that_leads_a_group_is_launched_and_exits() {
-        let (_top, mut scribe) = scribe();
+        let (_top, mut converter) = converter();
         let program = Comm::from("game");
         for (process, launches) in [(7, 1), (8, 0)] {
             let event = StorageEvent::Executed { process: ThreadId(process), program };
-            assert_eq!(converted(&mut scribe, 5, &event).len(), launches, "{process}");
+            assert_eq!(converted(&mut converter, 5, &event).len(), launches, "{process}");
         }
         let again = StorageEvent::Executed { process: ThreadId(7), program: "real".into() };
-        assert!(converted(&mut scribe, 6, &again).is_empty(), "a wrapper");
-        let who = scribe.events[0].who;
-        assert_eq!(scribe.names.process(who).name, "real");
+        assert!(converted(&mut converter, 6, &again).is_empty(), "a wrapper");
+        let who = converter.events[0].who;
+        assert_eq!(converter.names.process(who).name, "real");
         assert_eq!(
-            scribe.settled(Timestamp::from_nanos(7)).count(),
+            converter.settled(Timestamp::from_nanos(7)).count(),
             0,
             "its program may still change"
         );
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
-        assert_eq!(converted(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
+        assert_eq!(converted(&mut converter, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
         assert!(
-            converted(&mut scribe, 9, &ended(300, Some(true))).is_empty(),
+            converted(&mut converter, 9, &ended(300, Some(true))).is_empty(),
             "an unknown process"
         );
-        assert!(converted(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
-        assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
-        assert_eq!(scribe.settled(Timestamp::from_nanos(10)).count(), 2);
+        assert!(converted(&mut converter, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
+        assert_eq!((converter.counts.launches, converter.counts.exits), (1, 1));
+        assert_eq!(converter.settled(Timestamp::from_nanos(10)).count(), 2);
     }
 
     #[test]
     fn a_large_folio_makes_an_event_for_each_page() {
-        let (_top, mut scribe) = scribe();
+        let (_top, mut converter) = converter();
         let pages = FilePages { device: DISK, inode: 0x1a, first: 4, order: 2 };
-        let events = converted(&mut scribe, 0, &StorageEvent::Cached(pages));
+        let events = converted(&mut converter, 0, &StorageEvent::Cached(pages));
         let numbers: Vec<u64> = events.iter().map(|event| event.1).collect();
         assert_eq!(numbers, [4, 5, 6, 7]);
         assert_eq!((events[0].2, events[0].3.as_str()), (Operation::PageIn, "inode 1a on 254,0"));
-        assert_eq!(converted(&mut scribe, 0, &StorageEvent::Uncached(pages)).len(), 4);
-        assert_eq!((scribe.counts.file_page_ins, scribe.counts.file_drops), (4, 4));
+        assert_eq!(converted(&mut converter, 0, &StorageEvent::Uncached(pages)).len(), 4);
+        assert_eq!((converter.counts.file_page_ins, converter.counts.file_drops), (4, 4));
     }
 
     #[test]

@@ -11,14 +11,14 @@ use super::find;
 
 /// The machine's swap areas at the last check.
 #[derive(Debug)]
-pub(super) struct Swaps {
+pub(super) struct SwapAreas {
     root: Root,
     there: Vec<String>,
     /// Warnings about areas.
     notes: Vec<String>,
 }
 
-impl Swaps {
+impl SwapAreas {
     /// The current swap areas; `own` is the area of this recording.
     pub(super) fn look(root: &Root, own: Option<&str>) -> Result<Self> {
         let there = swap::paths(root)?;

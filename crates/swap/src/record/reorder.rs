@@ -13,11 +13,11 @@ pub(super) type Traced = (Timestamp, ThreadId, StorageEvent);
 
 /// Events that are held back because earlier ones may still come.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct ReorderBuffer {
     waiting: Vec<Traced>,
 }
 
-impl Order {
+impl ReorderBuffer {
     /// Takes the events of one read of all CPUs.
     pub(super) fn push(&mut self, trace: &[CpuTrace]) {
         let events = trace.iter().flat_map(|cpu| &cpu.events);
@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn late_events_of_another_cpu_are_sorted_in() {
-        let mut order = Order::default();
-        order.push(&trace(&[&[10, 40], &[20]]));
+        let mut buffer = ReorderBuffer::default();
+        buffer.push(&trace(&[&[10, 40], &[20]]));
         let read = Timestamp::from_nanos(SETTLED.get() + 25);
-        assert_eq!(times(&order.settled(read)), [10, 20]);
-        order.push(&trace(&[&[], &[30, 50]]));
-        assert!(order.settled(read).is_empty());
-        assert_eq!(times(&order.rest()), [30, 40, 50]);
+        assert_eq!(times(&buffer.settled(read)), [10, 20]);
+        buffer.push(&trace(&[&[], &[30, 50]]));
+        assert!(buffer.settled(read).is_empty());
+        assert_eq!(times(&buffer.rest()), [30, 40, 50]);
     }
 }

@@ -11,7 +11,7 @@ use unjank_cachesim::workload::Workload;
 
 /// The result of one policy of the tier, of no tier, or of no swap.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct PolicyResult {
     /// The name of the policy, `no tier` or `no swap`.
     pub name: String,
     /// The policy of the tier; `None` without swap.
@@ -43,7 +43,7 @@ pub struct Launched {
     pub time: Nanos,
 }
 
-impl Line {
+impl PolicyResult {
     pub(super) fn of_tier(
         policy: TierPolicy,
         paged: &Paged,
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn launches_are_summarised_by_round() {
-        let line = Line {
+        let result = PolicyResult {
             name: String::new(),
             policy: None,
             traffic: Traffic::default(),
@@ -159,10 +159,10 @@ mod tests {
             killed: None,
             launches: vec![launched(0, 10), launched(1, 4), launched(0, 14), launched(1, 4)],
         };
-        let rounds = line.rounds();
+        let rounds = result.rounds();
         assert_eq!((rounds[0].n, rounds[0].mean), (2, 12e6));
         assert!((rounds[0].deviation - 8f64.sqrt() * 1e6).abs() < 1.0);
         assert_eq!(rounds[1], Spread { n: 2, mean: 4e6, deviation: 0.0 });
-        assert_eq!(line.later(), Some(rounds[1]));
+        assert_eq!(result.later(), Some(rounds[1]));
     }
 }

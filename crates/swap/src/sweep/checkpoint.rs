@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 use unjank_host::files::Destination;
 use unjank_host::{Error, Result};
 
-use super::cell::{Cell, Place};
+use super::cell::{Cell, Combination};
 
 /// The maximum length of a cell's line, in bytes: a trace's name may be a path.
 const LONGEST: u64 = 64 * 1024;
 
 /// The finished cells of a sweep.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Checkpoint {
     path: PathBuf,
     file: File,
     cells: Vec<Cell>,
-    places: HashSet<Place>,
+    combinations: HashSet<Combination>,
 }
 
-impl Kept {
+impl Checkpoint {
     /// Opens or creates the file. `of` is the header line, which identifies the sweep.
     ///
     /// # Errors
@@ -65,13 +65,13 @@ impl Kept {
         if whole == 0 {
             file.write_all(format!("{of}\n").as_bytes()).map_err(error)?;
         }
-        let places = cells.iter().map(|cell| cell.place.clone()).collect();
-        Ok(Self { path: path.to_owned(), file, cells, places })
+        let combinations = cells.iter().map(|cell| cell.combination.clone()).collect();
+        Ok(Self { path: path.to_owned(), file, cells, combinations })
     }
 
     /// Whether this combination is finished.
-    pub fn has(&self, place: &Place) -> bool {
-        self.places.contains(place)
+    pub fn has(&self, combination: &Combination) -> bool {
+        self.combinations.contains(combination)
     }
 
     /// Adds a finished cell.
@@ -84,7 +84,7 @@ impl Kept {
         line.push(b'\n');
         // A single write: a line is complete, or it is cut off when the file is opened again.
         self.file.write_all(&line).map_err(error)?;
-        self.places.insert(cell.place.clone());
+        self.combinations.insert(cell.combination.clone());
         self.cells.push(cell);
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Kept {
     /// All cells, sorted by combination.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = self.cells.clone();
-        cells.sort_by(|one, other| one.place.cmp(&other.place));
+        cells.sort_by(|one, other| one.combination.cmp(&other.combination));
         cells
     }
 
@@ -116,23 +116,26 @@ mod tests {
     fn a_killed_sweep_continues() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
-        let mut kept = Kept::open(&path, "x").unwrap();
-        kept.keep(cell("b", 1, 2, 3)).unwrap();
-        kept.keep(cell("a", 1, 2, 3)).unwrap();
-        assert!(Kept::open(&path, "x").unwrap_err().to_string().contains("in use"));
-        drop(kept);
+        let mut checkpoint = Checkpoint::open(&path, "x").unwrap();
+        checkpoint.keep(cell("b", 1, 2, 3)).unwrap();
+        checkpoint.keep(cell("a", 1, 2, 3)).unwrap();
+        assert!(Checkpoint::open(&path, "x").unwrap_err().to_string().contains("in use"));
+        drop(checkpoint);
         // An incomplete line.
         let whole = std::fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace\":").unwrap();
-        let mut kept = Kept::open(&path, "x").unwrap();
+        let mut checkpoint = Checkpoint::open(&path, "x").unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
-        assert_eq!(kept.cells(), [cell("a", 1, 2, 3), cell("b", 1, 2, 3)]);
-        assert!(kept.has(&cell("a", 1, 9, 9).place) && !kept.has(&cell("c", 1, 2, 3).place));
-        kept.keep(cell("c", 1, 2, 3)).unwrap();
-        drop(kept);
-        assert_eq!(Kept::open(&path, "x").unwrap().cells().len(), 3);
-        assert!(Kept::open(&path, "y").unwrap_err().to_string().contains("another sweep"));
-        Kept::open(&path, "x").unwrap().finish().unwrap();
+        assert_eq!(checkpoint.cells(), [cell("a", 1, 2, 3), cell("b", 1, 2, 3)]);
+        assert!(
+            checkpoint.has(&cell("a", 1, 9, 9).combination)
+                && !checkpoint.has(&cell("c", 1, 2, 3).combination)
+        );
+        checkpoint.keep(cell("c", 1, 2, 3)).unwrap();
+        drop(checkpoint);
+        assert_eq!(Checkpoint::open(&path, "x").unwrap().cells().len(), 3);
+        assert!(Checkpoint::open(&path, "y").unwrap_err().to_string().contains("another sweep"));
+        Checkpoint::open(&path, "x").unwrap().finish().unwrap();
         assert!(!path.exists());
     }
 }

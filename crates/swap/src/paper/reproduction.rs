@@ -6,7 +6,7 @@ use super::item::Item;
 
 /// The results of all phones.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct Reproduction {
     /// The values of the paper and the modelled values.
     pub items: Vec<Item>,
     /// Fig. 1 as stacked bars.
