@@ -42,7 +42,7 @@ impl<A: Admission> Visit for Fed<'_, A> {
 
 /// Compares every policy with every admission rule against the bound at each cost. Returns, for the
 /// default cost, the least cost of a policy, the bound, and the cost of the schedule.
-fn hold(stream: &[PagingEvent], space: Space) -> (f64, f64, f64) {
+fn check_bounds(stream: &[PagingEvent], space: Space) -> (f64, f64, f64) {
     let bounds = [0.0, Costs::default().tier_write(), 0.5, 2.0].map(|write| {
         let costs = Costs::new(write);
         (costs, clairvoyant(stream, space, costs).unwrap())
@@ -94,7 +94,7 @@ fn no_policy_costs_less_on_random_streams() {
                 PagingEvent::new(Page(page), kind)
             })
             .collect();
-        hold(&stream, Space::new(capacity, pages.into()).unwrap());
+        check_bounds(&stream, Space::new(capacity, pages.into()).unwrap());
     }
 }
 
@@ -113,8 +113,8 @@ fn no_policy_costs_less_on_launches() {
     let stream = phone.stream();
     for capacity in [100, 400, 1_600] {
         let space = Space::new(capacity, phone.footprint().into()).unwrap();
-        let (best, least, reached) = hold(&stream, space);
-        assert!(reached < best, "{reached} is no better than {best}");
-        assert!(least > 0.93 * reached, "{least} is far from {reached}");
+        let (best, lower_bound, schedule) = check_bounds(&stream, space);
+        assert!(schedule < best, "{schedule} is not below {best}");
+        assert!(lower_bound > 0.93 * schedule, "{lower_bound} is far from {schedule}");
     }
 }

@@ -17,13 +17,13 @@ enum Step {
 }
 
 /// Runs the steps with both implementations and compares the results.
-struct Beside<'a> {
+struct CompareWithNaive<'a> {
     steps: &'a [Step],
     naive: Box<dyn Naive>,
     footprint: u32,
 }
 
-impl Visit for Beside<'_> {
+impl Visit for CompareWithNaive<'_> {
     type Output = ();
 
     fn visit<R: Replacement>(mut self, mut cache: R) {
@@ -58,10 +58,10 @@ impl Visit for Beside<'_> {
     }
 }
 
-fn beside(policy: Policy, capacity: u32, footprint: u32, steps: &[Step]) {
+fn compare_with_naive(policy: Policy, capacity: u32, footprint: u32, steps: &[Step]) {
     let naive = naive::of(policy, capacity as usize, footprint as usize);
     let space = Space::new(capacity.into(), footprint.into()).unwrap();
-    policy.visit(space, Beside { steps, naive, footprint });
+    policy.visit(space, CompareWithNaive { steps, naive, footprint });
 }
 
 /// Requests near a few favourites, loops and single pages, with removals.
@@ -86,10 +86,10 @@ proptest! {
         capacity in prop_oneof![1..8u32, 1..80u32],
     ) {
         for policy in Policy::ALL {
-            beside(*policy, capacity, footprint, &steps);
+            compare_with_naive(*policy, capacity, footprint, &steps);
         }
         for stack in ["lirs:stack=1", "lirs:stack=1.5", "lirs:stack=1000"] {
-            beside(stack.parse().unwrap(), capacity, footprint, &steps);
+            compare_with_naive(stack.parse().unwrap(), capacity, footprint, &steps);
         }
     }
 }
@@ -111,7 +111,7 @@ fn policies_match_their_papers_in_the_long_run() {
         .collect();
     for policy in Policy::ALL {
         for capacity in [1, 2, 10, 99, 100, 250, 1_000, 2_000] {
-            beside(*policy, capacity, 1_000, &steps);
+            compare_with_naive(*policy, capacity, 1_000, &steps);
         }
     }
 }

@@ -141,7 +141,7 @@ fn without_swap(loaded: &Load, memory: MemoryOptions) -> f64 {
         write_cost: None,
         write_budget: None,
     };
-    ios(&run(loaded, &options, &Silent).unwrap().lines[0].traffic)
+    ios(&run(loaded, &options, &Silent).unwrap().results[0].traffic)
 }
 
 fn traffic(paged: &Paged, policy: TierPolicy, tier: u64) -> Traffic {

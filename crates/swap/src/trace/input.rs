@@ -67,7 +67,7 @@ impl Input {
             name: source.name.clone(),
             format,
             is_guessed: !is_known,
-            packing: source.packing.name(),
+            packing: source.compression.name(),
             events: 0,
             skipped: Skipped::default(),
         };

@@ -18,7 +18,7 @@ const HEAD: usize = 64 << 10;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum Compression {
     None,
     Gzip,
     Zstd,
@@ -26,7 +26,7 @@ pub(super) enum Packing {
     Lz4,
 }
 
-impl Packing {
+impl Compression {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -42,7 +42,7 @@ impl Packing {
 pub(super) struct Source {
     /// Its name in messages.
     pub(super) name: PathBuf,
-    pub(super) packing: Packing,
+    pub(super) compression: Compression,
     /// The first bytes, decompressed; `stream` returns them again.
     pub(super) head: Vec<u8>,
     pub(super) stream: Box<dyn BufRead + Send>,
@@ -124,26 +124,28 @@ impl Source {
     ) -> Result<Self> {
         let progress = Progress { done: Arc::default(), total };
         let counted = Counted { stream, done: Arc::clone(&progress.done) };
-        let mut packed = BufReader::with_capacity(BUFFER, counted);
+        let mut compressed = BufReader::with_capacity(BUFFER, counted);
         let error = |source| Error::file("read", &name, source);
-        let packing = packing(packed.fill_buf().map_err(error)?);
-        let mut stream: Box<dyn BufRead + Send> = match packing {
-            Packing::None => Box::new(packed),
-            Packing::Gzip => {
-                let unpacked = flate2::bufread::MultiGzDecoder::new(packed);
-                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+        let compression = detect(compressed.fill_buf().map_err(error)?);
+        let mut stream: Box<dyn BufRead + Send> = match compression {
+            Compression::None => Box::new(compressed),
+            Compression::Gzip => {
+                let decompressed = flate2::bufread::MultiGzDecoder::new(compressed);
+                Box::new(BufReader::with_capacity(BUFFER, decompressed))
             }
-            Packing::Zstd => {
-                let unpacked = zstd::Decoder::with_buffer(packed).map_err(error)?;
-                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            Compression::Zstd => {
+                let decompressed = zstd::Decoder::with_buffer(compressed).map_err(error)?;
+                Box::new(BufReader::with_capacity(BUFFER, decompressed))
             }
-            Packing::Xz => {
-                let unpacked = Sticky::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY));
-                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            Compression::Xz => {
+                let decompressed =
+                    Sticky::new(XzReader::new_mem_limit(compressed, true, XZ_MEMORY));
+                Box::new(BufReader::with_capacity(BUFFER, decompressed))
             }
-            Packing::Lz4 => {
-                let unpacked = Sticky::new(Lz4Frames { frame: Some(FrameDecoder::new(packed)) });
-                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            Compression::Lz4 => {
+                let decompressed =
+                    Sticky::new(Lz4Frames { frame: Some(FrameDecoder::new(compressed)) });
+                Box::new(BufReader::with_capacity(BUFFER, decompressed))
             }
         };
         let mut head = Vec::new();
@@ -155,8 +157,8 @@ impl Source {
             return Err(error(why));
         }
         let again = Cursor::new(head.clone()).chain(stream);
-        let whole = whole.filter(|_| packing == Packing::None);
-        Ok(Self { name, packing, head, stream: Box::new(again), whole, progress })
+        let whole = whole.filter(|_| compression == Compression::None);
+        Ok(Self { name, compression, head, stream: Box::new(again), whole, progress })
     }
 }
 
@@ -209,17 +211,17 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     }
 }
 
-fn packing(head: &[u8]) -> Packing {
+fn detect(head: &[u8]) -> Compression {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
-        Packing::Gzip
+        Compression::Gzip
     } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Packing::Zstd
+        Compression::Zstd
     } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
-        Packing::Xz
+        Compression::Xz
     } else if head.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
-        Packing::Lz4
+        Compression::Lz4
     } else {
-        Packing::None
+        Compression::None
     }
 }
 

@@ -3,7 +3,7 @@
 use super::stop::shown;
 
 /// Unsupported compression formats and archives, by the first bytes of a file.
-const PACKED: [(&[u8], &str); 5] = [
+const UNSUPPORTED: [(&[u8], &str); 5] = [
     (b"BZh", "bzip2"),
     (b"PK\x03\x04", "zip"),
     (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
@@ -13,16 +13,16 @@ const PACKED: [(&[u8], &str); 5] = [
 
 /// The message for a file that is not text.
 pub(super) fn binary(head: &[u8]) -> String {
-    match packing(head) {
-        Some(packing) => format!("it is compressed with {packing}, which is not supported"),
+    match compression(head) {
+        Some(compression) => format!("it is compressed with {compression}, which is not supported"),
         None => "it is not text and matches no known binary format".to_owned(),
     }
 }
 
 /// The message for lines that match no known text format.
 pub(super) fn text(head: &[u8]) -> String {
-    if let Some(packing) = packing(head) {
-        return format!("it is compressed with {packing}, which is not supported");
+    if let Some(compression) = compression(head) {
+        return format!("it is compressed with {compression}, which is not supported");
     }
     let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
@@ -40,8 +40,8 @@ pub(super) fn text(head: &[u8]) -> String {
     }
 }
 
-fn packing(head: &[u8]) -> Option<&'static str> {
-    PACKED.iter().find(|(mark, _)| head.starts_with(mark)).map(|(_, name)| *name)
+fn compression(head: &[u8]) -> Option<&'static str> {
+    UNSUPPORTED.iter().find(|(mark, _)| head.starts_with(mark)).map(|(_, name)| *name)
 }
 
 /// How many fields a line of nothing but numbers has; 0 for any other line.
