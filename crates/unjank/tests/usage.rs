@@ -51,7 +51,7 @@ fn amounts_have_a_range() {
     assert_eq!(stderr, "error: cannot evict 4.00 KiB; the size is 1.00 MiB to 4.00 GiB\n");
     let stderr = fails(&["ipc", "probe", "--payload", "0"], 2);
     assert_eq!(stderr, "error: a payload of 0 bytes is out of range: it goes from 1 to 524288\n");
-    let stderr = fails(&["launch", "ramp", "--run", "500us"], 2);
+    let stderr = fails(&["launch", "ramp", "--work", "500us"], 2);
     assert!(stderr.starts_with("error: work of 500 µs per launch"), "{stderr}");
 }
 
