@@ -64,7 +64,7 @@ fn every_format_survives_parquet_and_csv_unchanged() {
         "loop.blktrace.0",
         "mobile.csv",
         "msr.csv",
-        "described.csv",
+        "named.csv",
         "spc.csv",
         "systor.csv",
     ] {
