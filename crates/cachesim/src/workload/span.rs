@@ -65,10 +65,10 @@ mod tests {
             Span::extend(&mut spans, launch, place);
         }
         Span::cover(&mut spans, 0, 9..9);
-        let mut launches = SpanCursor::new(&spans);
-        let spans: Vec<_> = (0..9).map(|place| launches.at(place)).collect();
+        let mut cursor = SpanCursor::new(&spans);
+        let launches: Vec<_> = (0..9).map(|place| cursor.at(place)).collect();
         let (a, b) = (Some(0), Some(1));
-        assert_eq!(spans, [None, a, a, b, a, None, None, a, None]);
+        assert_eq!(launches, [None, a, a, b, a, None, None, a, None]);
         assert_eq!(spans.len(), 4);
     }
 }
