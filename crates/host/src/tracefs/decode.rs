@@ -1,7 +1,7 @@
 //! Decodes the bytes of a record into an [`Event`], without an allocation for
 //! each record.
 
-use super::event::{Event, EventKind, Irq, Softirq, Task};
+use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
 use super::format::{Field, Format};
 use super::name::{Comm, Label};
 use super::page::Record;
@@ -21,6 +21,8 @@ struct Known {
     id: u16,
     /// The current thread, which every record names.
     current: Field,
+    /// What the CPU was doing.
+    flags: Field,
     recipe: Recipe,
 }
 
@@ -38,10 +40,13 @@ enum Recipe {
     SoftirqEntry(Field),
     SoftirqExit(Field),
     TimerExpires,
+    Inherits { thread: Field, from: Field, to: Field },
+    PageFault(Field),
     Idle(Field),
     Frequency { khz: Field, cpu: Field },
-    WorkQueued(Field),
-    WorkBegins(Field),
+    WorkQueued { item: Field, function: Field },
+    WorkBegins { item: Field, function: Field },
+    WorkEnds(Field),
     Mark(Field),
     Storage(storage::Recipe),
     SystemCall(system_call::Recipe),
@@ -91,13 +96,24 @@ impl Decoder {
             ("irq", "irq_handler_exit") => Recipe::IrqExit(field("irq")?),
             ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
             ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
-            ("timer", "hrtimer_expire_entry") => Recipe::TimerExpires,
+            ("timer", "hrtimer_expire_entry" | "timer_expire_entry") => Recipe::TimerExpires,
+            ("sched", "sched_pi_setprio") => Recipe::Inherits {
+                thread: field("pid")?,
+                from: field("oldprio")?,
+                to: field("newprio")?,
+            },
+            ("exceptions", "page_fault_user") => Recipe::PageFault(field("address")?),
             ("power", "cpu_idle") => Recipe::Idle(field("state")?),
             ("power", "cpu_frequency") => {
                 Recipe::Frequency { khz: field("state")?, cpu: field("cpu_id")? }
             }
-            ("workqueue", "workqueue_queue_work") => Recipe::WorkQueued(field("function")?),
-            ("workqueue", "workqueue_execute_start") => Recipe::WorkBegins(field("function")?),
+            ("workqueue", "workqueue_queue_work") => {
+                Recipe::WorkQueued { item: field("work")?, function: field("function")? }
+            }
+            ("workqueue", "workqueue_execute_start") => {
+                Recipe::WorkBegins { item: field("work")?, function: field("function")? }
+            }
+            ("workqueue", "workqueue_execute_end") => Recipe::WorkEnds(field("work")?),
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -113,9 +129,9 @@ impl Decoder {
                 None => return Err("it is not decoded".to_owned()),
             },
         };
-        let current = field("common_pid")?;
+        let (current, flags) = (field("common_pid")?, field("common_flags")?);
         self.known.retain(|known| known.id != format.id);
-        self.known.push(Known { id: format.id, current, recipe });
+        self.known.push(Known { id: format.id, current, flags, recipe });
         Ok(())
     }
 
@@ -126,7 +142,8 @@ impl Decoder {
         let id = u16::from_le_bytes(record.data.get(..2)?.try_into().ok()?);
         let known = self.known.iter().find(|known| known.id == id)?;
         let current = ThreadId(known.current.number(record.data)? as u32);
-        Some(Event { at: record.at, current, kind: known.recipe.apply(record.data)? })
+        let context = Context::of_flags(known.flags.number(record.data)?);
+        Some(Event { at: record.at, current, context, kind: known.recipe.apply(record.data)? })
     }
 }
 
@@ -161,16 +178,25 @@ impl Recipe {
             },
             // Leaving an idle state is reported as state −1.
             Self::TimerExpires => EventKind::TimerExpires,
+            Self::Inherits { thread, from, to } => EventKind::Inherits {
+                thread: ThreadId(number(thread)? as u32),
+                from: number(from)? as i32,
+                to: number(to)? as i32,
+            },
+            Self::PageFault(address) => EventKind::PageFault { address: number(address)? as u64 },
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),
                 state => EventKind::Idle(Some(state)),
             },
-            Self::WorkQueued(function) => {
-                EventKind::WorkQueued { function: number(function)? as u64 }
-            }
-            Self::WorkBegins(function) => {
-                EventKind::WorkBegins { function: number(function)? as u64 }
-            }
+            Self::WorkQueued { item, function } => EventKind::WorkQueued {
+                item: number(item)? as u64,
+                function: number(function)? as u64,
+            },
+            Self::WorkBegins { item, function } => EventKind::WorkBegins {
+                item: number(item)? as u64,
+                function: number(function)? as u64,
+            },
+            Self::WorkEnds(item) => EventKind::WorkEnds { item: number(item)? as u64 },
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
             Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
             Self::SystemCall(recipe) => EventKind::SystemCall(recipe.apply(record)?),
@@ -201,7 +227,7 @@ mod tests {
     use crate::clock::Timestamp;
 
     fn format(name: &str, id: u16, fields: &[(&str, u16, u16)]) -> Format {
-        let fields = [("common_pid", 4, 4)].iter().chain(fields);
+        let fields = [("common_flags", 2, 1), ("common_pid", 4, 4)].iter().chain(fields);
         let fields = fields.map(|&(name, offset, size)| NamedField {
             name: name.to_owned(),
             field: Field { offset, size, signed: true, place: FieldPlace::Here },
@@ -237,7 +263,10 @@ mod tests {
         let at = Timestamp::from_nanos(9);
         let event = decoder.decode(&Record { at, data: &record(375, [77, -1, 1]) });
         let kind = EventKind::Waking { task, cpu: 1 };
-        assert_eq!(event, Some(Event { at, current: ThreadId(5), kind }));
+        assert_eq!(
+            decoded,
+            Some(Event { at, current: ThreadId(5), context: Context::Thread, kind })
+        );
         assert_eq!(decode(&decoder, &record(376, [77, 19, 1])), None, "never learned");
         assert_eq!(decode(&decoder, &record(375, [77, 19, -4])), None, "no such CPU");
         assert_eq!(decode(&decoder, &record(375, [77, 19, 1])[..33]), None, "cut");
@@ -271,10 +300,10 @@ mod tests {
         let fields = [("work", 8, 8), ("function", 16, 8)];
         let begins = format("workqueue_execute_start", 1, &fields);
         decoder.learn("workqueue", &begins).unwrap();
-        let function = 0xffff_ffff_8a00_1234_u64;
-        let head = [1, 0, 0, 0, 3, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9];
-        let record = [&head[..], &function.to_le_bytes()].concat();
-        assert_eq!(decode(&decoder, &record), Some(EventKind::WorkBegins { function }));
+        let (item, function) = (0xffff_8881_0000_0909_u64, 0xffff_ffff_8a00_1234_u64);
+        let head = [1, 0, 0, 0, 3, 0, 0, 0];
+        let record = [&head[..], &item.to_le_bytes(), &function.to_le_bytes()].concat();
+        assert_eq!(decode(&decoder, &record), Some(EventKind::WorkBegins { item, function }));
     }
 
     #[test]
@@ -305,6 +334,22 @@ mod tests {
         assert!(runnable(0x100), "R+");
         assert!(!runnable(0x01), "S");
         assert!(!runnable(0x82), "D with wake-kill, before 4.14");
+    }
+
+    #[test]
+    fn flags_tell_interrupts_from_threads() {
+        let mut decoder = Decoder::default();
+        decoder.learn("timer", &format("hrtimer_expire_entry", 1, &[])).unwrap();
+        let context = |flags: u8| {
+            let at = Timestamp::from_nanos(9);
+            let record = [1, 0, flags, 0, 3, 0, 0, 0];
+            decoder.decode(&Record { at, data: &record }).map(|event| event.context)
+        };
+        assert_eq!(context(0x00), Some(Context::Thread));
+        assert_eq!(context(0x01), Some(Context::Thread), "interrupts are off");
+        assert_eq!(context(0x10), Some(Context::Softirq));
+        assert_eq!(context(0x19), Some(Context::Irq), "in the middle of a soft interrupt");
+        assert_eq!(context(0x40), Some(Context::Irq), "one that cannot be masked");
     }
 
     proptest::proptest! {

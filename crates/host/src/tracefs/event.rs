@@ -16,8 +16,41 @@ pub struct Event {
     pub at: Timestamp,
     /// The thread that had the CPU, or was interrupted.
     pub current: ThreadId,
+    /// Whether the thread itself did it, or an interrupt.
+    pub context: Context,
     /// Its kind and content.
     pub kind: EventKind,
+}
+
+/// What a CPU was doing at an event: the flags of `common_flags`
+/// (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ` of `include/linux/trace_events.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Context {
+    /// It ran the current thread, in user space or in the kernel.
+    #[default]
+    Thread,
+    /// It handled a soft interrupt: on the way out of an interrupt, in the
+    /// thread `ksoftirqd`, or where the current thread enabled them again.
+    Softirq,
+    /// It handled an interrupt.
+    Irq,
+}
+
+impl Context {
+    const SOFTIRQ: i64 = 0x10;
+    const HARDIRQ: i64 = 0x08;
+    const NMI: i64 = 0x40;
+
+    /// The context by the value of `common_flags`.
+    pub(super) fn of_flags(flags: i64) -> Self {
+        if flags & (Self::HARDIRQ | Self::NMI) != 0 {
+            Self::Irq
+        } else if flags & Self::SOFTIRQ != 0 {
+            Self::Softirq
+        } else {
+            Self::Thread
+        }
+    }
 }
 
 /// The kind of an event, with its content.
@@ -71,6 +104,22 @@ pub enum EventKind {
     /// A high-resolution timer expired, and its callback begins:
     /// `timer/hrtimer_expire_entry`.
     TimerExpires,
+    /// A thread inherits the priority of another, which waits for it, or has its
+    /// own again: `sched/sched_pi_setprio`.
+    Inherits {
+        /// The thread.
+        thread: ThreadId,
+        /// Its priority until now, as in [`Task::prio`].
+        from: i32,
+        /// Its priority from now on.
+        to: i32,
+    },
+    /// The current thread touched a page of its address space that is not
+    /// mapped: `exceptions/page_fault_user`.
+    PageFault {
+        /// The address that it touched.
+        address: u64,
+    },
     /// The CPU entered an idle state, or left it (`None`): `power/cpu_idle`.
     Idle(Option<u32>),
     /// The frequency of a CPU, not necessarily the recording one, changed:
@@ -84,16 +133,25 @@ pub enum EventKind {
     /// A work item was queued for a worker thread, which will call the function
     /// at this address of the kernel: `workqueue/workqueue_queue_work`.
     WorkQueued {
-        /// The address; `/proc/kallsyms` has the name.
+        /// The address of the item, which is in at most one queue at a time.
+        item: u64,
+        /// The address of the function; `/proc/kallsyms` has the name.
         function: u64,
     },
     /// The worker calls it: `workqueue/workqueue_execute_start`.
     WorkBegins {
-        /// The address.
+        /// The address of the item.
+        item: u64,
+        /// The address of the function.
         function: u64,
     },
     /// A text was written into `trace_marker`; its beginning.
     Mark(Label),
+    /// The worker finished: `workqueue/workqueue_execute_end`.
+    WorkEnds {
+        /// The address of the item.
+        item: u64,
+    },
     /// An event about storage, or about a process that may use it.
     Storage(StorageEvent),
     /// The current thread entered or left a system call.

@@ -45,7 +45,7 @@ mod tripwire;
 
 pub use buffer::buffer_per_cpu;
 pub use decode::Decoder;
-pub use event::{Event, EventKind, Irq, Softirq, Task};
+pub use event::{Context, Event, EventKind, Irq, Softirq, Task};
 pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
@@ -53,7 +53,7 @@ pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
-pub use storage::{BlockRequest, FilePages, StorageEvent};
+pub use storage::{BlockRequest, DeviceRequest, FilePages, StorageEvent};
 pub use system_call::SystemCall;
 pub use trace::{CpuTrace, Gap, Lost, Trace};
 pub use tripwire::{Tripwire, TripwirePaths};

@@ -111,6 +111,9 @@ impl Cpu {
             | EventKind::Frequency { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }
+            | EventKind::WorkEnds { .. }
+            | EventKind::Inherits { .. }
+            | EventKind::PageFault { .. }
             | EventKind::TimerExpires
             | EventKind::Mark(_)
             | EventKind::Storage(_)
@@ -164,7 +167,7 @@ impl Stretches {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Irq, Softirq};
+    use super::super::event::{Context, Irq, Softirq};
     use super::super::trace::Gap;
     use super::*;
     use unjank_units::Nanos;
@@ -199,7 +202,7 @@ mod tests {
             if let Some((prev, next)) = switches(event) {
                 (at_event, current) = (prev, next);
             }
-            Event { at: at(event.0), current: at_event, kind: event.1 }
+            Event { at: at(event.0), current: at_event, context: Context::Thread, kind: event.1 }
         });
         let gap = |&(from, to): &(u64, u64)| Gap { from: at(from), to: at(to) };
         CpuTrace {

@@ -21,6 +21,11 @@ const CLONE_THREAD: i64 = 0x0001_0000;
 pub enum StorageEvent {
     /// A thread sent a request to a block device: `block/block_bio_queue`.
     Request(BlockRequest),
+    /// The driver of a block device got a request: `block/block_rq_issue`.
+    Issued(DeviceRequest),
+    /// The device finished a request, or a part of it, from its first sector on:
+    /// `block/block_rq_complete`.
+    Completed(DeviceRequest),
     /// Pages of a file entered the page cache:
     /// `filemap/mm_filemap_add_to_page_cache`.
     Cached(FilePages),
@@ -72,6 +77,20 @@ pub struct BlockRequest {
     pub comm: Comm,
 }
 
+/// A request that a device works on, of one or several [`BlockRequest`]s that lie
+/// side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceRequest {
+    /// The whole device, never a partition.
+    pub device: DeviceNumber,
+    /// Its first sector of 512 bytes, counted from the start of the device.
+    pub sector: u64,
+    /// The number of sectors.
+    pub sectors: u32,
+    /// The operation, as in [`BlockRequest::letters`].
+    pub letters: Name<16>,
+}
+
 /// Consecutive pages of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePages {
@@ -89,12 +108,22 @@ pub struct FilePages {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recipe {
     Request { device: Field, sector: Field, sectors: Field, letters: Field, comm: Field },
+    Issued(RequestFields),
+    Completed(RequestFields),
     Cached(PagesFields),
     Uncached(PagesFields),
     Reclaimed(Field),
     Started { thread: Field, flags: Field },
     Executed { process: Field, file: Field },
     Ended { thread: Field, last: Option<Field> },
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestFields {
+    device: Field,
+    sector: Field,
+    sectors: Field,
+    letters: Field,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -119,6 +148,14 @@ impl Recipe {
                 order: format.field("order"),
             })
         };
+        let request = || -> Result<_, String> {
+            Ok(RequestFields {
+                device: field("dev")?,
+                sector: field("sector")?,
+                sectors: field("nr_sector")?,
+                letters: field("rwbs")?,
+            })
+        };
         Ok(Some(match (system, format.name.as_str()) {
             ("block", "block_bio_queue") => Self::Request {
                 device: field("dev")?,
@@ -127,6 +164,8 @@ impl Recipe {
                 letters: field("rwbs")?,
                 comm: field("comm")?,
             },
+            ("block", "block_rq_issue") => Self::Issued(request()?),
+            ("block", "block_rq_complete") => Self::Completed(request()?),
             ("filemap", "mm_filemap_add_to_page_cache") => Self::Cached(pages()?),
             ("filemap", "mm_filemap_delete_from_page_cache") => Self::Uncached(pages()?),
             ("vmscan", "mm_vmscan_write_folio" | "mm_vmscan_writepage") => {
@@ -159,6 +198,8 @@ impl Recipe {
                     comm: Comm::new(comm.bytes(record)?),
                 })
             }
+            Self::Issued(request) => StorageEvent::Issued(request.apply(record)?),
+            Self::Completed(request) => StorageEvent::Completed(request.apply(record)?),
             Self::Cached(pages) => StorageEvent::Cached(pages.apply(record)?),
             Self::Uncached(pages) => StorageEvent::Uncached(pages.apply(record)?),
             Self::Reclaimed(flags) => {
@@ -186,6 +227,17 @@ impl Recipe {
                 let last = last.as_ref().and_then(number).map(|last| last != 0);
                 StorageEvent::Ended { thread: thread(ended)?, last }
             }
+        })
+    }
+}
+
+impl RequestFields {
+    fn apply(&self, record: &[u8]) -> Option<DeviceRequest> {
+        Some(DeviceRequest {
+            device: DeviceNumber(self.device.number(record)? as u32),
+            sector: self.sector.number(record)? as u64,
+            sectors: self.sectors.number(record)? as u32,
+            letters: Name::new(self.letters.bytes(record)?),
         })
     }
 }

@@ -173,7 +173,7 @@ impl Lost {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::EventKind;
+    use super::super::event::{Context, EventKind};
     use super::super::page::tests::{layout, page};
     use super::*;
     use crate::sched::ThreadId;
@@ -187,7 +187,8 @@ mod tests {
     }
 
     fn event(nanos: u64) -> Event {
-        Event { at: at(nanos), current: ThreadId(1), kind: EventKind::Idle(None) }
+        let (current, context) = (ThreadId(1), Context::Thread);
+        Event { at: at(nanos), current, context, kind: EventKind::Idle(None) }
     }
 
     #[test]

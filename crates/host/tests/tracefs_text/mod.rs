@@ -1,7 +1,9 @@
 //! The same event from both of the kernel's forms: a line of the text file
 //! `trace`, and a decoded record. Used to check one against the other.
 
-use unjank_host::tracefs::{Event, EventKind, FilePages, Softirq, StorageEvent, SystemCall, Task};
+use unjank_host::tracefs::{
+    DeviceRequest, Event, EventKind, FilePages, Softirq, StorageEvent, SystemCall, Task,
+};
 
 /// The lines of `trace` for one CPU, in the form of [`of_event`].
 pub(crate) fn of_cpu(text: &str, cpu: usize) -> Vec<String> {
@@ -85,12 +87,17 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::Frequency { cpu, frequency } => {
             format!("cpu_frequency: state={} cpu_id={cpu}", frequency.0 / 1_000)
         }
-        EventKind::WorkQueued { function } => {
-            format!("workqueue_queue_work: function={function:#x}")
+        EventKind::Inherits { thread, from, to } => {
+            format!("sched_pi_setprio: pid={} oldprio={from} newprio={to}", thread.0)
         }
-        EventKind::WorkBegins { function } => {
-            format!("workqueue_execute_start: function {function:#x}")
+        EventKind::PageFault { address } => format!("page_fault_user: address={address:#x}"),
+        EventKind::WorkQueued { item, function } => {
+            format!("workqueue_queue_work: work struct={item:#x} function={function:#x}")
         }
+        EventKind::WorkBegins { item, function } => {
+            format!("workqueue_execute_start: work struct {item:#x}: function {function:#x}")
+        }
+        EventKind::WorkEnds { item } => format!("workqueue_execute_end: work struct {item:#x}"),
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
         EventKind::Storage(event) => storage(&event),
         EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
@@ -157,6 +164,10 @@ fn storage(event: &StorageEvent) -> String {
             request.sectors,
             String::from_utf8_lossy(request.comm.as_bytes()),
         ),
+        StorageEvent::Issued(request) => format!("block_rq_issue: {}", device_request(request)),
+        StorageEvent::Completed(request) => {
+            format!("block_rq_complete: {}", device_request(request))
+        }
         StorageEvent::Cached(of) => format!("mm_filemap_add_to_page_cache: {}", pages(of)),
         StorageEvent::Uncached(of) => format!("mm_filemap_delete_from_page_cache: {}", pages(of)),
         StorageEvent::Reclaimed { anonymous } => {
@@ -180,4 +191,9 @@ fn storage(event: &StorageEvent) -> String {
             last.map_or(String::new(), |last| format!(" group_dead={last}")),
         ),
     }
+}
+
+fn device_request(request: &DeviceRequest) -> String {
+    let letters = String::from_utf8_lossy(request.letters.as_bytes());
+    format!("{} {letters} {} + {}", request.device, request.sector, request.sectors)
 }

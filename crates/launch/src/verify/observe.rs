@@ -78,11 +78,11 @@ pub(super) fn observe(
                     emit(now, if fair[index] { CpuEvent::Ticks } else { CpuEvent::Switches });
                 }
             }
-            EventKind::WorkQueued { function } if policy.work.contains(&function) => {
-                emit(now, CpuEvent::Requests);
+            EventKind::WorkQueued { function, .. } if policy.work.contains(&function) => {
+                tell(now, Happening::Asks);
             }
-            EventKind::WorkBegins { function } if policy.work.contains(&function) => {
-                emit(now, CpuEvent::Evaluates);
+            EventKind::WorkBegins { function, .. } if policy.work.contains(&function) => {
+                tell(now, Happening::Looks);
             }
             _ => {}
         }

@@ -129,8 +129,10 @@ impl Converter {
                 self.counts.file_drops += self.file(at, current, pages, Operation::CleanDrop)?;
                 Ok(())
             }
-            // Not enabled: `pswpout` and `swpout_zero` of /proc/vmstat together count the same.
-            StorageEvent::Reclaimed { .. } => Ok(()),
+            // Not asked for: `pswpout` and `swpout_zero` of /proc/vmstat say the same together.
+            StorageEvent::Reclaimed { .. }
+            | StorageEvent::Issued(_)
+            | StorageEvent::Completed(_) => Ok(()),
             StorageEvent::Started { thread, same_process } => {
                 self.tasks.started(current, *thread, *same_process);
                 if !same_process && self.launches.is_pending() {

@@ -1,4 +1,4 @@
-use unjank_host::tracefs::{CpuTrace, Event, Gap, Lost, Task};
+use unjank_host::tracefs::{Context, CpuTrace, Event, Gap, Lost, Task};
 
 use super::*;
 
@@ -8,6 +8,7 @@ fn trace(lines: &[(u64, u32, SystemCall)]) -> Trace {
     let event = |&(micros, thread, call): &(u64, u32, SystemCall)| Event {
         at: at(micros),
         current: ThreadId(thread),
+        context: Context::Thread,
         kind: EventKind::SystemCall(call),
     };
     let cpu = CpuTrace { events: lines.iter().map(event).collect(), ..CpuTrace::new(0) };
@@ -32,7 +33,8 @@ fn identify(_: ThreadId, word: FutexWord) -> FutexId {
 /// A thread wakes another, at a moment in microseconds.
 fn waking(micros: u64, waker: u32, woken: u32) -> Event {
     let task = Task { tid: ThreadId(woken), comm: "w".into(), prio: 120 };
-    Event { at: at(micros), current: ThreadId(waker), kind: EventKind::Waking { task, cpu: 0 } }
+    let kind = EventKind::Waking { task, cpu: 0 };
+    Event { at: at(micros), current: ThreadId(waker), context: Context::Thread, kind }
 }
 
 fn begins(number: i64, operation: u64) -> SystemCall {
