@@ -10,7 +10,7 @@ use unjank_units::Nanos;
 
 /// A moment on `CLOCK_MONOTONIC`, in nanoseconds since boot without suspend.
 /// Trace events with the clock `mono` use the same numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
 impl Timestamp {

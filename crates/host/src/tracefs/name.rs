@@ -32,6 +32,13 @@ impl<const N: usize> Name<N> {
     }
 }
 
+/// The empty name.
+impl<const N: usize> Default for Name<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
 impl<const N: usize> From<&str> for Name<N> {
     fn from(text: &str) -> Self {
         Self::new(text.as_bytes())

@@ -1,7 +1,7 @@
 //! Synthetic traces, written event by event, for tests of explanations in every
 //! crate that explains traces.
 
-use super::event::{Event, EventKind, Irq, Task};
+use super::event::{Context, Event, EventKind, Irq, Task};
 use super::trace::{CpuTrace, Gap, Lost, Trace};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
@@ -86,7 +86,7 @@ impl Script {
     /// A timer expires.
     #[must_use]
     pub fn expires(self, cpu: usize, nanos: u64) -> Self {
-        self.push(cpu, nanos, EventKind::TimerExpires)
+        self.happens(cpu, nanos, Context::Irq, EventKind::TimerExpires)
     }
 
     /// The CPU enters an idle state, or leaves it.
@@ -115,9 +115,17 @@ impl Script {
         self.push(cpu, nanos, EventKind::Switch { prev, prev_runnable, next })
     }
 
-    /// The thread that is current at an event is the one that the last switch
-    /// gave the CPU to.
-    fn push(mut self, cpu: usize, nanos: u64, kind: EventKind) -> Self {
+    fn push(self, cpu: usize, nanos: u64, kind: EventKind) -> Self {
+        self.happens(cpu, nanos, Context::Thread, kind)
+    }
+
+    /// Any event. Its current thread is the one that the last switch gave the CPU
+    /// to.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    #[must_use]
+    pub fn happens(mut self, cpu: usize, nanos: u64, context: Context, kind: EventKind) -> Self {
         let events = &mut self.cpus[cpu].events;
         let current = match (kind, events.last()) {
             (EventKind::Switch { prev, .. }, _) => prev.tid,
@@ -125,7 +133,7 @@ impl Script {
             (_, Some(event)) => event.current,
             (_, None) => ThreadId(0),
         };
-        events.push(Event { at: at(nanos), current, kind });
+        events.push(Event { at: at(nanos), current, context, kind });
         self
     }
 }

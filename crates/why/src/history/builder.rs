@@ -1,0 +1,317 @@
+//! Builds a history: all events in order of time, each told to the thread,
+//! request or work item that it is about.
+
+use std::collections::HashMap;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{
+    Comm, Context, CpuTrace, Event, EventKind, StorageEvent, SystemCall, Task, Trace,
+};
+
+use super::History;
+use super::interrupts::Interrupts;
+use super::life::{Birth, Life, Span, State};
+use super::requests::{InFlight, Request};
+use super::wait::{Wait, Wake};
+use super::work::Queues;
+
+pub(super) fn build(trace: &Trace) -> History {
+    let mut builder = Builder { begin: begin(trace), ..Builder::default() };
+    for (cpu, event) in in_order(&trace.cpus) {
+        builder.apply(cpu, event);
+    }
+    builder.finish(trace)
+}
+
+/// The events of all CPUs in order of time, each with its CPU.
+fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
+    let mut rest: Vec<(usize, &[Event])> =
+        cpus.iter().map(|trace| (trace.cpu, trace.events.as_slice())).collect();
+    std::iter::from_fn(move || {
+        let next = rest
+            .iter_mut()
+            .filter(|(_, events)| !events.is_empty())
+            .min_by_key(|(_, events)| events.first().map(|event| event.at))?;
+        let (cpu, events) = next;
+        let (first, others) = events.split_first()?;
+        *events = others;
+        Some((*cpu, first))
+    })
+}
+
+fn begin(trace: &Trace) -> Timestamp {
+    let first = trace.cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.at);
+    first.min().unwrap_or(Timestamp::from_nanos(0))
+}
+
+fn end(trace: &Trace) -> Timestamp {
+    let last = trace.cpus.iter().filter_map(|cpu| cpu.events.last()).map(|event| event.at);
+    last.max().unwrap_or(Timestamp::from_nanos(0))
+}
+
+/// The longest time without gaps on any CPU, within the events.
+fn known(trace: &Trace) -> Option<(Timestamp, Timestamp)> {
+    let (begin, end) = (begin(trace), end(trace));
+    let mut gaps: Vec<_> = trace.cpus.iter().flat_map(|cpu| &cpu.gaps).collect();
+    gaps.sort_by_key(|gap| gap.from);
+    let (mut longest, mut from) = (None, begin);
+    let mut take = |from: Timestamp, to: Timestamp| {
+        let length = |(from, to): (Timestamp, Timestamp)| to.since(from);
+        if from < to && longest.is_none_or(|longest| length(longest) < to.since(from)) {
+            longest = Some((from, to));
+        }
+    };
+    for gap in gaps {
+        take(from, gap.from.min(end));
+        from = from.max(gap.to);
+    }
+    take(from, end);
+    longest
+}
+
+#[derive(Debug, Default)]
+struct Builder {
+    begin: Timestamp,
+    threads: HashMap<ThreadId, Thread>,
+    cpus: HashMap<usize, Interrupts>,
+    requests: InFlight,
+    queues: Queues,
+    clocks: std::collections::BTreeMap<usize, Vec<(Timestamp, u64)>>,
+}
+
+/// A thread at one event.
+#[derive(Debug, Default)]
+struct Thread {
+    life: Life,
+    /// Its present state, and since when; `None` before its first event.
+    state: Option<(State, Timestamp)>,
+    /// What it does in the kernel, if anything.
+    wait: Wait,
+    /// A wake-up that came while it was about to fall asleep.
+    early: Option<Wake>,
+    exiting: bool,
+    inherits_since: Option<(Timestamp, i32)>,
+}
+
+impl Builder {
+    fn apply(&mut self, cpu: usize, event: &Event) {
+        let Event { at, current, context, kind } = *event;
+        let interrupts = self.cpus.entry(cpu).or_default();
+        if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
+            interrupts.complete(context, self.requests.complete(&done));
+            return;
+        }
+        interrupts.apply(context, current, &kind);
+        let origin = interrupts.origin(context, current);
+        if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
+            self.runs(current, cpu, at);
+        }
+        match kind {
+            EventKind::Switch { prev, prev_runnable, next } => {
+                self.leaves(prev, prev_runnable, cpu, at);
+                self.enters(next, cpu, at);
+            }
+            EventKind::Waking { task, cpu: queue } => {
+                let wake = self.wake(event, origin);
+                self.woken(task, queue, wake, false);
+            }
+            EventKind::Wakeup { task, cpu: queue } => {
+                let wake = self.wake(event, origin);
+                self.woken(task, queue, wake, true);
+            }
+            EventKind::Migrate { task, to, .. } => {
+                if let Some(thread) = self.threads.get_mut(&task.tid)
+                    && let Some((State::Ready { .. }, _)) = thread.state
+                {
+                    thread.change(at, State::Ready { cpu: to });
+                }
+            }
+            EventKind::Storage(StorageEvent::Issued(asked)) => {
+                self.requests.issue(Request { asked, issued: at, by: origin });
+            }
+            EventKind::Storage(StorageEvent::Started { thread, same_process }) => {
+                let birth = Birth { at, parent: current, same_process };
+                // An id may be used again.
+                let new = self.threads.entry(thread).or_default();
+                new.life.birth = Some(birth);
+                new.exiting = false;
+                new.wait = Wait::Unknown;
+            }
+            EventKind::Storage(StorageEvent::Executed { process, program }) => {
+                self.thread(process).life.name = program;
+            }
+            EventKind::Storage(StorageEvent::Ended { thread, .. }) => {
+                let thread = self.thread(thread);
+                thread.exiting = true;
+                thread.life.end = Some(at);
+            }
+            EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
+                let [first, second, ..] = arguments;
+                self.thread(current).wait = Wait::Call { number, arguments: [first, second] };
+            }
+            EventKind::SystemCall(SystemCall::Ends { .. }) => {
+                self.thread(current).wait = Wait::Unknown;
+            }
+            EventKind::PageFault { address } => {
+                self.thread(current).wait = Wait::Fault { address };
+            }
+            EventKind::Inherits { thread, from, to } => self.thread(thread).inherits(at, from, to),
+            EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
+            EventKind::WorkBegins { item, function } => {
+                self.queues.begin(current, item, function, at);
+            }
+            EventKind::Frequency { cpu, frequency } => {
+                self.clocks.entry(cpu).or_default().push((at, frequency.0 / 1_000));
+            }
+            _ => {}
+        }
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        self.threads.entry(thread).or_default()
+    }
+
+    fn wake(&self, event: &Event, by: super::wait::Origin) -> Wake {
+        let waker = match by {
+            super::wait::Origin::Thread(waker) => self.threads.get(&waker),
+            super::wait::Origin::Interrupt(_) => None,
+        };
+        Wake {
+            at: event.at,
+            by,
+            during: waker.map(|waker| waker.wait).unwrap_or_default(),
+            exiting: waker.is_some_and(|waker| waker.exiting),
+        }
+    }
+
+    /// A thread does something, so it runs.
+    fn runs(&mut self, thread: ThreadId, cpu: usize, at: Timestamp) {
+        if thread == ThreadId(0) {
+            return;
+        }
+        let begin = self.begin;
+        let thread = self.thread(thread);
+        match thread.state {
+            Some((State::Running { cpu: on }, _)) if on == cpu => {}
+            None => thread.state = Some((State::Running { cpu }, begin)),
+            // The switch to it is not in the trace.
+            Some(_) => thread.change(at, State::Running { cpu }),
+        }
+    }
+
+    fn leaves(&mut self, task: Task, runnable: bool, cpu: usize, at: Timestamp) {
+        if task.is_idle() {
+            return;
+        }
+        self.runs(task.tid, cpu, at);
+        let thread = self.thread(task.tid);
+        thread.name(task.comm);
+        if runnable {
+            thread.change(at, State::Ready { cpu });
+        } else {
+            let wait = thread.wait;
+            thread.change(at, State::Asleep { wait, wake: None });
+        }
+    }
+
+    fn enters(&mut self, task: Task, cpu: usize, at: Timestamp) {
+        if task.is_idle() {
+            return;
+        }
+        let begin = self.begin;
+        let thread = self.thread(task.tid);
+        thread.name(task.comm);
+        thread.early = None;
+        if thread.state.is_none() {
+            // Woken before the trace begins, or born in it.
+            let since = thread.life.birth.map_or(begin, |birth| birth.at);
+            thread.state = Some((State::Ready { cpu }, since));
+        }
+        thread.change(at, State::Running { cpu });
+    }
+
+    fn woken(&mut self, task: Task, queue: usize, wake: Wake, in_queue: bool) {
+        let begin = self.begin;
+        let thread = self.thread(task.tid);
+        thread.name(task.comm);
+        let at = wake.at;
+        match thread.state {
+            Some((State::Running { .. }, _)) => thread.early = Some(wake),
+            Some((State::Ready { .. }, _)) => thread.change(at, State::Ready { cpu: queue }),
+            Some((State::Asleep { wait, .. }, since)) => {
+                // The kernel's second event of a wake-up whose first came early.
+                let wake = if in_queue { thread.early.take().unwrap_or(wake) } else { wake };
+                let wake = Wake { at: wake.at.max(since), ..wake };
+                thread.state = Some((State::Asleep { wait, wake: Some(wake) }, since));
+                thread.change(wake.at, State::Ready { cpu: queue });
+            }
+            None if thread.life.birth.is_some() => {
+                let since = thread.life.birth.map_or(begin, |birth| birth.at);
+                thread.state = Some((State::Ready { cpu: queue }, since));
+            }
+            None => {
+                let asleep = State::Asleep { wait: Wait::Unknown, wake: Some(wake) };
+                thread.state = Some((asleep, begin));
+                thread.change(at, State::Ready { cpu: queue });
+            }
+        }
+    }
+
+    fn finish(self, trace: &Trace) -> History {
+        let end = end(trace);
+        let lives = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(end)));
+        History {
+            lives: lives.collect(),
+            requests: self.requests.finish(),
+            work: self.queues.finish(),
+            known: known(trace),
+            clocks: self.clocks,
+        }
+    }
+}
+
+impl Thread {
+    fn name(&mut self, comm: Comm) {
+        if !comm.as_bytes().is_empty() {
+            self.life.name = comm;
+        }
+    }
+
+    /// Ends the present state at `at`.
+    fn change(&mut self, at: Timestamp, state: State) {
+        let since = match self.state.replace((state, at)) {
+            Some((before, since)) if since < at => {
+                let since = self.life.spans.last().map_or(since, |last| last.to.max(since));
+                if since < at {
+                    self.life.spans.push(Span { from: since, to: at, state: before });
+                }
+                at
+            }
+            Some((_, since)) => since.max(at),
+            None => at,
+        };
+        self.state = Some((state, since));
+    }
+
+    fn inherits(&mut self, at: Timestamp, from: i32, to: i32) {
+        match self.inherits_since {
+            None if to < from => self.inherits_since = Some((at, from)),
+            Some((since, own)) if to >= own => {
+                self.life.inherits.push((since, at));
+                self.inherits_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self, end: Timestamp) -> Life {
+        if let Some((state, _)) = self.state {
+            self.change(end, state);
+        }
+        if let Some((since, _)) = self.inherits_since {
+            self.life.inherits.push((since, end));
+        }
+        self.life
+    }
+}

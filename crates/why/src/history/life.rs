@@ -1,0 +1,80 @@
+//! The life of one thread: running, ready, asleep.
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Comm;
+
+use super::wait::{Wait, Wake};
+
+/// A thread, and what it did when.
+#[derive(Debug, Clone, Default)]
+pub struct Life {
+    /// Its last name.
+    pub name: Comm,
+    /// Its states, without gaps, in order of time.
+    pub spans: Vec<Span>,
+    /// Its creation, if that is in the trace.
+    pub birth: Option<Birth>,
+    /// Its end, if that is in the trace.
+    pub end: Option<Timestamp>,
+    /// Times in which it had inherited a priority from a thread that waits for
+    /// it.
+    pub inherits: Vec<(Timestamp, Timestamp)>,
+}
+
+/// The creation of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Birth {
+    /// When its parent called `clone`.
+    pub at: Timestamp,
+    /// The thread that did.
+    pub parent: ThreadId,
+    /// Whether both are of one process.
+    pub same_process: bool,
+}
+
+/// A state and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its begin.
+    pub from: Timestamp,
+    /// Its end.
+    pub to: Timestamp,
+    /// The state.
+    pub state: State,
+}
+
+/// What a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It has a CPU.
+    Running {
+        /// Which one.
+        cpu: usize,
+    },
+    /// It could run, and waits in the run queue of a CPU.
+    Ready {
+        /// Which one.
+        cpu: usize,
+    },
+    /// It sleeps.
+    Asleep {
+        /// What it sleeps in.
+        wait: Wait,
+        /// Its end; `None` if the trace does not have it.
+        wake: Option<Wake>,
+    },
+}
+
+impl Life {
+    /// The span before a moment: the one that the nanosecond before it is in.
+    pub fn before(&self, moment: Timestamp) -> Option<&Span> {
+        let end = self.spans.partition_point(|span| span.from < moment);
+        self.spans.get(end.checked_sub(1)?).filter(|span| span.to >= moment)
+    }
+
+    /// Whether it had inherited a priority at a moment.
+    pub fn inherited_at(&self, moment: Timestamp) -> bool {
+        self.inherits.iter().any(|&(from, to)| from <= moment && moment <= to)
+    }
+}

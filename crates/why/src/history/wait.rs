@@ -1,0 +1,48 @@
+//! What a thread waited in, and what ended the wait.
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+
+use super::interrupts::Cause;
+
+/// What a thread did when it fell asleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wait {
+    /// The trace has no system calls of this thread.
+    #[default]
+    Unknown,
+    /// A system call: its number and first two arguments.
+    Call {
+        /// By the numbers of the thread's architecture.
+        number: i64,
+        /// The first two arguments.
+        arguments: [u64; 2],
+    },
+    /// A page fault of user space.
+    Fault {
+        /// The address that it touched.
+        address: u64,
+    },
+}
+
+/// Who caused an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A thread that ran.
+    Thread(ThreadId),
+    /// An interrupt.
+    Interrupt(Cause),
+}
+
+/// The end of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// The time of `sched_waking`.
+    pub at: Timestamp,
+    /// Who called it.
+    pub by: Origin,
+    /// What the waker was in, if it was a thread.
+    pub during: Wait,
+    /// Whether the waker was about to exit.
+    pub exiting: bool,
+}

@@ -1,0 +1,50 @@
+//! Work items of the kernel: who queued what a worker thread does.
+
+use std::collections::HashMap;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+
+use super::wait::Origin;
+
+/// A work item that a worker thread began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkItem {
+    /// When it began.
+    pub begun: Timestamp,
+    /// The kernel function that the worker called.
+    pub function: u64,
+    /// Its queueing, if that is in the trace.
+    pub queued: Option<Queued>,
+}
+
+/// The queueing of a work item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queued {
+    /// Its time.
+    pub at: Timestamp,
+    /// Who queued it.
+    pub by: Origin,
+}
+
+/// Items in queues.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    waiting: HashMap<u64, Queued>,
+    begun: HashMap<ThreadId, Vec<WorkItem>>,
+}
+
+impl Queues {
+    pub(super) fn queue(&mut self, item: u64, at: Timestamp, by: Origin) {
+        self.waiting.insert(item, Queued { at, by });
+    }
+
+    pub(super) fn begin(&mut self, worker: ThreadId, item: u64, function: u64, at: Timestamp) {
+        let queued = self.waiting.remove(&item);
+        self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
+    }
+
+    pub(super) fn finish(self) -> HashMap<ThreadId, Vec<WorkItem>> {
+        self.begun
+    }
+}

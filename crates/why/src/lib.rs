@@ -1,0 +1,18 @@
+//! Explains one launch: every nanosecond of its wall time gets exactly one cause.
+//!
+//! ```text
+//! trace ─► history ─► path ─► split        what the time was spent on
+//!             └──────────────► what_if     what a remedy would save
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`history`] | what each thread did when, who woke it, which requests a device served |
+//! | [`path`] | the critical path: backwards from the end of the window through the wakers |
+//! | [`split`] | the path's time by cause |
+//! | [`what_if`] | the same history with other lengths, and when it would have ended |
+
+pub mod history;
+pub mod path;
+pub mod split;
+pub mod what_if;

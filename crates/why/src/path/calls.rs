@@ -1,0 +1,107 @@
+//! What system calls are for, as far as waits depend on it.
+
+/// What a system call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Waiting for a futex, or waking its waiters.
+    Futex,
+    /// Waiting for another process.
+    Child,
+    /// Becoming another program.
+    Exec,
+    /// Taking a message, or waiting for one.
+    Receive,
+    /// Giving a message.
+    Send,
+    /// Both: `ioctl` over binder, `sendfile`.
+    Both,
+    /// Waiting for a time.
+    Sleep,
+    /// Waiting for storage.
+    Storage,
+    /// Anything else.
+    Other,
+}
+
+/// What the call with this number is for, by the numbers of this machine's
+/// architecture.
+pub(super) fn purpose(number: i64) -> Purpose {
+    let is = |calls: &[libc::c_long]| calls.iter().any(|&call| i64::from(call) == number);
+    if is(&[libc::SYS_futex, 449, 454, 455]) {
+        Purpose::Futex
+    } else if is(CHILD) {
+        Purpose::Child
+    } else if is(&[libc::SYS_execve, libc::SYS_execveat]) {
+        Purpose::Exec
+    } else if is(RECEIVE) {
+        Purpose::Receive
+    } else if is(SEND) {
+        Purpose::Send
+    } else if is(&[libc::SYS_ioctl, libc::SYS_sendfile, libc::SYS_splice]) {
+        Purpose::Both
+    } else if is(&[libc::SYS_nanosleep, libc::SYS_clock_nanosleep]) {
+        Purpose::Sleep
+    } else if is(&[libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync, libc::SYS_syncfs]) {
+        Purpose::Storage
+    } else {
+        Purpose::Other
+    }
+}
+
+const CHILD: &[libc::c_long] = &[
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
+const RECEIVE: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_pwait,
+    441, // epoll_pwait2
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_select,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
+];
+
+const SEND: &[libc::c_long] = &[
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_pwrite64,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_connect,
+    libc::SYS_shutdown,
+    libc::SYS_close,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_for_what_their_manual_pages_say() {
+        let of = |number: libc::c_long| purpose(i64::from(number));
+        assert_eq!(of(libc::SYS_futex), Purpose::Futex);
+        assert_eq!(of(libc::SYS_wait4), Purpose::Child);
+        assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
+        assert_eq!(of(libc::SYS_write), Purpose::Send);
+        assert_eq!(of(libc::SYS_ioctl), Purpose::Both);
+        assert_eq!(purpose(-1), Purpose::Other);
+    }
+}

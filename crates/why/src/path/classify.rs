@@ -1,0 +1,45 @@
+//! In what a thread waited for another, and whether the trace proves it.
+
+use super::calls::{Purpose, purpose};
+
+use super::segment::{Certainty, Way};
+use crate::history::{Wait, Wake};
+
+/// How the path leaves a thread that waited in `wait` for its waker.
+///
+/// | the thread is in | the waker is in | way | certainty |
+/// |---|---|---|---|
+/// | a futex | anything | lock | proved if the waker inherited its priority |
+/// | wait, vfork | the end of a process, exec | child | proved |
+/// | read, poll … | write, send … | ipc | proved |
+/// | read, poll … | anything else | ipc | inferred |
+/// | anything | a thread of the kernel | work | inferred |
+pub(super) fn leaves_by(
+    wait: Wait,
+    wake: &Wake,
+    waker_is_kernel: bool,
+    inherited: bool,
+) -> (Way, Certainty) {
+    let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
+    if waker_is_kernel {
+        return (Way::Work, Certainty::Inferred);
+    }
+    let Wait::Call { number, .. } = wait else {
+        return (Way::Other, Certainty::Inferred);
+    };
+    let of_waker = match wake.during {
+        Wait::Call { number, .. } => purpose(number),
+        _ => Purpose::Other,
+    };
+    match purpose(number) {
+        Purpose::Futex => (Way::Lock, sure(inherited)),
+        Purpose::Child => (Way::Child, sure(wake.exiting || of_waker == Purpose::Exec)),
+        Purpose::Receive => (Way::Ipc, sure(matches!(of_waker, Purpose::Send | Purpose::Both))),
+        Purpose::Both | Purpose::Send => {
+            (Way::Ipc, sure(matches!(of_waker, Purpose::Receive | Purpose::Both)))
+        }
+        Purpose::Exec | Purpose::Sleep | Purpose::Storage | Purpose::Other => {
+            (Way::Other, Certainty::Inferred)
+        }
+    }
+}

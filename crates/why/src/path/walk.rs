@@ -1,0 +1,257 @@
+//! The walk backwards through a history.
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+
+use super::classify::leaves_by;
+use super::segment::{Activity, Certainty, Detail, Segment, Way};
+use super::{OwnWait, Path};
+use crate::history::{Cause, History, Origin, RequestId, State, Wait, Wake};
+
+/// Wakers of wakers that are followed; deeper ones are unknown.
+const DEEPEST: u8 = 64;
+
+pub(super) fn walk(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
+    let mut walk = Walk { history, segments: Vec::new(), waits: Vec::new() };
+    walk.explain(thread, from, to, At::own());
+    walk.segments.reverse();
+    walk.waits.reverse();
+    let last = walk.waits.len().saturating_sub(1) as u32;
+    for segment in &mut walk.segments {
+        segment.wait = segment.wait.map(|wait| last - wait);
+    }
+    Path { thread, segments: walk.segments, waits: walk.waits }
+}
+
+/// Where the path is, seen from the explained thread.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    way: Way,
+    certainty: Certainty,
+    wait: Option<u32>,
+    depth: u8,
+    /// Work items lead to whoever queued them.
+    follows_work: bool,
+}
+
+impl At {
+    const fn own() -> Self {
+        let certainty = Certainty::Proved;
+        Self { way: Way::Own, certainty, wait: None, depth: 0, follows_work: true }
+    }
+
+    /// One waker further.
+    const fn deeper(self) -> Self {
+        Self { depth: self.depth.saturating_add(1), follows_work: true, ..self }
+    }
+}
+
+struct Walk<'a> {
+    history: &'a History,
+    /// The last one first.
+    segments: Vec<Segment>,
+    waits: Vec<OwnWait>,
+}
+
+impl Walk<'_> {
+    /// Explains what `thread` did from one moment to another, from the end.
+    fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
+        let mut end = to;
+        while from < end {
+            if at.depth > DEEPEST {
+                self.push(thread, from, end, at, Activity::Unknown, Detail::None);
+                return;
+            }
+            let life = self.history.life(thread);
+            let Some(span) = life.and_then(|life| life.before(end)) else {
+                // Before its birth it is its parent that gets on.
+                match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
+                    Some(birth) if birth.parent != thread => {
+                        self.push(
+                            thread,
+                            birth.at.max(from),
+                            end,
+                            at,
+                            Activity::Unknown,
+                            Detail::None,
+                        );
+                        self.explain(birth.parent, from, birth.at.min(end), at.deeper());
+                    }
+                    _ => self.push(thread, from, end, at, Activity::Unknown, Detail::None),
+                }
+                return;
+            };
+            let begin = span.from.max(from);
+            match span.state {
+                State::Running { cpu } => {
+                    let item = self
+                        .history
+                        .work_begun(thread, begin, end)
+                        .filter(|item| at.follows_work && item.queued.is_some());
+                    let since = item.map_or(begin, |item| item.begun);
+                    self.push(thread, since, end, at, Activity::Computing, Detail::Cpu(cpu));
+                    if let Some(queued) = item.and_then(|item| item.queued) {
+                        // Until it began, the worker was busy, or was being woken.
+                        let queued_at = queued.at.clamp(from, since);
+                        let busy = At { follows_work: false, ..at };
+                        self.explain(thread, queued_at, since, busy);
+                        self.follow(queued.by, thread, from, queued_at, at);
+                        return;
+                    }
+                }
+                State::Ready { cpu } => {
+                    self.push(thread, begin, end, at, Activity::RunQueue, Detail::Cpu(cpu));
+                }
+                State::Asleep { wait, wake } => self.wait(thread, begin, end, at, wait, wake),
+            }
+            end = begin;
+        }
+    }
+
+    /// Explains a wait of `thread`, or the end of one.
+    fn wait(
+        &mut self,
+        thread: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        at: At,
+        wait: Wait,
+        wake: Option<Wake>,
+    ) {
+        // Woken later than the path has it: it was not what the path waited for.
+        let ended = wake.filter(|wake| wake.at <= to);
+        let (way, certainty) = match ended {
+            Some(Wake { by: Origin::Thread(waker), .. }) if at.way == Way::Own => {
+                let inherited = self
+                    .history
+                    .life(waker)
+                    .is_some_and(|life| ended.is_some_and(|wake| life.inherited_at(wake.at)));
+                let kernel = self.is_kernel(waker);
+                ended.map_or((Way::Other, Certainty::Inferred), |wake| {
+                    leaves_by(wait, &wake, kernel, inherited)
+                })
+            }
+            _ => (at.way, at.certainty),
+        };
+        let mut inner = At { way, certainty: certainty.min(at.certainty), ..at };
+        if at.way == Way::Own {
+            inner.wait = Some(self.waits.len() as u32);
+            self.waits.push(OwnWait { from, to, thread, wait, wake, way });
+        }
+        match ended {
+            Some(wake) => match wake.by {
+                Origin::Thread(waker) if waker != thread => {
+                    self.explain(waker, from, to, inner.deeper());
+                }
+                Origin::Thread(_) => {
+                    self.push(thread, from, to, inner, Activity::Unknown, Detail::None);
+                }
+                Origin::Interrupt(cause) => self.interrupt(cause, wait, thread, from, to, inner),
+            },
+            None => self.push(thread, from, to, inner, Activity::Unknown, Detail::None),
+        }
+    }
+
+    /// Explains the time before an event by who caused it.
+    fn follow(&mut self, by: Origin, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
+        match by {
+            Origin::Thread(origin) if at.depth <= DEEPEST => {
+                self.explain(origin, from, to, at.deeper());
+            }
+            Origin::Thread(_) => {
+                self.push(thread, from, to, at, Activity::Unknown, Detail::None);
+            }
+            Origin::Interrupt(cause) => {
+                self.interrupt(cause, Wait::Unknown, thread, from, to, at);
+            }
+        }
+    }
+
+    /// Explains a wait of `thread` that an interrupt ended.
+    fn interrupt(
+        &mut self,
+        cause: Cause,
+        wait: Wait,
+        thread: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        at: At,
+    ) {
+        let storage = match wait {
+            Wait::Fault { .. } => Activity::PageIn,
+            _ => Activity::Storage,
+        };
+        let mut all = |activity, detail| self.push(thread, from, to, at, activity, detail);
+        match cause {
+            Cause::Timer => all(Activity::Timer, Detail::None),
+            Cause::Network => all(Activity::Network, Detail::None),
+            Cause::Device(name) => all(Activity::Device, Detail::Interrupt(name)),
+            Cause::Unknown => all(Activity::Unknown, Detail::None),
+            Cause::StorageOfOld => all(storage, Detail::None),
+            Cause::Storage(id) => self.request(id, storage, thread, from, to, at),
+        }
+    }
+
+    /// Explains a wait for a request: the device, and before it its issuer.
+    fn request(
+        &mut self,
+        id: RequestId,
+        activity: Activity,
+        thread: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        at: At,
+    ) {
+        let Some(request) = self.history.request(id) else {
+            return self.push(thread, from, to, at, activity, Detail::None);
+        };
+        let issued = request.issued.clamp(from, to);
+        self.push(thread, issued, to, at, activity, Detail::Request(id));
+        if from < issued {
+            let way = if at.way == Way::Own { Way::Work } else { at.way };
+            self.follow(request.by, thread, from, issued, At { way, ..at });
+        }
+    }
+
+    /// A thread of the kernel makes no system calls; the names of those that
+    /// wake others most are fixed.
+    fn is_kernel(&self, thread: ThreadId) -> bool {
+        const NAMES: [&[u8]; 8] = [
+            b"kworker/",
+            b"jbd2/",
+            b"ksoftirqd/",
+            b"kswapd",
+            b"irq/",
+            b"rcu_",
+            b"migration/",
+            b"kcompactd",
+        ];
+        let name = self.history.name(thread);
+        name.is_some_and(|name| NAMES.iter().any(|kernel| name.as_bytes().starts_with(kernel)))
+    }
+
+    /// Adds a segment before those that are there.
+    fn push(
+        &mut self,
+        thread: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        at: At,
+        activity: Activity,
+        detail: Detail,
+    ) {
+        if from >= to {
+            return;
+        }
+        let At { way, certainty, wait, depth, .. } = at;
+        let segment = Segment { from, to, thread, way, activity, detail, certainty, wait, depth };
+        match self.segments.last_mut() {
+            Some(next)
+                if (Segment { from, to: next.to, ..segment }) == (Segment { from, ..*next }) =>
+            {
+                next.from = from;
+            }
+            _ => self.segments.push(segment),
+        }
+    }
+}

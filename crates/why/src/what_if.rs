@@ -1,0 +1,221 @@
+//! The same history with other lengths: when would the window have ended?
+//!
+//! All spans of all threads are gone through in order of time. A thread begins a
+//! span when it has ended the one before; it ends a wait when both it has begun
+//! and its waker has come to where it woke it. So the end is the longest path
+//! over all wake-ups, not only over those that were critical: what takes over
+//! when one thing gets faster is found.
+//!
+//! The graph itself stays. A timeout that would no longer happen, work that
+//! another thread would take, or a wait that only a faster thread would meet is
+//! not in it, so the answer is a lower bound of the time where threads race.
+
+use std::collections::HashMap;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_units::Nanos;
+
+use crate::history::{Cause, History, Origin, Span, State, Wait, Wake};
+use crate::split::HighestClocks;
+
+/// What is changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Change {
+    /// Computing takes as long as at the highest clock: the share of it that
+    /// the clock governs, from 0 to 1.
+    pub highest_clock: Option<f64>,
+    /// A page that a thread touches comes from memory: its time, instead of
+    /// that of storage.
+    pub page_hit: Option<Nanos>,
+    /// A thread that is ready has a CPU at once.
+    pub no_run_queue: bool,
+    /// From the wake-up to the run of a thread that waited in a futex.
+    pub lock_handover: Option<Nanos>,
+    /// Threads of these processes or threads have a CPU at once.
+    pub boosted: Vec<ThreadId>,
+}
+
+/// A moment of the history in the changed one.
+type Shifted = HashMap<ThreadId, Position>;
+
+/// Where a thread is: its present span.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    /// The begin of the span in the trace.
+    from: Timestamp,
+    /// The begin of the span after the change.
+    changed_from: f64,
+    /// Changed nanoseconds for each nanosecond of the trace, where it runs.
+    scale: f64,
+}
+
+impl Position {
+    fn at(&self, moment: Timestamp) -> f64 {
+        self.changed_from + moment.since(self.from).get() as f64 * self.scale
+    }
+}
+
+/// When `thread` would have reached `end`, counted from `begin`, if `change`
+/// had been made. Without a change: the length of the window.
+pub fn length(
+    history: &History,
+    (thread, begin, end): (ThreadId, Timestamp, Timestamp),
+    change: &Change,
+    highest: &HighestClocks,
+) -> Nanos {
+    let mut spans: Vec<(ThreadId, Span)> = Vec::new();
+    for (id, life) in history.lives() {
+        let first = life.spans.partition_point(|span| span.to <= begin);
+        let within = life.spans.iter().skip(first).take_while(|span| span.from < end);
+        spans.extend(within.map(|span| (id, Span { from: span.from.max(begin), ..*span })));
+    }
+    // A wait ends where its waker still runs, so ends are in the right order.
+    spans.sort_by_key(|(id, span)| (span.to, span.from, id.0));
+    let mut replay = Replay { history, begin, change, highest, threads: HashMap::new() };
+    for (id, life) in history.lives() {
+        if let Some(first) = life.spans.iter().find(|span| span.to > begin && span.from < end) {
+            let from = first.from.max(begin);
+            replay.enter(id, Span { from, ..*first }, from.since(begin).get() as f64);
+        }
+    }
+    for (index, (id, span)) in spans.iter().enumerate() {
+        if *id == thread && span.to >= end {
+            let position = replay.threads.get(id).copied();
+            return Nanos(position.map_or(0.0, |position| position.at(end)).round() as u64);
+        }
+        replay.leave(*id, span, spans.get(index + 1..).unwrap_or_default());
+    }
+    // It ended before: its last moment counts.
+    let last = replay.threads.get(&thread).map_or(0.0, |position| position.changed_from);
+    Nanos(last.round() as u64)
+}
+
+struct Replay<'a> {
+    history: &'a History,
+    begin: Timestamp,
+    change: &'a Change,
+    highest: &'a HighestClocks,
+    threads: Shifted,
+}
+
+impl Replay<'_> {
+    /// A thread begins a span at a changed moment.
+    fn enter(&mut self, thread: ThreadId, span: Span, changed_from: f64) {
+        let scale = self.scale(thread, &span);
+        self.threads.insert(thread, Position { from: span.from, changed_from, scale });
+    }
+
+    /// A thread ends a span, and begins its next.
+    fn leave(&mut self, thread: ThreadId, span: &Span, later: &[(ThreadId, Span)]) {
+        let Some(position) = self.threads.get(&thread).copied() else { return };
+        let changed_to = match span.state {
+            State::Asleep { wait, wake } => self.woken(&position, wait, wake, span),
+            State::Running { .. } | State::Ready { .. } => position.at(span.to),
+        };
+        let next = self.history.life(thread).and_then(|life| {
+            let index = life.spans.partition_point(|other| other.from < span.to);
+            life.spans.get(index).filter(|next| next.from == span.to)
+        });
+        let _ = later;
+        match next {
+            Some(next) => self.enter(thread, *next, changed_to),
+            None => {
+                let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
+                self.threads.insert(thread, stays);
+            }
+        }
+    }
+
+    /// Changed nanoseconds for each nanosecond of a span.
+    fn scale(&self, thread: ThreadId, span: &Span) -> f64 {
+        let length = span.to.since(span.from).get() as f64;
+        match span.state {
+            State::Running { cpu } => match self.change.highest_clock {
+                Some(share) => 1.0 - share * self.slow_share(cpu, span),
+                None => 1.0,
+            },
+            State::Ready { .. } => {
+                let handover = self.change.lock_handover.filter(|_| self.after_futex(thread, span));
+                if self.change.no_run_queue || self.change.boosted.contains(&thread) {
+                    0.0
+                } else if let Some(handover) = handover.filter(|_| length > 0.0) {
+                    (handover.get() as f64 / length).min(1.0)
+                } else {
+                    1.0
+                }
+            }
+            State::Asleep { .. } => 1.0,
+        }
+    }
+
+    /// The share of a span that a lower clock than the highest took.
+    fn slow_share(&self, cpu: usize, span: &Span) -> f64 {
+        use crate::path::{Activity, Certainty, Detail, Segment, Way};
+        let segment = Segment {
+            from: span.from,
+            to: span.to,
+            thread: ThreadId(0),
+            way: Way::Own,
+            activity: Activity::Computing,
+            detail: Detail::Cpu(cpu),
+            certainty: Certainty::Proved,
+            wait: None,
+            depth: 0,
+        };
+        let slow = crate::split::slow_clock(&segment, self.history, self.highest);
+        slow.get() as f64 / (span.to.since(span.from).get() as f64).max(1.0)
+    }
+
+    /// Whether the wait before this span was in a futex.
+    fn after_futex(&self, thread: ThreadId, span: &Span) -> bool {
+        let before = self.history.life(thread).and_then(|life| life.before(span.from));
+        before.is_some_and(|before| match before.state {
+            State::Asleep { wait: Wait::Call { number, .. }, .. } => crate::path::is_futex(number),
+            _ => false,
+        })
+    }
+
+    /// The changed end of a wait.
+    fn woken(&self, position: &Position, wait: Wait, wake: Option<Wake>, span: &Span) -> f64 {
+        let slept = position.changed_from;
+        let length = span.to.since(span.from).get() as f64;
+        let Some(wake) = wake else { return slept + length };
+        match wake.by {
+            Origin::Thread(waker) => match self.threads.get(&waker) {
+                Some(waker) => slept.max(waker.at(wake.at)),
+                None => slept + length,
+            },
+            Origin::Interrupt(Cause::Storage(id)) => {
+                let is_fault = matches!(wait, Wait::Fault { .. });
+                if let Some(hit) = self.change.page_hit.filter(|_| is_fault) {
+                    return slept + (hit.get() as f64).min(length);
+                }
+                let Some(request) = self.history.request(id) else { return slept + length };
+                let served = wake.at.since(request.issued).get() as f64;
+                let issued = match request.by {
+                    Origin::Thread(issuer) if request.issued >= self.begin => {
+                        self.moment_of(issuer, request.issued, slept)
+                    }
+                    _ => slept - position.from.since(request.issued).get() as f64,
+                };
+                slept.max(issued + served)
+            }
+            Origin::Interrupt(_) => match (self.change.page_hit, wait) {
+                (Some(hit), Wait::Fault { .. }) => slept + (hit.get() as f64).min(length),
+                _ => slept + length,
+            },
+        }
+    }
+
+    /// The changed moment at which a thread issued a request. Only its present
+    /// span is known, so a request of an earlier one is taken to be as long
+    /// before the present moment as it was.
+    fn moment_of(&self, issuer: ThreadId, issued: Timestamp, slept: f64) -> f64 {
+        match self.threads.get(&issuer) {
+            Some(position) if issued >= position.from => position.at(issued),
+            Some(position) => position.changed_from - position.from.since(issued).get() as f64,
+            None => slept,
+        }
+    }
+}
