@@ -7,6 +7,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`record`] | two private traces of a machine and of the explained program |
 //! | [`history`] | what each thread did when, who woke it, which requests a device served |
 //! | [`path`] | the critical path: backwards from the end of the window through the wakers |
 //! | [`split`] | the path's time by cause |
@@ -14,5 +15,6 @@
 
 pub mod history;
 pub mod path;
+pub mod record;
 pub mod split;
 pub mod what_if;

@@ -36,9 +36,6 @@ pub struct Change {
     pub boosted: Vec<ThreadId>,
 }
 
-/// A moment of the history in the changed one.
-type Shifted = HashMap<ThreadId, Position>;
-
 /// Where a thread is: its present span.
 #[derive(Debug, Clone, Copy)]
 struct Position {
@@ -64,31 +61,73 @@ pub fn length(
     change: &Change,
     highest: &HighestClocks,
 ) -> Nanos {
-    let mut spans: Vec<(ThreadId, Span)> = Vec::new();
-    for (id, life) in history.lives() {
-        let first = life.spans.partition_point(|span| span.to <= begin);
-        let within = life.spans.iter().skip(first).take_while(|span| span.from < end);
-        spans.extend(within.map(|span| (id, Span { from: span.from.max(begin), ..*span })));
-    }
-    // A wait ends where its waker still runs, so ends are in the right order.
-    spans.sort_by_key(|(id, span)| (span.to, span.from, id.0));
     let mut replay = Replay { history, begin, change, highest, threads: HashMap::new() };
-    for (id, life) in history.lives() {
-        if let Some(first) = life.spans.iter().find(|span| span.to > begin && span.from < end) {
-            let from = first.from.max(begin);
-            replay.enter(id, Span { from, ..*first }, from.since(begin).get() as f64);
+    for step in steps(history, begin, end) {
+        match step.what {
+            What::Begins(span) => {
+                replay.enter(step.thread, span, step.at.since(begin).get() as f64)
+            }
+            What::Born(span, parent) => {
+                let born = replay.threads.get(&parent).map(|parent| parent.at(step.at));
+                let born = born.unwrap_or(step.at.since(begin).get() as f64);
+                replay.enter(step.thread, span, born);
+            }
+            What::Ends(span) if step.thread == thread && span.to >= end => {
+                let position = replay.threads.get(&thread);
+                return Nanos(position.map_or(0.0, |position| position.at(end)).round() as u64);
+            }
+            What::Ends(span) => replay.leave(step.thread, &span),
         }
-    }
-    for (index, (id, span)) in spans.iter().enumerate() {
-        if *id == thread && span.to >= end {
-            let position = replay.threads.get(id).copied();
-            return Nanos(position.map_or(0.0, |position| position.at(end)).round() as u64);
-        }
-        replay.leave(*id, span, spans.get(index + 1..).unwrap_or_default());
     }
     // It ended before: its last moment counts.
     let last = replay.threads.get(&thread).map_or(0.0, |position| position.changed_from);
     Nanos(last.round() as u64)
+}
+
+/// What a thread does at a moment of the trace.
+struct Step {
+    at: Timestamp,
+    thread: ThreadId,
+    what: What,
+}
+
+enum What {
+    /// The window begins in this span of it.
+    Begins(Span),
+    /// Its parent creates it; its first span.
+    Born(Span, ThreadId),
+    /// It ends this span.
+    Ends(Span),
+}
+
+/// All steps in a window, in an order in which each comes after those that it
+/// depends on: a wait ends, and a thread is born, while its waker or parent is
+/// in a span that has begun and not ended.
+fn steps(history: &History, begin: Timestamp, end: Timestamp) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (thread, life) in history.lives() {
+        let first = life.spans.partition_point(|span| span.to <= begin);
+        let within = life.spans.iter().skip(first).take_while(|span| span.from < end);
+        let cut = |span: &Span| Span { from: span.from.max(begin), ..*span };
+        for (index, span) in within.map(cut).enumerate() {
+            if index == 0 {
+                let birth = life.birth.filter(|birth| first == 0 && birth.at >= begin);
+                let what = match birth {
+                    Some(birth) => What::Born(span, birth.parent),
+                    None => What::Begins(span),
+                };
+                steps.push(Step { at: span.from, thread, what });
+            }
+            steps.push(Step { at: span.to, thread, what: What::Ends(span) });
+        }
+    }
+    let rank = |what: &What| match what {
+        What::Begins(span) => (0, span.from),
+        What::Born(span, _) => (1, span.from),
+        What::Ends(span) => (2, span.from),
+    };
+    steps.sort_by_key(|step| (step.at, rank(&step.what), step.thread.0));
+    steps
 }
 
 struct Replay<'a> {
@@ -96,7 +135,7 @@ struct Replay<'a> {
     begin: Timestamp,
     change: &'a Change,
     highest: &'a HighestClocks,
-    threads: Shifted,
+    threads: HashMap<ThreadId, Position>,
 }
 
 impl Replay<'_> {
@@ -107,7 +146,7 @@ impl Replay<'_> {
     }
 
     /// A thread ends a span, and begins its next.
-    fn leave(&mut self, thread: ThreadId, span: &Span, later: &[(ThreadId, Span)]) {
+    fn leave(&mut self, thread: ThreadId, span: &Span) {
         let Some(position) = self.threads.get(&thread).copied() else { return };
         let changed_to = match span.state {
             State::Asleep { wait, wake } => self.woken(&position, wait, wake, span),
@@ -117,13 +156,11 @@ impl Replay<'_> {
             let index = life.spans.partition_point(|other| other.from < span.to);
             life.spans.get(index).filter(|next| next.from == span.to)
         });
-        let _ = later;
-        match next {
-            Some(next) => self.enter(thread, *next, changed_to),
-            None => {
-                let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
-                self.threads.insert(thread, stays);
-            }
+        if let Some(next) = next {
+            self.enter(thread, *next, changed_to);
+        } else {
+            let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
+            self.threads.insert(thread, stays);
         }
     }
 

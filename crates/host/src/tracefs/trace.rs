@@ -52,6 +52,24 @@ pub struct Lost {
 }
 
 impl Trace {
+    /// Adds the events of another trace, of the same time.
+    pub fn merge(&mut self, other: Self) {
+        for mut cpu in other.cpus {
+            match self.cpus.iter_mut().find(|own| own.cpu == cpu.cpu) {
+                Some(own) => {
+                    own.events.append(&mut cpu.events);
+                    own.events.sort_by_key(|event| event.at);
+                    own.undecoded += cpu.undecoded;
+                    own.gaps.append(&mut cpu.gaps);
+                    own.join_gaps();
+                }
+                None => self.cpus.push(cpu),
+            }
+        }
+        self.lost.overwritten = self.lost.overwritten.saturating_add(other.lost.overwritten);
+        self.lost.dropped = self.lost.dropped.saturating_add(other.lost.dropped);
+    }
+
     /// The events of one CPU.
     pub fn cpu(&self, cpu: usize) -> Option<&CpuTrace> {
         self.cpus.iter().find(|trace| trace.cpu == cpu)
@@ -118,6 +136,11 @@ impl CpuTrace {
         }
         self.gaps.push(Gap { from: BEGINNING, to: started });
         self.gaps.push(Gap { from: stopped, to: END });
+        self.join_gaps();
+    }
+
+    /// Orders the gaps, and joins those that touch.
+    fn join_gaps(&mut self) {
         self.gaps.retain(|gap| gap.from < gap.to);
         self.gaps.sort_by_key(|gap| gap.from);
         self.gaps.dedup_by(|later, earlier| {
