@@ -24,6 +24,12 @@ pub(super) fn build(trace: &Trace) -> History {
     builder.finish(trace)
 }
 
+/// The place of an event in the order of time. In a trace with a coarse clock a
+/// thread is woken and runs at the same moment: switches come last.
+fn place(event: &Event) -> (Timestamp, bool) {
+    (event.at, matches!(event.kind, EventKind::Switch { .. }))
+}
+
 /// The events of all CPUs in order of time, each with its CPU.
 fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
     let mut rest: Vec<(usize, &[Event])> =
@@ -32,7 +38,7 @@ fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
         let next = rest
             .iter_mut()
             .filter(|(_, events)| !events.is_empty())
-            .min_by_key(|(_, events)| events.first().map(|event| event.at))?;
+            .min_by_key(|(_, events)| events.first().map(place))?;
         let (cpu, events) = next;
         let (first, others) = events.split_first()?;
         *events = others;

@@ -48,3 +48,236 @@ fn a_thread_that_waits_for_another_is_explained_by_what_that_did() {
         ]
     );
 }
+
+#[test]
+fn an_interrupt_is_explained_by_what_it_was_about() {
+    use unjank_host::tracefs::{Context, EventKind, Irq};
+    let woken = |tid| EventKind::Waking { task: unjank_host::tracefs::script::task(tid), cpu: 0 };
+    let irq = EventKind::IrqEntry(Irq { number: 9, name: "gpu".into() });
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .sleeps(0, 100, 7, 0)
+        .expires(1, 200)
+        .happens(1, 201, Context::Irq, woken(7))
+        .runs(0, 210, 0, 7)
+        .sleeps(0, 300, 7, 0)
+        .happens(0, 400, Context::Thread, irq)
+        .happens(0, 401, Context::Irq, woken(7))
+        .runs(0, 401, 0, 7)
+        .sleeps(0, 500, 7, 0)
+        .happens(0, 600, Context::Irq, woken(7))
+        .runs(0, 600, 0, 7)
+        .sleeps(0, 700, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 700),
+        [
+            "0-100 t7 own Computing",
+            "100-201 t7 own Timer",
+            "201-210 t7 own RunQueue",
+            "210-300 t7 own Computing",
+            "300-401 t7 own Device",
+            "401-500 t7 own Computing",
+            "500-600 t7 own Unknown",
+            "600-700 t7 own Computing",
+        ]
+    );
+}
+
+#[test]
+fn a_request_leads_from_the_device_to_its_issuer() {
+    use unjank_host::block_device::DeviceNumber;
+    use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent};
+    let request =
+        DeviceRequest { device: DeviceNumber(1), sector: 8, sectors: 16, letters: "R".into() };
+    let issued = EventKind::Storage(StorageEvent::Issued(request));
+    let completed = EventKind::Storage(StorageEvent::Completed(request));
+    let woken = EventKind::Waking { task: unjank_host::tracefs::script::task(7), cpu: 0 };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, EventKind::PageFault { address: 0x1000 })
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 150, Context::Thread, issued)
+        .sleeps(1, 160, 3, 0)
+        .happens(1, 300, Context::Irq, completed)
+        .happens(1, 301, Context::Irq, woken)
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 400),
+        [
+            "0-100 t7 own Computing",
+            "100-150 t3 work Computing",
+            "150-301 t7 own PageIn",
+            "301-310 t7 own RunQueue",
+            "310-400 t7 own Computing",
+        ]
+    );
+}
+
+#[test]
+fn a_work_item_leads_to_whoever_queued_it() {
+    use unjank_host::tracefs::{Context, EventKind};
+    let queued = EventKind::WorkQueued { item: 5, function: 6 };
+    let begins = EventKind::WorkBegins { item: 5, function: 6 };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .runs(2, 0, 0, 3)
+        .sleeps(0, 100, 7, 0)
+        .happens(2, 150, Context::Thread, queued)
+        .happens(1, 200, Context::Thread, begins)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 400),
+        [
+            "0-100 t7 own Computing",
+            "100-150 t3 other Computing",
+            "150-300 t9 other Computing",
+            "300-400 t7 own Computing",
+        ]
+    );
+}
+
+#[test]
+fn a_thread_that_was_born_in_the_window_leads_to_its_parent() {
+    use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+    let started = StorageEvent::Started { thread: ThreadId(7), same_process: true };
+    let script = Script::new()
+        .runs(0, 0, 0, 3)
+        .happens(0, 100, Context::Thread, EventKind::Storage(started))
+        .wakes(0, 110, 7, 1)
+        .runs(1, 130, 0, 7)
+        .sleeps(1, 200, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 200),
+        ["0-100 t3 own Computing", "100-130 t7 own RunQueue", "130-200 t7 own Computing"]
+    );
+}
+
+mod invented {
+    use proptest::prelude::*;
+    use unjank_host::tracefs::{Context, EventKind};
+    use unjank_units::Nanos;
+
+    use super::*;
+    use crate::what_if::{Change, length};
+
+    const CPUS: usize = 3;
+    const THREADS: u32 = 6;
+
+    /// A machine of three CPUs and six threads that does what a list of numbers
+    /// says, and what a trace of it would hold.
+    #[derive(Debug, Default)]
+    struct Machine {
+        running: [u32; CPUS],
+        ready: Vec<u32>,
+        asleep: Vec<u32>,
+    }
+
+    fn invent(choices: &[(u8, u8, u8)]) -> (Script, u64) {
+        let mut machine = Machine { asleep: (1..=THREADS).collect(), ..Machine::default() };
+        let (mut script, mut now) = (Script::new(), 0);
+        for &(what, cpu, gap) in choices {
+            now += u64::from(gap) + 1;
+            let cpu = usize::from(cpu) % CPUS;
+            let current = machine.running[cpu];
+            script = match what % 5 {
+                // The current thread falls asleep, or is preempted.
+                choice @ (0 | 1) => {
+                    let next = if machine.ready.is_empty() { 0 } else { machine.ready.remove(0) };
+                    machine.running[cpu] = next;
+                    if current == 0 && next == 0 {
+                        script
+                    } else if choice == 0 || current == 0 {
+                        machine.asleep.extend((current != 0).then_some(current));
+                        script.sleeps(cpu, now, current, next)
+                    } else {
+                        machine.ready.push(current);
+                        script.runs(cpu, now, current, next)
+                    }
+                }
+                // It wakes another; an idle CPU cannot.
+                2 | 3 if current != 0 && !machine.asleep.is_empty() => {
+                    let woken = machine.asleep.remove(0);
+                    machine.ready.push(woken);
+                    script.wakes(cpu, now, woken, cpu)
+                }
+                // A timer does.
+                _ if !machine.asleep.is_empty() => {
+                    let woken = machine.asleep.remove(0);
+                    machine.ready.push(woken);
+                    let task = unjank_host::tracefs::script::task(woken);
+                    let waking = EventKind::Waking { task, cpu };
+                    script.expires(cpu, now).happens(cpu, now, Context::Irq, waking)
+                }
+                _ => script,
+            };
+        }
+        (script, now)
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_fills_its_window_and_a_replay_without_a_change_has_its_length(
+            choices in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..200),
+            cut in any::<(u8, u8)>(),
+        ) {
+            let (script, now) = invent(&choices);
+            let history = History::of(&script.trace());
+            let first = now * u64::from(cut.0.min(cut.1)) / 256;
+            let last = now * u64::from(cut.0.max(cut.1)) / 256;
+            for thread in 1..=THREADS {
+                let (id, from, to) = (ThreadId(thread), at(first), at(last));
+                let found = critical_path(&history, id, from, to);
+                let mut end = from;
+                for segment in &found.segments {
+                    prop_assert_eq!(segment.from, end);
+                    prop_assert!(segment.from < segment.to);
+                    end = segment.to;
+                }
+                prop_assert_eq!(end, to);
+                let Some(life) = history.life(id) else { continue };
+                let covers = life.spans.first().is_some_and(|span| span.from <= from)
+                    && life.spans.last().is_some_and(|span| span.to >= to);
+                if covers && from < to {
+                    let clocks = crate::split::HighestClocks::new();
+                    let same = length(&history, (id, from, to), &Change::default(), &clocks);
+                    prop_assert_eq!(same, to.since(from));
+                    let faster = Change { no_run_queue: true, ..Change::default() };
+                    prop_assert!(length(&history, (id, from, to), &faster, &clocks) <= same);
+                    let split = crate::split::Split::of(&found, &history, &clocks);
+                    prop_assert_eq!(split.total(), Nanos(last - first));
+                }
+            }
+        }
+
+        #[test]
+        fn any_trace_is_explained_or_unknown(
+            events in proptest::collection::vec((0_u8..7, 0_u32..4, 0_u32..4, 0_u8..30), 0..80),
+        ) {
+            let (mut script, mut now) = (Script::new(), 0);
+            for (what, one, other, gap) in events {
+                now += u64::from(gap);
+                let cpu = one as usize % CPUS;
+                script = match what {
+                    0 => script.runs(cpu, now, one, other),
+                    1 => script.sleeps(cpu, now, one, other),
+                    2 => script.wakes(cpu, now, other, cpu),
+                    3 => script.expires(cpu, now),
+                    4 => script.interrupts(cpu, now, now + 1),
+                    5 => script.migrates(cpu, now, other, cpu, 0),
+                    _ => script.wakes_late(cpu, now, other, cpu),
+                };
+            }
+            let history = History::of(&script.trace());
+            for thread in 0..4 {
+                let found = critical_path(&history, ThreadId(thread), at(0), at(now));
+                let sum: u64 = found.segments.iter().map(|segment| segment.length().get()).sum();
+                prop_assert_eq!(sum, now);
+            }
+        }
+    }
+}
