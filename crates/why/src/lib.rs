@@ -12,9 +12,11 @@
 //! | [`path`] | the critical path: backwards from the end of the window through the wakers |
 //! | [`split`] | the path's time by cause |
 //! | [`what_if`] | the same history with other lengths, and when it would have ended |
+//! | [`report`] | what a command says of launches |
 
 pub mod history;
 pub mod path;
 pub mod record;
+pub mod report;
 pub mod split;
 pub mod what_if;

@@ -1,0 +1,161 @@
+//! What is said of launches: an answer, the split, the longest waits, who had
+//! the CPU, and what changes would save.
+
+mod calls;
+mod names;
+mod run_queue;
+mod split;
+mod waits;
+mod what_if;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Trace;
+use unjank_measure::record::{Fact, Quantity, Verdict};
+use unjank_measure::{Answer, Findings, Series, Unit};
+use unjank_units::Nanos;
+
+use crate::history::History;
+use crate::path::{Path, critical_path};
+use crate::split::{Cell, HighestClocks, Split};
+
+/// A saving that is worth a change: a tenth of the launch.
+const WORTH: f64 = 0.1;
+
+/// One launch, and why it took so long.
+#[derive(Debug)]
+pub struct Explained {
+    /// The thread whose progress is explained.
+    pub thread: ThreadId,
+    /// The window.
+    pub from: Timestamp,
+    /// Its end.
+    pub to: Timestamp,
+    trace: Trace,
+    history: History,
+    path: Path,
+    split: Split,
+    highest: HighestClocks,
+}
+
+impl Explained {
+    /// Explains what `thread` did from one moment to another.
+    pub fn new(
+        trace: Trace,
+        thread: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        highest: HighestClocks,
+    ) -> Self {
+        let history = History::of(&trace);
+        let path = critical_path(&history, thread, from, to);
+        let split = Split::of(&path, &history, &highest);
+        Self { thread, from, to, trace, history, path, split, highest }
+    }
+
+    /// The length of the window.
+    pub fn total(&self) -> Nanos {
+        self.to.since(self.from)
+    }
+
+    /// Its time by cause.
+    pub fn split(&self) -> &Split {
+        &self.split
+    }
+
+    /// Its critical path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What is said of launches of one program; the one of median length is drawn.
+pub fn findings(launches: &[Explained]) -> Findings {
+    let mut findings = Findings::default();
+    let mut by_length: Vec<&Explained> = launches.iter().collect();
+    by_length.sort_by_key(|launch| launch.total());
+    let Some(&typical) = by_length.get(by_length.len().saturating_sub(1) / 2) else {
+        findings.warn("no launch was explained");
+        return findings;
+    };
+    if launches.len() > 1 {
+        let mut totals = Series::new("why/total");
+        launches.iter().for_each(|launch| totals.record(launch.total()));
+        findings.series.push(totals.finish());
+    }
+    findings.facts = facts(typical);
+    let changes = what_if::changes(launches);
+    findings.verdicts.push(verdict(typical, &changes));
+    findings.tables.extend([
+        split::table(typical),
+        waits::table(typical),
+        what_if::table(typical, &changes),
+    ]);
+    findings.tables.extend(run_queue::table(typical));
+    warn(typical, &mut findings);
+    findings
+}
+
+/// `why/total`, and its parts `why/time`, which add up to it.
+fn facts(launch: &Explained) -> Vec<Fact> {
+    let nanos = |name: &str, time: Nanos| Fact::new(name, time.get() as f64, Unit::Nanoseconds);
+    let mut facts = vec![nanos("why/total", launch.total())];
+    for ((way, cell), time) in &launch.split.cells {
+        let mut fact = nanos("why/time", *time);
+        fact.labels.insert("way".to_owned(), way.name().to_owned());
+        fact.labels.insert("activity".to_owned(), cell.name().to_owned());
+        facts.push(fact);
+    }
+    facts
+}
+
+fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
+    let total = launch.total();
+    let share = |time: Nanos| time.get() as f64 / (total.get() as f64).max(1.0);
+    let mut cells: Vec<(Cell, Nanos)> =
+        Cell::ALL.map(|cell| (cell, launch.split.of_cell(cell))).to_vec();
+    cells.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let largest = cells.iter().take(3).filter(|(_, time)| share(*time) >= 0.01);
+    let parts: Vec<String> = largest
+        .map(|(cell, time)| format!("{} {:.0} %", cell.name(), 100.0 * share(*time)))
+        .collect();
+    let best = changes.iter().filter(|saving| !saving.of_all).max_by_key(|saving| saving.saved());
+    let pays = best.filter(|best| share(best.saved()) >= WORTH);
+    let mut reason = format!("of {total}: {}", parts.join(", "));
+    if let Some(best) = best.filter(|best| best.saved() > Nanos::ZERO) {
+        reason.push_str(&format!("; {}: {} → {}", best.name, best.before, best.after));
+    }
+    let question = format!("Would one change save a tenth of the {total}?");
+    let answer = if pays.is_some() { Answer::Yes } else { Answer::No };
+    let mut verdict = Verdict::new("why", question, answer, reason);
+    verdict.measured = Some(Quantity {
+        name: "time from exec to ready".to_owned(),
+        value: total.get() as f64,
+        unit: Unit::Nanoseconds,
+        interval: None,
+        n: 1,
+    });
+    verdict.next = pays.map(|best| best.next.to_owned());
+    verdict
+}
+
+fn warn(launch: &Explained, findings: &mut Findings) {
+    let lost = launch.trace.lost;
+    if lost.overwritten + lost.dropped > 0 {
+        findings.warn(format!(
+            "the kernel lost {} trace events; parts of the path are unknown",
+            lost.overwritten + lost.dropped
+        ));
+    }
+    let unknown = launch.split.of_cell(Cell::Of(crate::path::Activity::Unknown));
+    let share = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
+    if share > 0.02 {
+        findings.warn(format!("{:.0} % of the time is unknown", 100.0 * share));
+    }
+    if launch.highest.is_empty() {
+        findings.not_supported(
+            "slow-clock",
+            "this machine does not report clock frequencies; it is part of computing",
+        );
+    }
+}

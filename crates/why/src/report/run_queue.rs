@@ -1,0 +1,54 @@
+//! Who had the CPUs that the path waited for.
+
+use std::collections::BTreeMap;
+
+use unjank_host::tracefs::Occupant;
+use unjank_measure::Unit;
+use unjank_measure::record::{Cell as TableCell, Column, Table};
+use unjank_units::Nanos;
+
+use super::Explained;
+use crate::path::{Activity, Detail};
+
+/// Rows of the table.
+const SHOWN: usize = 5;
+
+/// The threads that had them longest, by name; `None` if the path never waited
+/// for a CPU.
+pub(super) fn table(launch: &Explained) -> Option<Table> {
+    let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
+    for segment in &launch.path().segments {
+        let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
+            continue;
+        };
+        let Some(trace) = launch.trace.cpu(cpu) else { continue };
+        for stretch in trace.between(segment.from, segment.to) {
+            let name = match stretch.who {
+                Occupant::Idle(_) => "waking up from idle".to_owned(),
+                Occupant::Thread(task) if task.tid == segment.thread => "moving to it".to_owned(),
+                who => who.to_string(),
+            };
+            let time = times.entry(name).or_default();
+            *time = *time + stretch.length();
+        }
+    }
+    let all = times.values().fold(Nanos::ZERO, |sum, &time| sum + time);
+    let mut times: Vec<(String, Nanos)> = times.into_iter().collect();
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    if times.is_empty() {
+        return None;
+    }
+    let columns = [
+        Column::text("who had the CPU"),
+        Column::of("time", Unit::Nanoseconds),
+        Column::of("share", Unit::Ratio),
+    ];
+    let title = "Who had the CPU while it waited in the run queue";
+    let share = |time: Nanos| time.get() as f64 / (all.get() as f64).max(1.0);
+    let mut table = Table::new("why/run_queue", title, columns);
+    for (name, time) in times.iter().take(SHOWN) {
+        let time_cell = TableCell::number(time.get() as f64);
+        table.push([name.as_str().into(), time_cell, TableCell::number(share(*time))]);
+    }
+    Some(table)
+}
