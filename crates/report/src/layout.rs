@@ -24,7 +24,7 @@ pub(crate) const EVERYTHING: &[Part] =
 
 /// Commands whose answers and tables are enough. The other parts are on the page and in
 /// JSON.
-const IN_SHORT: [&str; 14] = [
+const IN_SHORT: [&str; 15] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
@@ -39,6 +39,7 @@ const IN_SHORT: [&str; 14] = [
     "swap paper",
     "swap simulate",
     "swap sweep",
+    "why",
 ];
 
 /// The parts that the terminal prints of `record`, in this order. Records of former

@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     checkup, host, ipc, jitter, keeper, lab, launch, lock, repetition, restore, rt, runs, schd_dbg,
-    swap, with,
+    swap, why, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -33,6 +33,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure all five delays on this machine, judge each, and name the next command
     Checkup(checkup::Args),
+    /// Explain one launch: where its time went, and what each change would save
+    Why(why::Args),
     /// Describe this machine: everything that affects delays
     Host(host::Args),
     /// The CPU is still slow when an app starts: measure launches, raise the clock for them, energy
@@ -113,7 +115,7 @@ fn end(error: &clap::Error) -> ! {
 /// The groups of commands in `--help`, the most frequent first: a heading, and its
 /// commands.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Find out what is slow", &["checkup", "launch", "swap", "jitter", "lock", "ipc"]),
+    ("Find out what is slow", &["checkup", "why", "launch", "swap", "jitter", "lock", "ipc"]),
     ("Take the time back", &["rt", "with", "restore"]),
     ("Keep and compare", &["runs", "host"]),
     ("Research and the lab", &["schd-dbg", "lab"]),

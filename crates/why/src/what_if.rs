@@ -61,11 +61,12 @@ pub fn length(
     change: &Change,
     highest: &HighestClocks,
 ) -> Nanos {
-    let mut replay = Replay { history, begin, change, highest, threads: HashMap::new() };
+    let threads = HashMap::new();
+    let mut replay = Replay { history, explained: thread, begin, change, highest, threads };
     for step in steps(history, begin, end) {
         match step.what {
             What::Begins(span) => {
-                replay.enter(step.thread, span, step.at.since(begin).get() as f64)
+                replay.enter(step.thread, span, step.at.since(begin).get() as f64);
             }
             What::Born(span, parent) => {
                 let born = replay.threads.get(&parent).map(|parent| parent.at(step.at));
@@ -132,6 +133,7 @@ fn steps(history: &History, begin: Timestamp, end: Timestamp) -> Vec<Step> {
 
 struct Replay<'a> {
     history: &'a History,
+    explained: ThreadId,
     begin: Timestamp,
     change: &'a Change,
     highest: &'a HighestClocks,
@@ -218,41 +220,42 @@ impl Replay<'_> {
         let slept = position.changed_from;
         let length = span.to.since(span.from).get() as f64;
         let Some(wake) = wake else { return slept + length };
+        let hit = self.change.page_hit.filter(|_| matches!(wait, Wait::Fault { .. }));
         match wake.by {
-            Origin::Thread(waker) => match self.threads.get(&waker) {
-                Some(waker) => slept.max(waker.at(wake.at)),
-                None => slept + length,
-            },
-            Origin::Interrupt(Cause::Storage(id)) => {
-                let is_fault = matches!(wait, Wait::Fault { .. });
-                if let Some(hit) = self.change.page_hit.filter(|_| is_fault) {
-                    return slept + (hit.get() as f64).min(length);
-                }
-                let Some(request) = self.history.request(id) else { return slept + length };
-                let served = wake.at.since(request.issued).get() as f64;
-                let issued = match request.by {
-                    Origin::Thread(issuer) if request.issued >= self.begin => {
-                        self.moment_of(issuer, request.issued, slept)
+            Origin::Thread(_) => slept.max(self.moment(wake.by, wake.at)),
+            Origin::Interrupt(cause) => match (hit, cause) {
+                (Some(hit), _) => slept + (hit.get() as f64).min(length),
+                (None, Cause::Timer) => slept + length,
+                (None, Cause::Storage(id)) => match self.history.request(id) {
+                    Some(request) => {
+                        let served = wake.at.since(request.issued).get() as f64;
+                        slept.max(self.moment(request.by, request.issued) + served)
                     }
-                    _ => slept - position.from.since(request.issued).get() as f64,
-                };
-                slept.max(issued + served)
-            }
-            Origin::Interrupt(_) => match (self.change.page_hit, wait) {
-                (Some(hit), Wait::Fault { .. }) => slept + (hit.get() as f64).min(length),
-                _ => slept + length,
+                    None => slept + length,
+                },
+                (None, _) => slept.max(self.moment(wake.by, wake.at)),
             },
         }
     }
 
-    /// The changed moment at which a thread issued a request. Only its present
-    /// span is known, so a request of an earlier one is taken to be as long
-    /// before the present moment as it was.
-    fn moment_of(&self, issuer: ThreadId, issued: Timestamp, slept: f64) -> f64 {
-        match self.threads.get(&issuer) {
-            Some(position) if issued >= position.from => position.at(issued),
-            Some(position) => position.changed_from - position.from.since(issued).get() as f64,
-            None => slept,
+    /// The changed moment of something that `origin` did. A thread is followed in
+    /// its present span; of an earlier one, the distance to the present is kept.
+    /// What comes from outside keeps its distance to the explained thread, which
+    /// is taken to have asked for it.
+    fn moment(&self, origin: Origin, at: Timestamp) -> f64 {
+        let actor = match origin {
+            Origin::Thread(thread) => thread,
+            Origin::Interrupt(_) => self.explained,
+        };
+        let Some(position) = self.threads.get(&actor) else {
+            return at.since(self.begin).get() as f64;
+        };
+        if at < position.from {
+            position.changed_from - position.from.since(at).get() as f64
+        } else if matches!(origin, Origin::Thread(_)) {
+            position.at(at)
+        } else {
+            position.changed_from + at.since(position.from).get() as f64
         }
     }
 }

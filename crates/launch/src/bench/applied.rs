@@ -58,7 +58,7 @@ impl Condition {
     ) -> Result<Started> {
         let ready = if service.notifies { Ready::Notify } else { Ready::AtOnce };
         let program = Program { command: service.command.clone(), ready };
-        let mut started = Started::begin(&program, options)?;
+        let mut started = Started::begin(&program, &options.means)?;
         let reason = match started.wait(SERVICE_TIMEOUT, stop)? {
             WaitResult::Ready { .. } | WaitResult::Interrupted => return Ok(started),
             WaitResult::Ended => "ended".to_owned(),

@@ -120,7 +120,7 @@ impl<'a> Launcher<'a> {
         self.launches += 1;
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
         let begun = Timestamp::now();
-        let mut started = Started::begin(&self.workload.program, self.options)?;
+        let mut started = Started::begin(&self.workload.program, &self.options.means)?;
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_lines();
         let by_itself = !started.is_alive();

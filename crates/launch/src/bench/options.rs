@@ -35,6 +35,13 @@ pub struct Options {
     pub energy_window: Nanos,
     /// Drop the page cache before each launch.
     pub drop_caches: bool,
+    /// The means by which programs report that they are ready.
+    pub means: ReadyMeans,
+}
+
+/// The means by which programs report that they are ready.
+#[derive(Debug, Clone, Default)]
+pub struct ReadyMeans {
     /// A directory in which a socket can be made, for programs that notify.
     pub sockets: PathBuf,
     /// The X display, for programs whose window is waited for.
@@ -113,8 +120,7 @@ mod tests {
             timeout: Nanos::from_millis(1),
             energy_window: Nanos::from_millis(1),
             drop_caches: false,
-            sockets: PathBuf::new(),
-            display: None,
+            means: ReadyMeans::default(),
         };
         assert!(good.check().is_ok());
         let says = |options: Options| options.check().unwrap_err().to_string();

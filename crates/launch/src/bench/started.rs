@@ -11,7 +11,7 @@ use unjank_host::notify::Listener;
 use unjank_host::process::group::{ProcessGroup, wait_for_end};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
-use super::options::{Options, Program};
+use super::options::{Program, ReadyMeans};
 use super::ready::{self, Line, Port, Ready, Window};
 
 /// How long after a program's end its readiness may still be reported.
@@ -21,7 +21,7 @@ const INTERVAL: Nanos = Nanos::from_millis(50);
 
 /// A running program. Dropping this kills its whole process group.
 #[derive(Debug)]
-pub(super) struct Started {
+pub struct Started {
     began: Timestamp,
     ready: Ready,
     group: ProcessGroup,
@@ -41,7 +41,7 @@ enum Event {
 
 /// The result of waiting for readiness.
 #[derive(Debug)]
-pub(super) enum WaitResult {
+pub enum WaitResult {
     /// It was ready.
     Ready {
         /// From just before fork and exec.
@@ -78,8 +78,8 @@ impl Started {
     ///
     /// # Errors
     /// The program does not exist; its port is in use; no display.
-    pub(super) fn begin(program: &Program, options: &Options) -> Result<Self> {
-        let source = ReadySource::of(&program.ready, options)?;
+    pub fn begin(program: &Program, means: &ReadyMeans) -> Result<Self> {
+        let source = ReadySource::of(&program.ready, means)?;
         let [name, arguments @ ..] = program.command.as_slice() else {
             return Err(Error::Invalid("there is no command to launch".to_owned()));
         };
@@ -125,11 +125,21 @@ impl Started {
         Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr })
     }
 
+    /// When it was started.
+    pub fn began(&self) -> Timestamp {
+        self.began
+    }
+
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.group.id()
+    }
+
     /// Waits until it is ready, has ended, or has taken `timeout`.
     ///
     /// # Errors
     /// The port, socket, display or output failed.
-    pub(super) fn wait(&mut self, timeout: Nanos, stop: &dyn Fn() -> bool) -> Result<WaitResult> {
+    pub fn wait(&mut self, timeout: Nanos, stop: &dyn Fn() -> bool) -> Result<WaitResult> {
         if matches!(self.ready, Ready::AtOnce) {
             return Ok(WaitResult::Ready { took: Timestamp::now().since(self.began), line: None });
         }
@@ -166,17 +176,17 @@ impl Started {
     }
 
     /// Whether it still runs.
-    pub(super) fn is_alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.group.is_alive()
     }
 
     /// The last lines it printed on stderr so far.
-    pub(super) fn last_lines(&self) -> String {
+    pub fn last_lines(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Sends SIGTERM, and SIGKILL after `grace`: its exit status.
-    pub(super) fn end(mut self, grace: Nanos) -> Option<ExitStatus> {
+    pub fn end(mut self, grace: Nanos) -> Option<ExitStatus> {
         self.watcher.over.store(true, Ordering::Relaxed);
         self.group.end(grace)
     }
@@ -201,15 +211,15 @@ impl Drop for ReadyWatcher {
 }
 
 impl ReadySource {
-    fn of(ready: &Ready, options: &Options) -> Result<Self> {
+    fn of(ready: &Ready, means: &ReadyMeans) -> Result<Self> {
         Ok(match ready {
             Ready::Exit | Ready::Stdout(_) | Ready::AtOnce => Self::Nothing,
             Ready::Port(port) => {
                 Port(*port).must_be_free()?;
                 Self::Port(Port(*port))
             }
-            Ready::Notify => Self::Listener(Listener::bind(&options.sockets)?),
-            Ready::Window => Self::Window(Box::new(Window::watch(options.display.as_deref())?)),
+            Ready::Notify => Self::Listener(Listener::bind(&means.sockets)?),
+            Ready::Window => Self::Window(Box::new(Window::watch(means.display.as_deref())?)),
         })
     }
 

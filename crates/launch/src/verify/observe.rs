@@ -79,10 +79,10 @@ pub(super) fn observe(
                 }
             }
             EventKind::WorkQueued { function, .. } if policy.work.contains(&function) => {
-                tell(now, Happening::Asks);
+                emit(now, CpuEvent::Requests);
             }
             EventKind::WorkBegins { function, .. } if policy.work.contains(&function) => {
-                tell(now, Happening::Looks);
+                emit(now, CpuEvent::Evaluates);
             }
             _ => {}
         }

@@ -21,6 +21,7 @@ pub(crate) mod rt;
 pub(crate) mod runs;
 pub(crate) mod schd_dbg;
 pub(crate) mod swap;
+pub(crate) mod why;
 pub(crate) mod with;
 
 use std::path::Path;
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
         Command::Rt(verb) => rt::run(&verb),
+        Command::Why(args) => why::run(&args),
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Keeper(args) => keeper::run(&args),

@@ -1,4 +1,8 @@
 //! What system calls are for, as far as waits depend on it.
+#![allow(
+    clippy::useless_conversion,
+    reason = "numbers are c_long, which has 32 bits on some machines"
+)]
 
 /// What a system call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

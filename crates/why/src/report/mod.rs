@@ -10,7 +10,7 @@ mod what_if;
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_measure::record::{Fact, Quantity, Verdict};
 use unjank_measure::{Answer, Findings, Series, Unit};
 use unjank_units::Nanos;
@@ -21,6 +21,31 @@ use crate::split::{Cell, HighestClocks, Split};
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
+
+/// The window of a launch: from the first exec of its process to `ready`, or to
+/// the end of its first thread if that came before.
+pub fn window(
+    trace: &Trace,
+    process: ThreadId,
+    began: Timestamp,
+    ready: Timestamp,
+) -> (Timestamp, Timestamp) {
+    let events = || trace.cpus.iter().flat_map(|cpu| &cpu.events);
+    let executed = events().filter_map(|event| match event.kind {
+        EventKind::Storage(StorageEvent::Executed { process: of, .. }) if of == process => {
+            Some(event.at)
+        }
+        _ => None,
+    });
+    let ended = events().find_map(|event| match event.kind {
+        EventKind::Storage(StorageEvent::Ended { thread, .. }) if thread == process => {
+            Some(event.at)
+        }
+        _ => None,
+    });
+    let from = executed.min().unwrap_or(began);
+    (from, ended.map_or(ready, |ended| ended.min(ready)).max(from))
+}
 
 /// One launch, and why it took so long.
 #[derive(Debug)]
@@ -80,7 +105,9 @@ pub fn findings(launches: &[Explained]) -> Findings {
     };
     if launches.len() > 1 {
         let mut totals = Series::new("why/total");
-        launches.iter().for_each(|launch| totals.record(launch.total()));
+        for launch in launches {
+            totals.record(launch.total());
+        }
         findings.series.push(totals.finish());
     }
     findings.facts = facts(typical);
@@ -123,7 +150,7 @@ fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
     let pays = best.filter(|best| share(best.saved()) >= WORTH);
     let mut reason = format!("of {total}: {}", parts.join(", "));
     if let Some(best) = best.filter(|best| best.saved() > Nanos::ZERO) {
-        reason.push_str(&format!("; {}: {} → {}", best.name, best.before, best.after));
+        reason = format!("{reason}; {}: {} → {}", best.name, best.before, best.after);
     }
     let question = format!("Would one change save a tenth of the {total}?");
     let answer = if pays.is_some() { Answer::Yes } else { Answer::No };

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Machine, Nanos, Root};
-use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
+use unjank_launch::bench::{self, Condition, Options, Program, Ready, ReadyMeans, Workload};
 use unjank_measure::{Findings, Monitor};
 
 use super::changes::note_changes;
@@ -148,8 +148,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         timeout: args.timeout,
         energy_window: args.energy_window,
         drop_caches: args.drop_caches,
-        sockets: env::temp_dir(),
-        display: env::var("DISPLAY").ok().filter(|display| !display.is_empty()),
+        means: ready_means(),
     };
     let mut meter = if args.meter.is_given() {
         findings.require("launch/bench/energy", args.meter.parse()?.open(root)?)
@@ -170,6 +169,12 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     findings.merge(measured?);
     note_changes(reports, &mut findings);
     Ok(findings)
+}
+
+/// The temporary directory and the X display of this user.
+pub(crate) fn ready_means() -> ReadyMeans {
+    let display = env::var("DISPLAY").ok().filter(|display| !display.is_empty());
+    ReadyMeans { sockets: env::temp_dir(), display }
 }
 
 fn open(args: &Args, root: &Root) -> Result<Session> {

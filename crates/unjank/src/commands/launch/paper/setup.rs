@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos, Root};
-use unjank_launch::bench::{self, Condition, Service};
+use unjank_launch::bench::{self, Condition, ReadyMeans, Service};
 use unjank_launch::paper::{DURING, NORMAL, PERIODS, rules};
 use unjank_launch::power::rates;
 use unjank_launch::simulate::paper::{Assumptions, Prediction};
@@ -93,8 +93,7 @@ pub(super) fn launches(
         timeout: Nanos::from_millis(30_000),
         energy_window: Nanos::from_millis(3_000),
         drop_caches: false,
-        sockets: env::temp_dir(),
-        display: None,
+        means: ReadyMeans { sockets: env::temp_dir(), display: None },
     })
 }
 
