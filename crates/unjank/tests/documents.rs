@@ -125,7 +125,7 @@ fn examples_of_help_can_be_typed() {
         let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
         lines.filter(|line| !line.starts_with("   ")).filter_map(name).collect()
     };
-    let nouns = "checkup host launch swap jitter lock ipc rt schd-dbg lab runs with restore";
+    let nouns = "checkup why host launch swap jitter lock ipc rt schd-dbg lab runs with restore";
     let (mut known, mut wrong) = (0, Vec::new());
     for noun in nouns.split(' ') {
         let of_noun = help(&[noun]);

@@ -19,4 +19,5 @@ fn runs_that_need_root_are_shown_again() {
     let trace = directory.path().join("trace.parquet").display().to_string();
     check(&["swap", "record", "--for", "300ms", "--out", &trace]);
     check(&["launch", "verify", "burst"]);
+    assert!(check(&["why", "--", "sh", "-c", "ls / | cat"]).contains("Where the time went"));
 }

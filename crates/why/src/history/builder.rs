@@ -9,19 +9,24 @@ use unjank_host::tracefs::{
     Comm, Context, CpuTrace, Event, EventKind, StorageEvent, SystemCall, Task, Trace,
 };
 
-use super::History;
 use super::interrupts::Interrupts;
 use super::life::{Birth, Life, Span, State};
+use super::machine::History;
+use super::origin::Origin;
 use super::requests::{InFlight, Request};
 use super::wait::{Wait, Wake};
 use super::work::Queues;
 
-pub(super) fn build(trace: &Trace) -> History {
-    let mut builder = Builder { begin: begin(trace), ..Builder::default() };
-    for (cpu, event) in in_order(&trace.cpus) {
-        builder.apply(cpu, event);
+impl History {
+    /// Builds the history of a trace, which needs `sched_switch` and
+    /// `sched_waking`. Each other event makes it more precise.
+    pub fn of(trace: &Trace) -> Self {
+        let mut builder = Builder { begin: begin(trace), ..Builder::default() };
+        for (cpu, event) in in_order(&trace.cpus) {
+            builder.apply(cpu, event);
+        }
+        builder.finish(trace)
     }
-    builder.finish(trace)
 }
 
 /// The place of an event in the order of time. In a trace with a coarse clock a
@@ -178,10 +183,10 @@ impl Builder {
         self.threads.entry(thread).or_default()
     }
 
-    fn wake(&self, event: &Event, by: super::wait::Origin) -> Wake {
+    fn wake(&self, event: &Event, by: Origin) -> Wake {
         let waker = match by {
-            super::wait::Origin::Thread(waker) => self.threads.get(&waker),
-            super::wait::Origin::Interrupt(_) => None,
+            Origin::Thread(waker) => self.threads.get(&waker),
+            Origin::Interrupt(_) => None,
         };
         Wake {
             at: event.at,

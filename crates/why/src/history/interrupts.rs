@@ -1,27 +1,9 @@
 //! What an interrupt was about: the events of a CPU since it was interrupted.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, EventKind, Label, Softirq};
+use unjank_host::tracefs::{Context, EventKind, Softirq};
 
-use super::requests::RequestId;
-use super::wait::Origin;
-
-/// What an interrupt was about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// A timer expired.
-    Timer,
-    /// A block device finished a request.
-    Storage(RequestId),
-    /// A block device finished a request whose begin is not in the trace.
-    StorageOfOld,
-    /// A packet arrived from outside.
-    Network,
-    /// Another device; the name of its interrupt.
-    Device(Label),
-    /// The trace does not have it.
-    Unknown,
-}
+use super::origin::{Cause, Origin, RequestId};
 
 /// Vectors of soft interrupts, of `include/linux/interrupt.h`.
 const NET_RX: Softirq = Softirq(3);

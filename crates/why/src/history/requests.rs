@@ -5,11 +5,7 @@ use std::collections::HashMap;
 use unjank_host::Timestamp;
 use unjank_host::tracefs::DeviceRequest;
 
-use super::wait::Origin;
-
-/// The number of a request of a history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RequestId(pub u32);
+use super::origin::{Origin, RequestId};
 
 /// A request that a device served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! What a thread waited in, and what ended the wait.
 
 use unjank_host::Timestamp;
-use unjank_host::sched::ThreadId;
 
-use super::interrupts::Cause;
+use super::origin::Origin;
 
 /// What a thread did when it fell asleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,15 +22,6 @@ pub enum Wait {
         /// The address that it touched.
         address: u64,
     },
-}
-
-/// Who caused an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// A thread that ran.
-    Thread(ThreadId),
-    /// An interrupt.
-    Interrupt(Cause),
 }
 
 /// The end of a wait.

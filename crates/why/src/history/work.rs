@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
-use super::wait::Origin;
+use super::origin::Origin;
 
 /// A work item that a worker thread began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,53 +12,17 @@
 
 mod calls;
 mod classify;
+mod found;
 mod segment;
 mod walk;
 
-use unjank_host::Timestamp;
-use unjank_host::sched::ThreadId;
-
+pub use found::{OwnWait, Path};
 pub use segment::{Activity, Certainty, Detail, Segment, Way};
+pub use walk::critical_path;
 
 /// Whether a system call is `futex`.
 pub(crate) fn is_futex(number: i64) -> bool {
     calls::purpose(number) == calls::Purpose::Futex
-}
-
-use crate::history::{History, Wait, Wake};
-
-/// The critical path of a window.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
-    /// The thread whose progress is explained.
-    pub thread: ThreadId,
-    /// They fill the window, in order of time.
-    pub segments: Vec<Segment>,
-    /// The waits of the thread itself.
-    pub waits: Vec<OwnWait>,
-}
-
-/// A time in which the explained thread slept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnWait {
-    /// Its begin.
-    pub from: Timestamp,
-    /// Its end.
-    pub to: Timestamp,
-    /// The thread that slept: the explained one, or the parent that it had
-    /// before it was born.
-    pub thread: ThreadId,
-    /// What it slept in.
-    pub wait: Wait,
-    /// What ended it, if the trace has that.
-    pub wake: Option<Wake>,
-    /// How the path left the thread here.
-    pub way: Way,
-}
-
-/// Finds the critical path of `thread` from one moment to another.
-pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
-    walk::walk(history, thread, from, to)
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 use unjank_host::tracefs::script::{Script, at};
 
+use unjank_host::sched::ThreadId;
+
 use super::*;
+use crate::history::History;
 
 /// The segments of a path as text.
 fn path(script: &Script, thread: u32, from: u64, to: u64) -> Vec<String> {

@@ -4,14 +4,16 @@ use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
 use super::classify::leaves_by;
+use super::found::{OwnWait, Path};
 use super::segment::{Activity, Certainty, Detail, Segment, Way};
-use super::{OwnWait, Path};
+
 use crate::history::{Cause, History, Origin, RequestId, State, Wait, Wake};
 
 /// Wakers of wakers that are followed; deeper ones are unknown.
 const DEEPEST: u8 = 64;
 
-pub(super) fn walk(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
+/// Finds the critical path of `thread` from one moment to another.
+pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
     let mut walk = Walk { history, segments: Vec::new(), waits: Vec::new() };
     walk.explain(thread, from, to, At::own());
     walk.segments.reverse();

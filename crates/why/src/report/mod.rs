@@ -2,97 +2,23 @@
 //! the CPU, and what changes would save.
 
 mod calls;
+mod explained;
 mod names;
 mod run_queue;
 mod split;
 mod waits;
 mod what_if;
 
-use unjank_host::Timestamp;
-use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_measure::record::{Fact, Quantity, Verdict};
 use unjank_measure::{Answer, Findings, Series, Unit};
 use unjank_units::Nanos;
 
-use crate::history::History;
-use crate::path::{Path, critical_path};
-use crate::split::{Cell, HighestClocks, Split};
+use crate::split::Cell;
+
+pub use explained::{Explained, window};
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
-
-/// The window of a launch: from the first exec of its process to `ready`, or to
-/// the end of its first thread if that came before.
-pub fn window(
-    trace: &Trace,
-    process: ThreadId,
-    began: Timestamp,
-    ready: Timestamp,
-) -> (Timestamp, Timestamp) {
-    let events = || trace.cpus.iter().flat_map(|cpu| &cpu.events);
-    let executed = events().filter_map(|event| match event.kind {
-        EventKind::Storage(StorageEvent::Executed { process: of, .. }) if of == process => {
-            Some(event.at)
-        }
-        _ => None,
-    });
-    let ended = events().find_map(|event| match event.kind {
-        EventKind::Storage(StorageEvent::Ended { thread, .. }) if thread == process => {
-            Some(event.at)
-        }
-        _ => None,
-    });
-    let from = executed.min().unwrap_or(began);
-    (from, ended.map_or(ready, |ended| ended.min(ready)).max(from))
-}
-
-/// One launch, and why it took so long.
-#[derive(Debug)]
-pub struct Explained {
-    /// The thread whose progress is explained.
-    pub thread: ThreadId,
-    /// The window.
-    pub from: Timestamp,
-    /// Its end.
-    pub to: Timestamp,
-    trace: Trace,
-    history: History,
-    path: Path,
-    split: Split,
-    highest: HighestClocks,
-}
-
-impl Explained {
-    /// Explains what `thread` did from one moment to another.
-    pub fn new(
-        trace: Trace,
-        thread: ThreadId,
-        from: Timestamp,
-        to: Timestamp,
-        highest: HighestClocks,
-    ) -> Self {
-        let history = History::of(&trace);
-        let path = critical_path(&history, thread, from, to);
-        let split = Split::of(&path, &history, &highest);
-        Self { thread, from, to, trace, history, path, split, highest }
-    }
-
-    /// The length of the window.
-    pub fn total(&self) -> Nanos {
-        self.to.since(self.from)
-    }
-
-    /// Its time by cause.
-    pub fn split(&self) -> &Split {
-        &self.split
-    }
-
-    /// Its critical path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
 
 /// What is said of launches of one program; the one of median length is drawn.
 pub fn findings(launches: &[Explained]) -> Findings {

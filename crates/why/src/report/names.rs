@@ -2,7 +2,7 @@
 
 use unjank_host::sched::ThreadId;
 
-use super::Explained;
+use super::explained::Explained;
 use crate::history::{Cause, History, Origin};
 use crate::path::OwnWait;
 

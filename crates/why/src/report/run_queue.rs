@@ -7,7 +7,7 @@ use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
-use super::Explained;
+use super::explained::Explained;
 use crate::path::{Activity, Detail};
 
 /// Rows of the table.

@@ -4,7 +4,7 @@ use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
-use super::Explained;
+use super::explained::Explained;
 use crate::path::Way;
 use crate::split::Cell;
 

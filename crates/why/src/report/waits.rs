@@ -7,7 +7,8 @@ use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
 use super::calls::call_name;
-use super::{Explained, names};
+use super::explained::Explained;
+use super::names;
 use crate::history::Wait;
 use crate::path::{Activity, Certainty, OwnWait, Segment};
 use crate::split::Cell;

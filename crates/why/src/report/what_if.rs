@@ -4,7 +4,7 @@ use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Number, Table};
 use unjank_units::Nanos;
 
-use super::Explained;
+use super::explained::Explained;
 use crate::what_if::{Change, length};
 
 /// A page that is in memory: a minor fault.

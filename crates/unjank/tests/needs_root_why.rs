@@ -1,0 +1,130 @@
+//! `unjank why` explains programs whose parts are known.
+//!
+//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Nothing here
+//! compares times with what they should be on a quiet machine: a sleep lasts at least as long as
+//! it says, whatever else runs.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use assert_cmd::assert::OutputAssertExt as _;
+use serde_json::Value;
+
+/// Nanoseconds by way and activity, and the whole.
+fn split(command: &[&str]) -> (BTreeMap<(String, String), u64>, u64) {
+    let record = record(&[], command);
+    let facts = record["facts"].as_array().unwrap();
+    let named = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name).cloned();
+    let cells: BTreeMap<_, _> = named("why/time")
+        .map(|fact| {
+            let label = |name: &str| fact["labels"][name].as_str().unwrap().to_owned();
+            ((label("way"), label("activity")), nanos(&fact))
+        })
+        .collect();
+    let total = named("why/total").map(|fact| nanos(&fact)).next().unwrap();
+    assert_eq!(cells.values().sum::<u64>(), total, "every nanosecond has one cause: {cells:?}");
+    let unknown: u64 =
+        cells.iter().filter(|((_, what), _)| what == "unknown").map(|(_, time)| time).sum();
+    assert!(unknown * 50 <= total, "at most 2 % unknown: {cells:?}");
+    (cells, total)
+}
+
+fn nanos(fact: &Value) -> u64 {
+    fact["value"].as_f64().unwrap() as u64
+}
+
+fn record(options: &[&str], command: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["why", "--no-store", "--json"])
+        .args(options)
+        .arg("--")
+        .args(command)
+        .assert()
+        .success();
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+fn of(cells: &BTreeMap<(String, String), u64>, way: &str, activity: &str) -> u64 {
+    cells.get(&(way.to_owned(), activity.to_owned())).copied().unwrap_or(0)
+}
+
+const MILLISECOND: u64 = 1_000_000;
+
+#[test]
+fn a_sleep_is_a_timer_of_the_thread_itself() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (cells, total) = split(&["sleep", "0.3"]);
+    assert!(of(&cells, "own", "timer") >= 299 * MILLISECOND, "{cells:?}");
+    assert!(total >= 300 * MILLISECOND);
+}
+
+#[test]
+fn the_sleep_of_a_child_is_a_timer_of_the_child() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // The shell waits for `cat`, which waits for what `sleep` never writes.
+    let (cells, _) = split(&["sh", "-c", "sleep 0.6 | cat; true"]);
+    let asleep = of(&cells, "child", "timer");
+    assert!(asleep >= 100 * MILLISECOND, "{cells:?}");
+    assert_eq!(of(&cells, "own", "timer"), 0, "{cells:?}");
+}
+
+#[test]
+fn a_wait_for_a_mutex_is_what_its_holder_did() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("lock");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/known/lock.c");
+    let compiled =
+        Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lpthread").status().unwrap();
+    assert!(compiled.success());
+    let (cells, _) = split(&[program.to_str().unwrap()]);
+    assert!(of(&cells, "lock", "timer") >= 100 * MILLISECOND, "{cells:?}");
+}
+
+#[test]
+fn what_another_change_would_save_is_never_more_than_there_is() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let record = record(&["-n", "2", "--gap", "0"], &["sh", "-c", "ls / | sort; ls /usr"]);
+    let tables = record["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let saved = row[2]["value"].as_f64().unwrap();
+        assert!((-1.0..=1e-9).contains(&saved), "{row}");
+    }
+    assert!(record["verdicts"][0]["reason"].as_str().unwrap().starts_with("of "));
+}
+
+#[test]
+fn a_program_that_is_never_ready_or_not_there_is_said() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let fails = |options: &[&str], command: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+            .args(["why", "--no-store"])
+            .args(options)
+            .arg("--")
+            .args(command)
+            .assert()
+            .failure();
+        String::from_utf8_lossy(&output.get_output().stderr).into_owned()
+    };
+    assert!(fails(&[], &["/no/such/program"]).contains("there is no command /no/such/program"));
+    let late = fails(&["--timeout", "300ms"], &["sleep", "60"]);
+    assert!(late.contains("sleep was not ready within 300 ms"), "{late}");
+    let over = fails(&["--ready", "stdout:never"], &["sh", "-c", "echo oh >&2; exit 7"]);
+    assert!(over.contains("ended before it was ready"), "{over}");
+    assert!(over.contains("exit status: 7"), "{over}");
+}

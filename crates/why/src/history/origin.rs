@@ -1,0 +1,34 @@
+//! Who caused an event: a thread, or an interrupt and what it was about.
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Label;
+
+/// Who caused an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A thread that ran.
+    Thread(ThreadId),
+    /// An interrupt.
+    Interrupt(Cause),
+}
+
+/// What an interrupt was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A timer expired.
+    Timer,
+    /// A block device finished a request.
+    Storage(RequestId),
+    /// A block device finished a request whose begin is not in the trace.
+    StorageOfOld,
+    /// A packet arrived from outside.
+    Network,
+    /// Another device; the name of its interrupt.
+    Device(Label),
+    /// The trace does not have it.
+    Unknown,
+}
+
+/// The number of a request of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(pub u32);
