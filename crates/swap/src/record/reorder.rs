@@ -56,6 +56,7 @@ mod tests {
                 .map(|at| Event {
                     at: Timestamp::from_nanos(*at),
                     current: ThreadId(1),
+                    context: unjank_host::tracefs::Context::Thread,
                     kind: EventKind::Storage(StorageEvent::Reclaimed { anonymous: None }),
                 })
                 .collect();
