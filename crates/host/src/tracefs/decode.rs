@@ -263,10 +263,7 @@ mod tests {
         let at = Timestamp::from_nanos(9);
         let event = decoder.decode(&Record { at, data: &record(375, [77, -1, 1]) });
         let kind = EventKind::Waking { task, cpu: 1 };
-        assert_eq!(
-            decoded,
-            Some(Event { at, current: ThreadId(5), context: Context::Thread, kind })
-        );
+        assert_eq!(event, Some(Event { at, current: ThreadId(5), context: Context::Thread, kind }));
         assert_eq!(decode(&decoder, &record(376, [77, 19, 1])), None, "never learned");
         assert_eq!(decode(&decoder, &record(375, [77, 19, -4])), None, "no such CPU");
         assert_eq!(decode(&decoder, &record(375, [77, 19, 1])[..33]), None, "cut");

@@ -29,13 +29,11 @@ pub fn findings(launches: &[Explained]) -> Findings {
         findings.warn("no launch was explained");
         return findings;
     };
-    if launches.len() > 1 {
-        let mut totals = Series::new("why/total");
-        for launch in launches {
-            totals.record(launch.total());
-        }
-        findings.series.push(totals.finish());
+    let mut totals = Series::new("why/total");
+    for launch in launches {
+        totals.record(launch.total());
     }
+    findings.series.push(totals.finish());
     findings.facts = facts(typical);
     let changes = what_if::changes(launches);
     findings.verdicts.push(verdict(typical, &changes));
