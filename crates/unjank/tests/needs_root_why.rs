@@ -7,14 +7,36 @@
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use serde_json::Value;
 
+/// One of the programs in `known`, compiled; it stands in the directory, which is on a disk.
+fn compiled(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let program = directory.path().join(name);
+    let source = format!("{}/tests/known/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let compiled =
+        Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lpthread").status().unwrap();
+    assert!(compiled.success());
+    (directory, program)
+}
+
 /// Nanoseconds by way and activity, and the whole.
 fn split(command: &[&str]) -> (BTreeMap<(String, String), u64>, u64) {
-    let record = record(&[], command);
+    cells(&record(&[], command))
+}
+
+/// The rows of a table.
+fn rows<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    let tables = record["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["name"] == name).unwrap();
+    table["rows"].as_array().unwrap().iter()
+}
+
+fn cells(record: &Value) -> (BTreeMap<(String, String), u64>, u64) {
     let facts = record["facts"].as_array().unwrap();
     let named = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name).cloned();
     let cells: BTreeMap<_, _> = named("why/time")
@@ -79,14 +101,42 @@ fn a_wait_for_a_mutex_is_what_its_holder_did() {
     if !unjank_needs::root() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("lock");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/known/lock.c");
-    let compiled =
-        Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lpthread").status().unwrap();
-    assert!(compiled.success());
+    let (_directory, program) = compiled("lock");
     let (cells, _) = split(&[program.to_str().unwrap()]);
     assert!(of(&cells, "lock", "timer") >= 100 * MILLISECOND, "{cells:?}");
+}
+
+#[test]
+fn a_wait_for_a_cpu_names_who_had_it() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (_directory, program) = compiled("hog");
+    let record = record(&[], &[program.to_str().unwrap()]);
+    let (cells, _) = cells(&record);
+    assert!(of(&cells, "own", "computing") >= 150 * MILLISECOND, "{cells:?}");
+    assert!(of(&cells, "own", "run-queue") >= 30 * MILLISECOND, "{cells:?}");
+    let who: Vec<&str> =
+        rows(&record, "why/run_queue").map(|row| row[0].as_str().unwrap()).collect();
+    assert!(who.contains(&"known-hog"), "{who:?}");
+    let then = rows(&record, "why/what_if").find(|row| row[0] == "no wait for a CPU").unwrap();
+    assert!(then[2]["value"].as_f64().unwrap() < -0.02, "{then}");
+}
+
+#[test]
+fn pages_that_are_not_in_memory_are_page_ins() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (directory, program) = compiled("fault");
+    let file = directory.path().join("pages");
+    let record = record(&[], &[program.to_str().unwrap(), file.to_str().unwrap()]);
+    let (cells, total) = cells(&record);
+    assert!(of(&cells, "own", "page-in") > 0, "{cells:?}");
+    let page_ins = rows(&record, "why/storage").find(|row| row[1] == "page-in").unwrap();
+    assert!(page_ins[3]["value"].as_f64().unwrap() >= 100.0, "{page_ins}");
+    let then = rows(&record, "why/what_if").find(|row| row[0] == "pages in memory").unwrap();
+    assert!(then[1]["value"].as_f64().unwrap() < total as f64, "{then}");
 }
 
 #[test]
@@ -95,11 +145,8 @@ fn what_another_change_would_save_is_never_more_than_there_is() {
         return;
     }
     let record = record(&["-n", "2", "--gap", "0"], &["sh", "-c", "ls / | sort; ls /usr"]);
-    let tables = record["tables"].as_array().unwrap();
-    let table = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
-    let rows = table["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 5);
-    for row in rows {
+    assert_eq!(rows(&record, "why/what_if").count(), 5);
+    for row in rows(&record, "why/what_if") {
         let saved = row[2]["value"].as_f64().unwrap();
         assert!((-1.0..=1e-9).contains(&saved), "{row}");
     }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use unjank_host::frequency::Frequencies;
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::process::is_root;
 use unjank_host::sched::{CpuSet, ThreadId};
@@ -13,7 +14,7 @@ use unjank_host::{Error, Machine, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready, Started, WaitResult};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::record::Recording;
-use unjank_why::report::{self, Explained};
+use unjank_why::report::{self, Clocks, Explained};
 
 use super::launch::bench::ready_means;
 use super::measured::{self, OutputArgs, Settings};
@@ -87,6 +88,8 @@ fn explain(args: &Args, root: &Root, monitor: &dyn Monitor) -> Result<Findings> 
         if monitor.stop_requested() {
             break;
         }
+        let at_start = clocks_now(root, &highest);
+        let clocks = Clocks { highest: highest.clone(), at_start };
         let recording = Recording::start(&tracefs, root, &[ThreadId::current()])?;
         let mut started = Started::begin(&program, &ready_means())?;
         let process = started.process();
@@ -97,10 +100,9 @@ fn explain(args: &Args, root: &Root, monitor: &dyn Monitor) -> Result<Findings> 
         let status = started.end(END_TIMEOUT);
         match came {
             WaitResult::Ready { took, .. } => {
-                let window = report::window(&trace, ThreadId(process), began, began + took);
-                let (from, to) = window;
                 let thread = ThreadId(process);
-                launches.push(Explained::new(trace, thread, from, to, highest.clone()));
+                let window = report::window(&trace, thread, began, began + took);
+                launches.push(Explained::new(trace, thread, window, clocks));
             }
             WaitResult::Interrupted => break,
             WaitResult::Ended => {
@@ -117,6 +119,14 @@ fn explain(args: &Args, root: &Root, monitor: &dyn Monitor) -> Result<Findings> 
 
 fn name(args: &Args) -> String {
     args.command.first().map(|name| name.display().to_string()).unwrap_or_default()
+}
+
+/// The present clock of these CPUs in kHz, as far as the kernel tells.
+fn clocks_now(root: &Root, cpus: &BTreeMap<usize, u64>) -> BTreeMap<usize, u64> {
+    let set = CpuSet::new(cpus.keys().copied());
+    let Ok(clocks) = Frequencies::open(root, &set) else { return BTreeMap::new() };
+    let now = |cpu: usize| Some((cpu, clocks.now(cpu).ok()?.0 / 1_000));
+    set.iter().filter_map(now).collect()
 }
 
 /// The highest clock of each CPU in kHz.

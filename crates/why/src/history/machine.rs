@@ -66,6 +66,13 @@ impl History {
         self.known
     }
 
+    /// Sets the clock frequencies in kHz with which the trace begins.
+    pub fn begin_with_clocks(&mut self, clocks: &BTreeMap<usize, u64>) {
+        for (&cpu, &khz) in clocks {
+            self.clocks.entry(cpu).or_default().insert(0, (Timestamp::default(), khz));
+        }
+    }
+
     /// The clock frequency of a CPU in kHz at each of its changes.
     pub fn clock(&self, cpu: usize) -> &[(Timestamp, u64)] {
         self.clocks.get(&cpu).map_or(&[], Vec::as_slice)

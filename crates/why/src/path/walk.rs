@@ -209,9 +209,14 @@ impl Walk<'_> {
         };
         let issued = request.issued.clamp(from, to);
         self.push(thread, issued, to, at, activity, Detail::Request(id));
-        if from < issued {
-            let way = if at.way == Way::Own { Way::Work } else { at.way };
-            self.follow(request.by, thread, from, issued, At { way, ..at });
+        match request.by {
+            _ if from >= issued => {}
+            // The driver's queue was full until the device had finished another.
+            Origin::Interrupt(_) => self.push(thread, from, issued, at, activity, Detail::None),
+            Origin::Thread(_) => {
+                let way = if at.way == Way::Own { Way::Work } else { at.way };
+                self.follow(request.by, thread, from, issued, At { way, ..at });
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! One launch: its window, history, path and split.
 
+use std::collections::BTreeMap;
+
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
@@ -34,6 +36,16 @@ pub fn window(
     (from, ended.map_or(ready, |ended| ended.min(ready)).max(from))
 }
 
+/// The clock frequencies of the machine in kHz, by CPU; empty if it does not
+/// report them.
+#[derive(Debug, Clone, Default)]
+pub struct Clocks {
+    /// The highest possible ones.
+    pub highest: HighestClocks,
+    /// Those at the start of the recording.
+    pub at_start: BTreeMap<usize, u64>,
+}
+
 /// One launch, and why it took so long.
 #[derive(Debug)]
 pub struct Explained {
@@ -51,15 +63,16 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Explains what `thread` did from one moment to another.
+    /// Explains what `thread` did in a window.
     pub fn new(
         trace: Trace,
         thread: ThreadId,
-        from: Timestamp,
-        to: Timestamp,
-        highest: HighestClocks,
+        (from, to): (Timestamp, Timestamp),
+        clocks: Clocks,
     ) -> Self {
-        let history = History::of(&trace);
+        let mut history = History::of(&trace);
+        history.begin_with_clocks(&clocks.at_start);
+        let highest = clocks.highest;
         let path = critical_path(&history, thread, from, to);
         let split = Split::of(&path, &history, &highest);
         Self { thread, from, to, trace, history, path, split, highest }

@@ -6,6 +6,7 @@ mod explained;
 mod names;
 mod run_queue;
 mod split;
+mod storage;
 mod waits;
 mod what_if;
 
@@ -15,7 +16,7 @@ use unjank_units::Nanos;
 
 use crate::split::Cell;
 
-pub use explained::{Explained, window};
+pub use explained::{Clocks, Explained, window};
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
@@ -43,6 +44,7 @@ pub fn findings(launches: &[Explained]) -> Findings {
         what_if::table(typical, &changes),
     ]);
     findings.tables.extend(run_queue::table(typical));
+    findings.tables.extend(storage::table(typical));
     warn(typical, &mut findings);
     findings
 }

@@ -38,7 +38,7 @@ pub(super) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
 }
 
 /// The operation of a request, by the letters of `blk_fill_rwbs`.
-fn operation(letters: &[u8]) -> &'static str {
+pub(super) fn operation(letters: &[u8]) -> &'static str {
     match letters {
         [b'F', ..] => "flush",
         letters if letters.contains(&b'R') => "read",
