@@ -32,6 +32,8 @@ struct At {
     certainty: Certainty,
     wait: Option<u32>,
     depth: u8,
+    /// The explained thread waits for a page that it touched.
+    in_fault: bool,
     /// Work items lead to whoever queued them.
     follows_work: bool,
 }
@@ -39,7 +41,7 @@ struct At {
 impl At {
     const fn own() -> Self {
         let certainty = Certainty::Proved;
-        Self { way: Way::Own, certainty, wait: None, depth: 0, follows_work: true }
+        Self { way: Way::Own, certainty, wait: None, depth: 0, in_fault: false, follows_work: true }
     }
 
     /// One waker further.
@@ -138,6 +140,7 @@ impl Walk<'_> {
         let mut inner = At { way, certainty: certainty.min(at.certainty), ..at };
         if at.way == Way::Own {
             inner.wait = Some(self.waits.len() as u32);
+            inner.in_fault = matches!(wait, Wait::Fault { .. });
             self.waits.push(OwnWait { from, to, thread, wait, wake, way });
         }
         match ended {
@@ -181,6 +184,7 @@ impl Walk<'_> {
     ) {
         let storage = match wait {
             Wait::Fault { .. } => Activity::PageIn,
+            _ if at.in_fault => Activity::PageIn,
             _ => Activity::Storage,
         };
         let mut all = |activity, detail| self.push(thread, from, to, at, activity, detail);
