@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use unjank_host::Timestamp;
 use unjank_units::Nanos;
 
 use crate::history::History;
@@ -96,22 +97,34 @@ impl Split {
     }
 }
 
-/// How much longer a segment took than at the highest clock.
-pub fn slow_clock(segment: &Segment, history: &History, highest: &HighestClocks) -> Nanos {
-    let (Activity::Computing, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
-        return Nanos::ZERO;
-    };
+/// The part of a segment that the highest clock would have saved.
+fn slow_clock(segment: &Segment, history: &History, highest: &HighestClocks) -> Nanos {
+    match (segment.activity, segment.detail) {
+        (Activity::Computing, Detail::Cpu(cpu)) => {
+            clock_loss(cpu, (segment.from, segment.to), history, highest)
+        }
+        _ => Nanos::ZERO,
+    }
+}
+
+/// How much longer a CPU computed in a time than at its highest clock.
+pub(crate) fn clock_loss(
+    cpu: usize,
+    (begin, end): (Timestamp, Timestamp),
+    history: &History,
+    highest: &HighestClocks,
+) -> Nanos {
     let Some(&highest) = highest.get(&cpu) else { return Nanos::ZERO };
     let changes = history.clock(cpu);
-    let first = changes.partition_point(|(at, _)| *at <= segment.from).saturating_sub(1);
+    let first = changes.partition_point(|(at, _)| *at <= begin).saturating_sub(1);
     let mut slow = 0;
     for (index, &(at, khz)) in changes.iter().enumerate().skip(first) {
-        if at >= segment.to {
+        if at >= end {
             break;
         }
-        let from = at.max(segment.from);
-        let next = changes.get(index + 1).map_or(segment.to, |(at, _)| *at);
-        let length = next.min(segment.to).since(from).get();
+        let from = at.max(begin);
+        let next = changes.get(index + 1).map_or(end, |(at, _)| *at);
+        let length = next.min(end).since(from).get();
         let wasted = u128::from(length) * u128::from(highest.saturating_sub(khz));
         slow += (wasted / u128::from(highest.max(1))) as u64;
     }

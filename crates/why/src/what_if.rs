@@ -1,14 +1,14 @@
 //! The same history with other lengths: when would the window have ended?
 //!
-//! All spans of all threads are gone through in order of time. A thread begins a
-//! span when it has ended the one before; it ends a wait when both it has begun
-//! and its waker has come to where it woke it. So the end is the longest path
-//! over all wake-ups, not only over those that were critical: what takes over
-//! when one thing gets faster is found.
+//! The spans of all threads are replayed in order of time. A thread begins a span
+//! when its previous span has ended. A wait ends when it has begun and its waker
+//! has reached the wake-up. So the end is the longest path over all wake-ups, not
+//! only over those that were critical: when one thing gets faster, the next
+//! longest path takes over.
 //!
-//! The graph itself stays. A timeout that would no longer happen, work that
-//! another thread would take, or a wait that only a faster thread would meet is
-//! not in it, so the answer is a lower bound of the time where threads race.
+//! The graph itself stays as recorded. Timeouts that would no longer happen, work
+//! that another thread would take over, and waits that only a faster thread would
+//! meet are not modelled.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,13 @@ use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
 use crate::history::{Cause, History, Origin, Span, State, Wait, Wake};
-use crate::split::HighestClocks;
+use crate::split::{HighestClocks, clock_loss};
 
 /// What is changed.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Computing takes as long as at the highest clock: the share of it that
-    /// the clock governs, from 0 to 1.
-    pub highest_clock: Option<f64>,
+    /// Computing takes as long as at the highest clock.
+    pub highest_clock: bool,
     /// A page that a thread touches comes from memory: its time, instead of
     /// that of storage.
     pub page_hit: Option<Nanos>,
@@ -32,8 +31,6 @@ pub struct Change {
     pub no_run_queue: bool,
     /// From the wake-up to the run of a thread that waited in a futex.
     pub lock_handover: Option<Nanos>,
-    /// Threads of these processes or threads have a CPU at once.
-    pub boosted: Vec<ThreadId>,
 }
 
 /// Where a thread is: its present span.
@@ -170,13 +167,15 @@ impl Replay<'_> {
     fn scale(&self, thread: ThreadId, span: &Span) -> f64 {
         let length = span.to.since(span.from).get() as f64;
         match span.state {
-            State::Running { cpu } => match self.change.highest_clock {
-                Some(share) => 1.0 - share * self.slow_share(cpu, span),
-                None => 1.0,
-            },
+            State::Running { cpu } if self.change.highest_clock => {
+                let time = (span.from, span.to);
+                let loss = clock_loss(cpu, time, self.history, self.highest);
+                1.0 - loss.get() as f64 / length.max(1.0)
+            }
+            State::Running { .. } | State::Asleep { .. } => 1.0,
             State::Ready { .. } => {
                 let handover = self.change.lock_handover.filter(|_| self.after_futex(thread, span));
-                if self.change.no_run_queue || self.change.boosted.contains(&thread) {
+                if self.change.no_run_queue {
                     0.0
                 } else if let Some(handover) = handover.filter(|_| length > 0.0) {
                     (handover.get() as f64 / length).min(1.0)
@@ -184,26 +183,7 @@ impl Replay<'_> {
                     1.0
                 }
             }
-            State::Asleep { .. } => 1.0,
         }
-    }
-
-    /// The share of a span that a lower clock than the highest took.
-    fn slow_share(&self, cpu: usize, span: &Span) -> f64 {
-        use crate::path::{Activity, Certainty, Detail, Segment, Way};
-        let segment = Segment {
-            from: span.from,
-            to: span.to,
-            thread: ThreadId(0),
-            way: Way::Own,
-            activity: Activity::Computing,
-            detail: Detail::Cpu(cpu),
-            certainty: Certainty::Proved,
-            wait: None,
-            depth: 0,
-        };
-        let slow = crate::split::slow_clock(&segment, self.history, self.highest);
-        slow.get() as f64 / (span.to.since(span.from).get() as f64).max(1.0)
     }
 
     /// Whether the wait before this span was in a futex.

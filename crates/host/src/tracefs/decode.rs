@@ -46,7 +46,6 @@ enum Recipe {
     Frequency { khz: Field, cpu: Field },
     WorkQueued { item: Field, function: Field },
     WorkBegins { item: Field, function: Field },
-    WorkEnds(Field),
     Mark(Field),
     Storage(storage::Recipe),
     SystemCall(system_call::Recipe),
@@ -113,7 +112,6 @@ impl Decoder {
             ("workqueue", "workqueue_execute_start") => {
                 Recipe::WorkBegins { item: field("work")?, function: field("function")? }
             }
-            ("workqueue", "workqueue_execute_end") => Recipe::WorkEnds(field("work")?),
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -196,7 +194,6 @@ impl Recipe {
                 item: number(item)? as u64,
                 function: number(function)? as u64,
             },
-            Self::WorkEnds(item) => EventKind::WorkEnds { item: number(item)? as u64 },
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
             Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
             Self::SystemCall(recipe) => EventKind::SystemCall(recipe.apply(record)?),

@@ -147,11 +147,6 @@ pub enum EventKind {
     },
     /// A text was written into `trace_marker`; its beginning.
     Mark(Label),
-    /// The worker finished: `workqueue/workqueue_execute_end`.
-    WorkEnds {
-        /// The address of the item.
-        item: u64,
-    },
     /// An event about storage, or about a process that may use it.
     Storage(StorageEvent),
     /// The current thread entered or left a system call.

@@ -111,7 +111,6 @@ impl Cpu {
             | EventKind::Frequency { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }
-            | EventKind::WorkEnds { .. }
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
             | EventKind::TimerExpires

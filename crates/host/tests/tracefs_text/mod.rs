@@ -97,7 +97,6 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::WorkBegins { item, function } => {
             format!("workqueue_execute_start: work struct {item:#x}: function {function:#x}")
         }
-        EventKind::WorkEnds { item } => format!("workqueue_execute_end: work struct {item:#x}"),
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
         EventKind::Storage(event) => storage(&event),
         EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {

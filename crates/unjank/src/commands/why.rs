@@ -32,7 +32,7 @@ const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
 
 From exec until the program is ready, every nanosecond gets one cause. The path
 goes backwards from the end: while the program's first thread slept, it follows
-whoever woke it, and whoever woke that. The rows of the split say how the path
+the thread or interrupt that woke it, and so on. The rows of the split say how the path
 first left that thread (a lock, a message, a child process, a thread of the
 kernel), the columns what happened meanwhile. What a change would save is
 computed by replaying all recorded wake-ups with shorter waits.")]

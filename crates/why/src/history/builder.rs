@@ -61,26 +61,6 @@ fn end(trace: &Trace) -> Timestamp {
     last.max().unwrap_or(Timestamp::from_nanos(0))
 }
 
-/// The longest time without gaps on any CPU, within the events.
-fn known(trace: &Trace) -> Option<(Timestamp, Timestamp)> {
-    let (begin, end) = (begin(trace), end(trace));
-    let mut gaps: Vec<_> = trace.cpus.iter().flat_map(|cpu| &cpu.gaps).collect();
-    gaps.sort_by_key(|gap| gap.from);
-    let (mut longest, mut from) = (None, begin);
-    let mut take = |from: Timestamp, to: Timestamp| {
-        let length = |(from, to): (Timestamp, Timestamp)| to.since(from);
-        if from < to && longest.is_none_or(|longest| length(longest) < to.since(from)) {
-            longest = Some((from, to));
-        }
-    };
-    for gap in gaps {
-        take(from, gap.from.min(end));
-        from = from.max(gap.to);
-    }
-    take(from, end);
-    longest
-}
-
 #[derive(Debug, Default)]
 struct Builder {
     begin: Timestamp,
@@ -276,7 +256,6 @@ impl Builder {
             lives: lives.collect(),
             requests: self.requests.finish(),
             work: self.queues.finish(),
-            known: known(trace),
             clocks: self.clocks,
         }
     }

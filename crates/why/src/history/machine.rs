@@ -21,8 +21,6 @@ pub struct History {
     pub(super) requests: Vec<Request>,
     /// Work items that a worker thread began, by thread, in order of time.
     pub(super) work: HashMap<ThreadId, Vec<WorkItem>>,
-    /// The time in which no CPU lacks events.
-    pub(super) known: Option<(Timestamp, Timestamp)>,
     /// Clock frequencies in kHz by CPU, in order of time.
     pub(super) clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
@@ -59,11 +57,6 @@ impl History {
         let items = self.work.get(&thread)?;
         let end = items.partition_point(|item| item.begun <= to);
         items.get(end.checked_sub(1)?).filter(|item| item.begun >= from)
-    }
-
-    /// The time of which the trace has every event; `None` for an empty trace.
-    pub fn known(&self) -> Option<(Timestamp, Timestamp)> {
-        self.known
     }
 
     /// Sets the clock frequencies in kHz with which the trace begins.

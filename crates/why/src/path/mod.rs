@@ -1,11 +1,11 @@
-//! The critical path of a window: backwards from its end, through whoever ended
+//! The critical path of a window: backwards from its end, through the waker of
 //! each wait.
 //!
 //! A thread that runs is computing. A thread that is ready waits for a CPU. A
 //! thread that sleeps is explained by what woke it: a thread, whose own time
 //! within the wait is explained in the same way, or an interrupt: a completed
 //! request (back to its issuer), a timer, the network, a device. A work item of
-//! the kernel leads to whoever queued it, a new thread to its parent.
+//! the kernel leads to the thread that queued it, a new thread to its parent.
 //!
 //! Every nanosecond of the window is in exactly one segment. What the trace
 //! does not tell is [`Activity::Unknown`].

@@ -119,7 +119,7 @@ fn a_request_leads_from_the_device_to_its_issuer() {
 }
 
 #[test]
-fn a_work_item_leads_to_whoever_queued_it() {
+fn a_work_item_leads_to_the_thread_that_queued_it() {
     use unjank_host::tracefs::{Context, EventKind};
     let queued = EventKind::WorkQueued { item: 5, function: 6 };
     let begins = EventKind::WorkBegins { item: 5, function: 6 };

@@ -34,7 +34,7 @@ struct At {
     depth: u8,
     /// The explained thread waits for a page that it touched.
     in_fault: bool,
-    /// Work items lead to whoever queued them.
+    /// Work items lead to the thread that queued them.
     follows_work: bool,
 }
 

@@ -79,7 +79,11 @@ fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
         reason = format!("{reason}; {}: {} → {}", best.name, best.before, best.after);
     }
     let question = format!("Would one change save a tenth of the {total}?");
-    let answer = if pays.is_some() { Answer::Yes } else { Answer::No };
+    let answer = match pays {
+        _ if launch.trace.has_gap(launch.from, launch.to) => Answer::CannotTell,
+        Some(_) => Answer::Yes,
+        None => Answer::No,
+    };
     let mut verdict = Verdict::new("why", question, answer, reason);
     verdict.measured = Some(Quantity {
         name: "time from exec to ready".to_owned(),
@@ -110,5 +114,33 @@ fn warn(launch: &Explained, findings: &mut Findings) {
             "slow-clock",
             "this machine does not report clock frequencies; it is part of computing",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::*;
+
+    fn verdict_of(script: &Script) -> Verdict {
+        let window = (at(0), at(400));
+        let launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        findings(&[launch]).verdicts.remove(0)
+    }
+
+    #[test]
+    fn a_change_that_saves_a_tenth_is_named_and_lost_events_decide_nothing() {
+        let waits = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 300, 9, 7);
+        let waits = waits.sleeps(0, 400, 7, 0);
+        let verdict = verdict_of(&waits);
+        assert_eq!(verdict.answer, Answer::Yes);
+        let expected =
+            "of 400 ns: computing 50 %, run-queue 50 %; no wait for a CPU: 400 ns → 200 ns";
+        assert_eq!(verdict.reason, expected);
+        assert_eq!(verdict_of(&waits.loses(1, 150, 160)).answer, Answer::CannotTell);
+        let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
+        assert_eq!(verdict_of(&computes).answer, Answer::No);
     }
 }

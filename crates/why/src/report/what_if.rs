@@ -38,11 +38,10 @@ impl Saving {
 /// Predicts every change for every launch.
 pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
     let all = Change {
-        highest_clock: Some(1.0),
+        highest_clock: true,
         page_hit: Some(PAGE_HIT),
         no_run_queue: true,
         lock_handover: None,
-        boosted: Vec::new(),
     };
     let none = Change::default;
     let changes = [
