@@ -36,16 +36,8 @@ java: setup-java
 c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
 
-# Programs that tests start are built once, without optimisation. All tests run, and make fails at
-# the end if one failed.
 test: setup-test
-	$(CARGO) build --locked --workspace --lib --bins --examples --tests
-	NATIVE=debug ./scripts/java.sh build
-	failed=0; \
-	$(CARGO) test --locked --workspace --no-fail-fast || failed=1; \
-	./scripts/backoff.sh test || failed=1; \
-	NATIVE=debug ./scripts/java.sh test || failed=1; \
-	exit $$failed
+	./scripts/test.sh
 
 lint: setup setup-java
 	$(CARGO) fmt --all --check

@@ -35,5 +35,5 @@ mod tail;
 pub use error::{Error, Result};
 pub use kernel::Kernel;
 pub use pstates::{Clock, Profile};
-pub use qemu::Accelerator;
+pub use qemu::{Accelerator, InstructionTime};
 pub use run::{Event, Options, RunResult, run};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use unjank_host::process::Helper;
-use unjank_host::{Bytes, Error, Result};
+use unjank_host::{Bytes, Error, Nanos, Result};
 
 use crate::channel::{INTERRUPT_PORT, PORT};
 
@@ -22,7 +22,7 @@ pub enum Accelerator {
     Tcg,
     /// QEMU's translator, one CPU at a time, with time counted in instructions:
     /// other load on the host does not affect the guest's times.
-    Icount,
+    Icount(InstructionTime),
 }
 
 impl Accelerator {
@@ -31,14 +31,29 @@ impl Accelerator {
         match self {
             Self::Kvm => &[],
             Self::Tcg => &["emulated"],
-            Self::Icount => &["emulated", "icount"],
+            Self::Icount(_) => &["emulated", "icount"],
         }
     }
 }
 
-/// An instruction takes two nanoseconds (2¹), about as long as QEMU needs for
-/// it. If all CPUs are idle, time advances at once to the next timer.
-const ICOUNT: &str = "shift=1,sleep=off";
+/// The guest's time for each instruction, where time is counted in
+/// instructions: a power of two of nanoseconds, as QEMU's `-icount shift=N` has
+/// it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstructionTime {
+    shift: u32,
+}
+
+impl InstructionTime {
+    /// QEMU's largest shift.
+    const LARGEST_SHIFT: u32 = 10;
+
+    /// `None` unless the time is 1, 2, 4 … 1024 ns.
+    pub fn new(time: Nanos) -> Option<Self> {
+        let shift = time.get().trailing_zeros();
+        (time.get().is_power_of_two() && shift <= Self::LARGEST_SHIFT).then_some(Self { shift })
+    }
+}
 
 /// What QEMU prints when KVM cannot handle an instruction.
 pub const KVM_GAVE_UP: &str = "KVM internal error";
@@ -96,7 +111,7 @@ impl Machine<'_> {
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
             Accelerator::Tcg => ("tcg,thread=multi", emulated),
-            Accelerator::Icount => ("tcg,thread=single", emulated),
+            Accelerator::Icount(_) => ("tcg,thread=single", emulated),
         };
         let mut arguments: Vec<String> = [
             "-no-user-config",
@@ -143,8 +158,13 @@ impl Machine<'_> {
         let table = self
             .table
             .map(|table| ("-acpitable", format!("file={}", file(table).replace(',', ",,"))));
-        let icount =
-            (self.accelerator == Accelerator::Icount).then(|| ("-icount", ICOUNT.to_owned()));
+        // If all CPUs are idle, time advances at once to the next timer.
+        let icount = match self.accelerator {
+            Accelerator::Icount(time) => {
+                Some(("-icount", format!("shift={},sleep=off", time.shift)))
+            }
+            Accelerator::Kvm | Accelerator::Tcg => None,
+        };
         for (name, value) in pairs.into_iter().chain(table).chain(icount) {
             arguments.extend([name.to_owned(), value]);
         }
@@ -183,7 +203,7 @@ mod tests {
         assert_eq!(value(&arguments, "-append"), "quiet -- lab init");
         assert!(value(&arguments, "-cpu").starts_with("max,"));
         assert!(!arguments.contains(&"-icount".to_owned()));
-        machine.accelerator = Accelerator::Icount;
+        machine.accelerator = Accelerator::Icount(InstructionTime::new(Nanos(2)).unwrap());
         assert_eq!(value(&machine.arguments(), "-icount"), "shift=1,sleep=off");
         assert_eq!(value(&machine.arguments(), "-accel"), "tcg,thread=single");
         machine.accelerator = Accelerator::Kvm;
@@ -191,5 +211,13 @@ mod tests {
         let arguments = machine.arguments();
         assert_eq!(value(&arguments, "-cpu"), "host");
         assert!(!arguments.contains(&"-acpitable".to_owned()));
+    }
+
+    #[test]
+    fn an_instruction_takes_a_power_of_two() {
+        for (time, shift) in [(1, Some(0)), (8, Some(3)), (1024, Some(10)), (2048, None)] {
+            assert_eq!(InstructionTime::new(Nanos(time)).map(|time| time.shift), shift);
+        }
+        assert_eq!([0, 3, 10].map(|time| InstructionTime::new(Nanos(time))), [None; 3]);
     }
 }

@@ -61,8 +61,8 @@ fn throughput_has_aosp_s_sizes_and_more_over_both_devices() {
         2,
         &[],
         &[
-            "unjank ipc throughput --no-store --transport binder,hwbinder --for 300ms --rounds 1",
-            "unjank ipc throughput --no-store --transport binder,hwbinder --for 300ms --rounds 2 \
+            "unjank ipc throughput --no-store --transport binder,hwbinder --for 50ms --rounds 1",
+            "unjank ipc throughput --no-store --transport binder,hwbinder --for 20ms --rounds 2 \
              --largest 512KiB --benchmark_format=json",
         ],
     );
@@ -316,7 +316,7 @@ fn another_context_manager_is_pinged_and_not_replaced() {
             "manager /dev/hwbinder unjank ipc latency --transport hwbinder --no-store --json",
             "manager /dev/binder unjank schd-dbg --no-store",
             "manager /dev/binder unjank ipc throughput --transport binder,unix --largest 8 \
-             --rounds 1 --for 100ms --no-store",
+             --rounds 1 --for 20ms --no-store",
             "manager /dev/binder unjank ipc inversion --quick --transport binder --no-store",
             "unjank ipc probe --quick --transport binder,hwbinder --json --no-store",
         ],
@@ -354,7 +354,7 @@ fn another_context_manager_is_pinged_and_not_replaced() {
 
 /// Kills over each device. `peer_death.rs` kills 200, but an emulated phone is a thousand times
 /// slower.
-const KILLS: u64 = 16;
+const KILLS: u64 = 6;
 
 #[test]
 fn kills_during_calls_are_reported_and_the_driver_goes_on() {

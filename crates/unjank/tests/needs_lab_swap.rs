@@ -22,7 +22,7 @@ fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
             "--directory",
             "/run",
             "--for",
-            "15s",
+            "60s",
             "--",
             "unjank",
             "swap",

@@ -162,7 +162,7 @@ impl Boot {
         let after = Timestamp::now().since(self.start);
         let boot_limit = match self.accelerator {
             Accelerator::Kvm => BOOT_KVM,
-            Accelerator::Tcg | Accelerator::Icount => BOOT,
+            Accelerator::Tcg | Accelerator::Icount(_) => BOOT,
         };
         let boot_limit = Some(boot_limit).filter(|_| !self.up);
         let limit = boot_limit.into_iter().chain(options.limit).min();
@@ -241,6 +241,7 @@ fn labelled(text: String, accelerator: Accelerator) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::qemu::InstructionTime;
 
     #[test]
     fn a_record_is_labelled_once() {
@@ -252,8 +253,9 @@ mod tests {
             assert_eq!(tcg(same), same);
         }
         assert_eq!(label("{}", Accelerator::Kvm), "{}");
+        let time = InstructionTime::new(Nanos(2)).unwrap();
         assert_eq!(
-            label(r#"{"labels":["emulated"]}"#, Accelerator::Icount),
+            label(r#"{"labels":["emulated"]}"#, Accelerator::Icount(time)),
             r#"{"labels":["emulated","icount"]}"#
         );
     }

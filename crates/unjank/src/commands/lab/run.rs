@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_lab::kernel::MIRROR;
-use unjank_lab::{Accelerator, Event, Kernel, Options, Profile};
+use unjank_lab::{Accelerator, Event, InstructionTime, Kernel, Options, Profile};
 use unjank_measure::Store;
 
 use super::kernel::{cache, fetched};
@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// What executes the phone's instructions
     #[arg(long, value_enum, default_value = "auto")]
     accel: Accel,
+    /// What an instruction takes with --accel icount: 1ns, 2ns, 4ns … 1024ns
+    #[arg(long, value_name = "TIME", default_value = "2ns", value_parser = instruction_time)]
+    instruction_time: InstructionTime,
     /// Show the phone's console on stderr
     #[arg(long, short)]
     verbose: bool,
@@ -92,6 +95,11 @@ enum Accel {
     Icount,
 }
 
+fn instruction_time(text: &str) -> Result<InstructionTime, String> {
+    let time = values::duration(text)?;
+    InstructionTime::new(time).ok_or("not a power of two from 1ns to 1024ns".to_owned())
+}
+
 /// Separates two commands.
 const AND: &str = "--and";
 
@@ -119,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             Accel::Auto => None,
             Accel::Kvm => Some(Accelerator::Kvm),
             Accel::Tcg => Some(Accelerator::Tcg),
-            Accel::Icount => Some(Accelerator::Icount),
+            Accel::Icount => Some(Accelerator::Icount(args.instruction_time)),
         },
         limit: args.timeout,
         verbose: args.verbose,
