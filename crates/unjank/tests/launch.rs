@@ -3,8 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -204,15 +205,13 @@ fn launches_that_all_failed_are_no_success() {
     assert_eq!(record["verdicts"][0]["reason"], "no launch under as is succeeded");
     // A condition without a success is a failure, too; one failure of many is not.
     let directory = tempfile::tempdir().unwrap();
-    let mark = directory.path().join("mark");
-    let condition = format!(
-        "with:sh -c 'touch {0}; trap \"rm {0}; exit\" TERM; sleep 600 & wait'",
-        mark.display()
-    );
-    let launch = format!(
-        "for i in 1 2 3 4 5 6 7 8 9; do [ -e {0} ] && exit 1; sleep 0.05; done",
-        mark.display()
-    );
+    // A script's process has the script's name.
+    let name = format!("rest-{}", std::process::id());
+    let script = directory.path().join(&name);
+    fs::write(&script, "#!/bin/sh\nwhile :; do sleep 1; done\n").unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o700)).unwrap();
+    let condition = format!("with:{}", script.display());
+    let launch = format!("! grep -qsx {name} /proc/[0-9]*/comm");
     let (code, record) = alone(&["-n", "2", "--b", &condition, "--", "sh", "-c", &launch]);
     assert_eq!(code, Some(1), "{record:#}");
     let failed = fact(&record, "launch/bench/failed").unwrap();
