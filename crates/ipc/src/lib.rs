@@ -21,4 +21,4 @@ pub mod transport;
 mod watch;
 
 pub use probe::{Options, Placement, run};
-pub use transport::{PeerCommand, Role, Transport, run_peer};
+pub use transport::{Role, Transport, run_peer};

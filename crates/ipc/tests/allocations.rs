@@ -7,10 +7,11 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use unjank_host::process::{die_with_parent, peer::PeerCommand};
 use unjank_host::{Bytes, Nanos};
 use unjank_ipc::probe::Placement;
 use unjank_ipc::throughput::{self, Options};
-use unjank_ipc::{PeerCommand, Role, Transport, run_peer};
+use unjank_ipc::{Role, Transport, run_peer};
 use unjank_measure::Silent;
 
 thread_local! {
@@ -44,7 +45,10 @@ fn main() {
         && peer == "peer"
     {
         let role: Role = serde_json::from_str(role).expect("a role");
-        run_peer(&role, parent.parse().expect("a process number")).expect("the peer serves");
+        let parent = parent.parse().expect("a process number");
+        if die_with_parent(parent).expect("a valid signal") {
+            run_peer(&role).expect("the peer serves");
+        }
         return;
     }
     for transport in
@@ -70,7 +74,7 @@ fn allocations_of(transport: Transport, millis: u64) -> (u64, u64) {
         duration: Nanos::from_millis(millis),
         rounds: 2,
     };
-    let peer = PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["peer".into()] };
+    let peer = PeerCommand::this_program(["peer"]);
     let before = COUNT.get();
     let measurements = throughput::run(&options, &peer, &Silent).expect("it can be measured");
     let count = COUNT.get() - before;

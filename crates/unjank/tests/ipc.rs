@@ -93,19 +93,22 @@ fn a_failed_start_is_reported_and_the_others_count() {
 #[test]
 fn a_server_is_not_killed_before_all_pairs_are_ready() {
     let task = serde_json::json!({
-        "parent": std::process::id(), "transport": "unix", "iterations": 3,
+        "transport": "unix", "iterations": 3,
         "deadline": 1_000_000, "callers": ["warm"], "priority": 10, "force": false,
         "inherit_rt": true, "raw": false, "tripwire": null,
     });
     let mut client = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["ipc", "caller", &task.to_string()])
+        .args(["ipc", "caller", &std::process::id().to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("unjank runs");
+    let mut orders = client.stdin.take().expect("a pipe");
+    let prepare = serde_json::json!({ "prepare": task });
+    writeln!(orders, "{prepare}").expect("the client lives");
     // Longer than a call may take before its server is killed.
     thread::sleep(Duration::from_millis(7_500));
-    client.stdin.take().expect("a pipe").write_all(b"go\n").expect("the client lives");
+    orders.write_all(b"\"begin\"\n").expect("the client lives");
     let output = end(client);
     let last = text(&output.stdout).lines().next_back().map(str::to_owned).expect("a report");
     let last: serde_json::Value = serde_json::from_str(&last).expect("a message");

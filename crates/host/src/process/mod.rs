@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
+//! | [`peer`] | processes of this program that measure for another one, and how the two talk |
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
 //! | [`init`] | being the first process of a virtual machine |
@@ -12,6 +13,7 @@
 pub mod connector;
 pub mod group;
 pub mod init;
+pub mod peer;
 pub mod pid;
 pub mod pid_info;
 

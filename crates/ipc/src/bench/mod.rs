@@ -3,6 +3,7 @@
 
 mod perf;
 
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 use unjank_measure::experiment::{Arm, Plan, Question, Visits};
@@ -10,7 +11,7 @@ use unjank_measure::record::Direction;
 use unjank_measure::{Findings, Monitor, Series, Unit};
 
 use crate::probe::Placement;
-use crate::transport::{Connection, PeerCommand, REPORT_BYTES, Route, Transport};
+use crate::transport::{Connection, REPORT_BYTES, Route, Transport};
 use crate::watch::{self, Watch};
 use perf::PerfBench;
 

@@ -12,6 +12,7 @@ mod options;
 use std::thread;
 
 use rand::RngExt as _;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{AffinityGuard, Realtime, be_ordinary};
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::stats::random::{Random, seeded};
@@ -19,7 +20,7 @@ use unjank_measure::{Findings, Monitor, Series};
 
 pub use options::Options;
 
-use crate::transport::{Connection, PeerCommand, REPORT_BYTES, Route, Transport};
+use crate::transport::{Connection, REPORT_BYTES, Route, Transport};
 use crate::watch::{self, Watch};
 use findings::Cell;
 use hog::{Hog, Switch};

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{
     Fair, Policy, Realtime, RealtimeGuard, ThreadId, be_ordinary, current_cpu, policy_of,
     set_policy,
@@ -13,7 +14,7 @@ use unjank_measure::{Monitor, Series};
 use super::options::{CallPolicy, Caller};
 use super::report::{Leg, Miss, PairReport, PriorityCheck, Task};
 use crate::transport::{
-    Connection, ExaminedThread, PeerCommand, REPORT_BYTES, Route, SelfReport, Service, cpu_request,
+    Connection, ExaminedThread, REPORT_BYTES, Route, SelfReport, Service, cpu_request,
     thread_request,
 };
 use crate::watch::Watch;

@@ -21,6 +21,7 @@ pub mod schd_dbg;
 mod threads;
 mod tracing;
 
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{CpuSet, rtprio_limit};
 use unjank_host::tracefs::Trace;
 use unjank_host::{Result, Root, Support, Timestamp, process};
@@ -28,13 +29,13 @@ use unjank_measure::{Findings, Monitor};
 
 pub use caller::call;
 pub use options::{CallPolicy, Caller, Options};
-pub use report::{Leg, Message, Miss, PairReport, Task};
+pub use report::{Leg, Message, Miss, Order, PairReport, Task};
 pub use threads::ThreadSeen;
 
 pub(crate) use report::PriorityCheck;
 
 use crate::explain::{Circumstances, InheritanceVerdict, break_down, judge_inheritance};
-use crate::transport::{Manager, PeerCommand, Transport};
+use crate::transport::{Manager, Transport};
 use tracing::Tracing;
 
 /// What was measured over one transport.
@@ -126,7 +127,6 @@ fn measure(
         None => None,
     };
     let task = Task {
-        parent: std::process::id(),
         transport,
         iterations: options.iterations,
         deadline: options.deadline.get(),

@@ -1,22 +1,17 @@
 //! Starts the pairs, lets them begin together, and collects their reports.
 
-use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _};
-use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use unjank_host::process::peer::{Answers, Orders, Peer, PeerCommand};
 use unjank_host::process::{Helper, send_signal};
 use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Result, Root, threads};
 use unjank_measure::Monitor;
 
-use super::report::{Message, PairReport, Task};
-use crate::transport::PeerCommand;
+use super::report::{Message, Order, PairReport, Task};
 
-/// The longest line read from a client process: room for raw samples of some
-/// million calls.
-const LONGEST_LINE: u64 = 256 << 20;
 /// How often the request to stop is checked.
 const POLL: Duration = Duration::from_millis(100);
 /// Polls in a row without a message after which all clients count as hung: ten
@@ -35,8 +30,7 @@ pub(super) type PairResult = Result<PairReport, String>;
 /// A running client process.
 struct Pair {
     process: Helper,
-    /// Written to when all are to begin; closed at the end.
-    go: PipeWriter,
+    orders: Orders,
     ready: bool,
     result: Option<PairResult>,
 }
@@ -53,25 +47,20 @@ pub(super) fn run(
     let (sender, messages) = mpsc::channel();
     let mut pairs = Vec::new();
     for (number, task) in tasks.iter().enumerate() {
-        let (pair, lines) = Pair::start(task, command)?;
+        let (pair, answers) = Pair::start(task, command)?;
         pairs.push(pair);
-        listen(number, lines, sender.clone())?;
+        listen(number, answers, sender.clone())?;
     }
     drop(sender);
     Ok(collect(pairs, &messages, monitor))
 }
 
 impl Pair {
-    fn start(task: &Task, command: &PeerCommand) -> Result<(Self, PipeReader)> {
-        let pipe = || io::pipe().map_err(|error| Error::syscall("pipe2", "a client", error));
-        let (stdin, go) = pipe()?;
-        let (lines, stdout) = pipe()?;
-        let task = serde_json::to_string(task)
-            .map_err(|error| Error::Invalid(format!("a task has no JSON form: {error}")))?;
-        let mut client = Command::new(&command.program);
-        client.args(&command.arguments).arg(task);
-        let process = Helper::start(client.stdin(stdin).stdout(stdout).stderr(Stdio::inherit()))?;
-        Ok((Self { process, go, ready: false, result: None }, lines))
+    fn start(task: &Task, command: &PeerCommand) -> Result<(Self, Answers)> {
+        let Peer { process, mut orders, answers } = Peer::start(command.without_task())?;
+        // A client that is gone has closed its end, which is a message.
+        let _gone = orders.send(&Order::Prepare(Box::new(task.clone())));
+        Ok((Self { process, orders, ready: false, result: None }, answers))
     }
 }
 
@@ -79,24 +68,25 @@ impl Pair {
 /// end.
 fn listen(
     number: usize,
-    lines: PipeReader,
+    mut answers: Answers,
     messages: Sender<(usize, Option<Message>)>,
 ) -> Result<()> {
     thread::Builder::new()
         .name("ipc/listen".to_owned())
         .spawn(move || {
-            let mut lines = BufReader::new(lines);
             loop {
-                let mut line = String::new();
-                let read = lines.by_ref().take(LONGEST_LINE).read_line(&mut line);
-                let message = match read {
-                    Ok(1..) => serde_json::from_str(&line)
-                        .map_err(|error| Message::Failed(format!("an unreadable message: {error}")))
-                        .unwrap_or_else(|failed| failed),
-                    _ => break,
+                let (message, last) = match answers.receive() {
+                    Ok(Some(message)) => (message, false),
+                    Ok(None) => break,
+                    Err(error) => {
+                        (Message::Failed(format!("an unreadable message: {error}")), true)
+                    }
                 };
                 if messages.send((number, Some(message))).is_err() {
                     return;
+                }
+                if last {
+                    break;
                 }
             }
             // Fails at the end, when nothing receives any more.
@@ -129,7 +119,7 @@ fn collect(
             began = true;
             for pair in &mut pairs {
                 // A client that is gone has closed its end, which is a message.
-                let _gone = pair.go.write_all(b"go\n");
+                let _gone = pair.orders.send(&Order::Begin);
             }
         }
         let missed =

@@ -1,4 +1,4 @@
-//! Messages from a client process to the process that started it.
+//! Messages between a client process and the process that started it.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;
@@ -12,8 +12,6 @@ use crate::transport::{ExaminedThread, Transport};
 /// The task of a client process: the calls of one pair.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
-    /// The process that started it; the client ends with it.
-    pub parent: u32,
     pub(super) transport: Transport,
     pub(super) iterations: u64,
     pub(super) deadline: u64,
@@ -25,7 +23,17 @@ pub struct Task {
     pub(super) tripwire: Option<TripwirePaths>,
 }
 
-/// One line from a client process, as JSON.
+/// An order to a client process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Connect to a server and warm up.
+    Prepare(Box<Task>),
+    /// Make the calls that count.
+    Begin,
+}
+
+/// A message from a client process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {

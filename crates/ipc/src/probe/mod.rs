@@ -6,12 +6,13 @@ pub use options::{Options, Placement};
 
 use std::collections::BTreeMap;
 
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Monitor, Outlier, Series, Unit};
 
-use crate::transport::{Connection, PeerCommand, Route, Transport};
+use crate::transport::{Connection, Route, Transport};
 use crate::watch::{self, Watch};
 
 /// Calls before the first one that counts.

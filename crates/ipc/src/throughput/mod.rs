@@ -10,13 +10,14 @@ mod options;
 mod tables;
 
 use unjank_host::clock::thread_cpu_time;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::{Findings, Monitor, Series};
 
 pub use options::Options;
 
-use crate::transport::{Connection, PeerCommand, Route, Transport};
+use crate::transport::{Connection, Route, Transport};
 use crate::watch::{self, Watch};
 
 /// Calls that do not count, at each payload.

@@ -3,11 +3,12 @@
 use std::io;
 
 use unjank_host::process::Helper;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::{Error, Result, Support};
 
 use super::client::Opened;
 use super::kind::Transport;
-use super::role::{PeerCommand, Role, Route};
+use super::role::{Role, Route};
 use super::stream::is_hang_up;
 use super::{binder, futex, passthrough, pi, pipe, unix};
 
@@ -35,7 +36,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// Starts a peer and connects to it.
     pub(crate) fn open(route: &Route, peer: &PeerCommand) -> Result<Self> {
-        let mut command = peer.to_start(&Role::Serve(*route));
+        let mut command = peer.with_task(&Role::Serve(*route))?;
         let opened = match route.transport {
             Transport::Passthrough => passthrough::connect(route.service),
             Transport::Unix => unix::connect(&mut command, route)?,

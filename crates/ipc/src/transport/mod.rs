@@ -2,13 +2,13 @@
 //!
 //! Each transport has a client, which sends a request and waits for the reply,
 //! and a peer: another process that serves it. The peer is the same program,
-//! started with the arguments of a [`PeerCommand`]. It finds its end of the
+//! started with the arguments of a [`PeerCommand`](unjank_host::process::peer::PeerCommand). It finds its end of the
 //! transport on stdin (and stdout), so it listens on nothing and has no name.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `kind` | the transports and their names |
-//! | `role` | the task of a peer process, and how it is started |
+//! | `role` | the task of a peer process |
 //! | `service` | what a peer does with a request |
 //! | `connection`, `client` | the client's side |
 //! | `serve` | the peer's side |
@@ -32,7 +32,7 @@ mod unix;
 pub(crate) use binder::Manager;
 pub(crate) use connection::Connection;
 pub use kind::Transport;
-pub use role::{PeerCommand, Role, Route};
+pub use role::{Role, Route};
 pub use serve::run_peer;
 pub use service::Service;
 pub(crate) use service::{

@@ -1,32 +1,9 @@
-//! The task of a peer process, and how the process is started.
-
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::Command;
+//! The task of a peer process.
 
 use serde::{Deserialize, Serialize};
 
 use super::kind::Transport;
 use super::service::Service;
-
-/// How to start the peer of a transport.
-#[derive(Debug, Clone)]
-pub struct PeerCommand {
-    /// The program: usually this one (`/proc/self/exe`).
-    pub program: PathBuf,
-    /// Its first arguments. A [`Role`] as JSON and the parent's process number
-    /// follow.
-    pub arguments: Vec<OsString>,
-}
-
-impl PeerCommand {
-    pub(super) fn to_start(&self, role: &Role) -> Command {
-        let mut command = Command::new(&self.program);
-        let role = serde_json::to_string(role).expect("names, numbers and flags have a JSON form");
-        command.args(&self.arguments).args([role, std::process::id().to_string()]);
-        command
-    }
-}
 
 /// The task of a peer process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! The peer's side of all transports.
 
-use unjank_host::process::die_with_parent;
 use unjank_host::sched::AffinityGuard;
 use unjank_host::{Error, Result};
 
@@ -8,15 +7,12 @@ use super::kind::Transport;
 use super::role::{Role, Route};
 use super::{binder, futex, pi, pipe, unix};
 
-/// Plays a role for the process `parent` until that ends. Called by the program
-/// that a [`PeerCommand`](super::PeerCommand) starts.
+/// Plays a role until its client or its parent ends. Called by the program
+/// that a [`PeerCommand`](unjank_host::process::peer::PeerCommand) starts.
 ///
 /// # Errors
 /// Stdin does not belong to this transport, or the CPU does not exist.
-pub fn run_peer(role: &Role, parent: u32) -> Result<()> {
-    if !die_with_parent(parent)? {
-        return Ok(());
-    }
+pub fn run_peer(role: &Role) -> Result<()> {
     match role {
         Role::Serve(route) => serve(route),
         Role::KeepRegistry(transport) => binder::keep_registry(*transport),

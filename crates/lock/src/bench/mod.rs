@@ -36,7 +36,7 @@ mod work;
 pub use comparison::{Compared, ComparisonOutcome, Overall, Ratio};
 pub use grid::{Cell, Environment};
 pub use options::Options;
-pub use peer::{PeerCommand, serve};
+pub use peer::serve;
 pub use results::{Arm, CellResult, Results, Round};
 pub use run::run;
 pub use strategy::Strategy;

@@ -1,38 +1,22 @@
 //! The second process, or peer: it measures under a quota, or keeps CPUs busy.
 //!
-//! It reads one order a line, as JSON, and answers each with a line. It ends at
-//! the end of its input, and the kernel kills it when its owner dies.
+//! It answers each order; the protocol is that of [`unjank_host::process::peer`].
 
-use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read as _, Write};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 use unjank_host::cgroup::cpu::CpuGroup;
-use unjank_host::process::Helper;
+use unjank_host::process::peer::{self, PeerCommand, receive, send};
 
 use super::strategy::Strategy;
 use super::trial::{Task, TrialResult};
 use super::work;
 use crate::error::{Error, Result};
 
-/// The longest line that is read: a result contains one histogram.
-const LONGEST_LINE: u64 = 16 << 20;
-
 /// Multiplications between two checks for the end.
 const BURST: u32 = 100_000;
-
-/// The command that starts a second process, which calls [`serve`].
-#[derive(Debug, Clone)]
-pub struct PeerCommand {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-}
 
 /// A request to the second process.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,29 +39,16 @@ enum Answer {
 }
 
 /// The first process's handle to the second one, which ends when this is dropped.
-pub(crate) struct Peer {
-    process: Helper,
-    orders: PipeWriter,
-    answers: BufReader<PipeReader>,
-}
+pub(crate) struct Peer(peer::Peer);
 
 impl Peer {
     /// Starts it, in the group if there is one.
     pub(crate) fn start(command: &PeerCommand, group: Option<&CpuGroup>) -> Result<Self> {
-        let pipe =
-            || io::pipe().map_err(|error| unjank_host::Error::syscall("pipe2", "a peer", error));
-        let (stdin, orders) = pipe()?;
-        let (answers, stdout) = pipe()?;
-        let mut peer = Command::new(&command.program);
-        peer.args(&command.arguments).arg(std::process::id().to_string());
-        peer.stdin(stdin).stdout(stdout).stderr(Stdio::inherit());
+        let mut command = command.without_task();
         if let Some(group) = group {
-            group.enter(&mut peer)?;
+            group.enter(&mut command)?;
         }
-        let process = Helper::start(&mut peer)?;
-        // Closes this process's copies of its pipe ends, so that end of file arrives.
-        drop(peer);
-        Ok(Self { process, orders, answers: BufReader::new(answers) })
+        Ok(Self(peer::Peer::start(command)?))
     }
 
     /// Runs a trial in it.
@@ -97,7 +68,7 @@ impl Peer {
     }
 
     fn ask(&mut self, order: &Order) -> Result<Answer> {
-        let answer = tell(&mut self.orders, order).and_then(|()| hear(&mut self.answers));
+        let answer = self.0.orders.send(order).and_then(|()| self.0.answers.receive());
         match answer {
             Ok(Some(Answer::Failed(reason))) => Err(Error::Elsewhere(reason)),
             Ok(Some(answer)) => Ok(answer),
@@ -108,7 +79,7 @@ impl Peer {
 
     /// How it ended.
     fn end(&mut self) -> String {
-        let ended = self.process.ended();
+        let ended = self.0.process.ended();
         ended.map_or_else(
             || "it closed its output".to_owned(),
             |status| format!("it ended: {status}"),
@@ -125,7 +96,7 @@ pub fn serve(orders: impl BufRead, mut answers: impl Write) -> io::Result<()> {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let _stops = Stops(&stop);
-        while let Some(order) = hear::<Order>(&mut orders)? {
+        while let Some(order) = receive::<Order>(&mut orders)? {
             let answer = match order {
                 Order::Trial { strategy, task } => run_trial(&strategy, task)
                     .unwrap_or_else(|error| Answer::Failed(error.to_string())),
@@ -143,7 +114,7 @@ pub fn serve(orders: impl BufRead, mut answers: impl Write) -> io::Result<()> {
                     Answer::Burning
                 }
             };
-            tell(&mut answers, &answer)?;
+            send(&mut answers, &answer)?;
         }
         Ok(())
     })
@@ -161,22 +132,6 @@ impl Drop for Stops<'_> {
 fn run_trial(strategy: &str, task: Task) -> Result<Answer> {
     let result = Strategy::of_trial(strategy)?.run_trial(task, &|| None)?;
     Ok(Answer::Measured(Box::new(result)))
-}
-
-fn tell(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.flush()
-}
-
-/// The next line; `None` at the end.
-fn hear<T: for<'de> Deserialize<'de>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
-    let mut line = String::new();
-    match from.by_ref().take(LONGEST_LINE).read_line(&mut line)? {
-        0 => Ok(None),
-        _ => Ok(Some(serde_json::from_str(&line)?)),
-    }
 }
 
 #[cfg(test)]
@@ -222,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_answer_is_an_error() {
-        let command = PeerCommand { program: "true".into(), arguments: Vec::new() };
+        let command = PeerCommand::new("true", [""; 0]);
         let error = Peer::start(&command, None).unwrap().burn(1).unwrap_err().to_string();
         assert!(error.starts_with("the measuring process failed: "), "{error}");
     }

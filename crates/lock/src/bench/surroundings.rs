@@ -2,11 +2,12 @@
 
 use unjank_host::cgroup::cpu::{CpuGroup, Quota};
 use unjank_host::journal::Session;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::CpuSet;
 use unjank_host::{ErrorClass, Nanos, Root, Support};
 
 use super::grid::Environment;
-use super::peer::{Peer, PeerCommand};
+use super::peer::Peer;
 use super::strategy::Strategy;
 use super::trial::{ReadEnergy, Task, TrialResult};
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub struct Setup<'a> {
     pub root: &'a Root,
     /// The journal of the quota's control group, which removes it whatever happens.
     pub session: Option<&'a Session>,
-    /// The command that starts the second process.
+    /// The command that starts the second process, which calls [`serve`](super::serve).
     pub peer: PeerCommand,
     /// The CPUs that threads may use.
     pub cpus: CpuSet,
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     fn setup(root: &Root) -> Setup<'_> {
-        let peer = PeerCommand { program: "/no/such/program".into(), arguments: Vec::new() };
+        let peer = PeerCommand::new("/no/such/program", [""; 0]);
         Setup { root, session: None, peer, cpus: CpuSet::allowed().unwrap() }
     }
 

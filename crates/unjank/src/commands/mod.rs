@@ -13,6 +13,7 @@ pub(crate) mod launch;
 mod leftovers;
 pub(crate) mod lock;
 mod measured;
+pub(crate) mod peer;
 mod place;
 mod repeated;
 pub(crate) mod repetition;
@@ -53,6 +54,6 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Keeper(args) => keeper::run(&args),
-        Command::Repetition(args) => repetition::run(&args),
+        Command::Repetition(parent) => repetition::run(parent),
     }
 }

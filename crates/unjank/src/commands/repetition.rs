@@ -1,25 +1,20 @@
 //! `unjank repetition` (hidden): one start of a probe, in its own process.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
-use unjank_host::{Root, process};
+use unjank_host::Root;
+use unjank_host::process::peer::{PeerCommand, receive, send};
 use unjank_measure::{Findings, Monitor};
 
-use super::ipc::peer;
+use super::ipc::peer as ipc_peer;
+use super::peer::Parent;
 use crate::exit;
 use crate::interrupt::Interrupt;
 
-/// Arguments of `unjank repetition`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The process that started it
-    parent: u32,
-}
-
-/// The measurement to make, as JSON on stdin.
+/// The measurement to make: the only order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// The cost of a page-in, with the seed of contents and orders.
@@ -32,7 +27,7 @@ pub(crate) enum Task {
     Ipc(unjank_ipc::Options),
 }
 
-/// The report, as JSON on stdout.
+/// The report: the only answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The probe's findings.
@@ -42,22 +37,24 @@ pub(super) enum Report {
 }
 
 /// Measures once and writes the report.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
-    if !process::die_with_parent(args.parent)? {
+    if !parent.lives()? {
         return Ok(ExitCode::SUCCESS);
     }
-    let task = serde_json::from_reader(io::stdin().lock()).context("while reading the task")?;
+    let task = receive(&mut io::stdin().lock()).context("while reading the task")?;
+    let Some(task) = task else { bail!("there is no task") };
     let report = match measure(&task, &Quiet(interrupt)) {
         Ok(findings) => Report::Done(Box::new(findings)),
         Err(error) => Report::Failed { sentence: exit::sentence(&error), code: exit::code(&error) },
     };
-    let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, &report)
-        .map_err(io::Error::from)
-        .and_then(|()| stdout.flush())
-        .context("while reporting")?;
+    send(&mut io::stdout().lock(), &report).context("while reporting")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command that starts this one.
+pub(super) fn command() -> PeerCommand {
+    PeerCommand::this_program(["repetition"])
 }
 
 /// Runs one probe.
@@ -67,7 +64,7 @@ fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Findings> {
         Task::Swap(options, seed) => unjank_swap::run(options, &root, *seed, monitor)?,
         Task::Jitter(options) => unjank_jitter::run(options, &root, monitor)?,
         Task::Lock(options) => unjank_lock::run(options, monitor)?,
-        Task::Ipc(options) => unjank_ipc::run(options, &peer::command(), monitor)?,
+        Task::Ipc(options) => unjank_ipc::run(options, &ipc_peer::command(), monitor)?,
     })
 }
 

@@ -7,11 +7,12 @@ use unjank_binder::{
     Client as BinderClient, Error as BinderError, Item, KernelDriver, Reference, registry,
 };
 use unjank_host::process::Helper;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{Manager, SERVE, device, failed};
 use crate::transport::client::{Client, Opened};
-use crate::transport::{PeerCommand, Role, Route, Service, Transport};
+use crate::transport::{Role, Route, Service, Transport};
 
 /// How often to look whether the server has registered its object.
 const LOOK: Nanos = Nanos::from_millis(1);
@@ -80,7 +81,7 @@ pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result
         }
         return Ok(Opened { client: Box::new(Ping(client)), peer: None, call: "ping" });
     }
-    let mut process = Helper::start(&mut peer.to_start(&Role::Serve(*route)))?;
+    let mut process = Helper::start(&mut peer.with_task(&Role::Serve(*route))?)?;
     let number = u64::from(process.id());
     let registered = await_object(
         || registry::look_up(&mut client, number),

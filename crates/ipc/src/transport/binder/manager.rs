@@ -6,10 +6,11 @@ use unjank_binder::{
     Client, Error as BinderError, KernelDriver, NodeFlags, Registry, Server, registry,
 };
 use unjank_host::process::Helper;
+use unjank_host::process::peer::PeerCommand;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{device, failed};
-use crate::transport::{PeerCommand, Role, Transport};
+use crate::transport::{Role, Transport};
 
 /// Time from the end of a manager that was started too early to the next start.
 const UNTIL_THE_NEXT: Nanos = Nanos::from_millis(20);
@@ -53,7 +54,7 @@ impl Manager {
                 (Timestamp::now() + UNTIL_THE_NEXT).sleep_until();
             }
             if own.is_none() || ended.is_some() {
-                own = Some(Helper::start(&mut peer.to_start(&Role::KeepRegistry(transport)))?);
+                own = Some(Helper::start(&mut peer.with_task(&Role::KeepRegistry(transport))?)?);
             }
             (Timestamp::now() + Nanos::from_millis(1)).sleep_until();
         }

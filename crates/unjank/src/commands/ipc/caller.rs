@@ -1,36 +1,33 @@
 //! `unjank ipc caller`: the client process of a pair.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_host::{Error, Root, process};
-use unjank_ipc::PeerCommand;
-use unjank_ipc::latency::{self, Message, Task};
+use anyhow::{Context as _, Result, bail};
+use unjank_host::process::peer::{PeerCommand, receive, send};
+use unjank_host::{Error, Root};
+use unjank_ipc::latency::{self, Message, Order};
 use unjank_measure::Monitor;
 
 use super::peer;
+use crate::commands::peer::Parent;
 use crate::exit;
 use crate::interrupt::Interrupt;
 
-/// Arguments of `unjank ipc caller`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The task, as JSON
-    task: String,
-}
-
-/// Runs the task and reports on stdout, one message a line.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let task: Task = serde_json::from_str(&args.task).context("while reading the task")?;
+/// Reads the task from stdin, runs it, and reports on stdout.
+pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
-    if !process::die_with_parent(task.parent)? {
+    if !parent.lives()? {
         return Ok(ExitCode::SUCCESS);
     }
+    let order = || receive::<Order>(&mut io::stdin().lock());
+    let Some(Order::Prepare(task)) = order().context("while reading the task")? else {
+        bail!("the first order has no task");
+    };
     let ready = || {
-        send(&Message::Ready)
-            .and_then(|()| io::stdin().lock().read_line(&mut String::new()))
-            .map(|_go| ())
+        answer(&Message::Ready)
+            .and_then(|()| order())
+            .map(|_begin| ())
             .map_err(|source| Error::file("read from", "the process that started this", source))
     };
     let progress = Progress(interrupt);
@@ -39,21 +36,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Ok(report) => Message::Done(Box::new(report)),
         Err(error) => Message::Failed(exit::sentence(&error.into())),
     };
-    send(&last).context("while reporting")?;
+    answer(&last).context("while reporting")?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The command that starts this one.
 pub(crate) fn command() -> PeerCommand {
-    PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["ipc".into(), "caller".into()] }
+    PeerCommand::this_program(["ipc", "caller"])
 }
 
-fn send(message: &Message) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(&line)?;
-    stdout.flush()
+fn answer(message: &Message) -> io::Result<()> {
+    send(&mut io::stdout().lock(), message)
 }
 
 /// Passes progress on to the process that started this one.
@@ -62,7 +55,7 @@ struct Progress(Interrupt);
 impl Monitor for Progress {
     fn progress(&self, fraction: f64, _doing: &str) {
         // Fails only if the parent is gone; the kernel then kills this process.
-        let _gone = send(&Message::Progress(fraction));
+        let _gone = answer(&Message::Progress(fraction));
     }
 
     fn stop_requested(&self) -> bool {

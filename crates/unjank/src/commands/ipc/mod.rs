@@ -15,6 +15,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::commands::peer::Parent;
+
 /// Verbs of `unjank ipc`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -33,7 +35,7 @@ pub(crate) enum Verb {
     Peer(peer::Args),
     /// The client process of a pair; started by unjank itself
     #[command(hide = true)]
-    Caller(caller::Args),
+    Caller(Parent),
 }
 
 /// Runs the verb that was typed.
@@ -44,7 +46,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Latency(args) => latency::run(args),
         Verb::Inversion(args) => inversion::run(args),
         Verb::Bench(args) => bench::run(args),
-        Verb::Caller(args) => caller::run(args),
+        Verb::Caller(parent) => caller::run(*parent),
         Verb::Peer(args) => peer::run(args),
     }
 }

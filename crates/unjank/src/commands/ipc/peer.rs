@@ -3,24 +3,30 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_ipc::{PeerCommand, Role, run_peer};
+use unjank_host::process::peer::PeerCommand;
+use unjank_ipc::{Role, run_peer};
 
-/// Arguments of `unjank ipc peer`, in the order that [`PeerCommand`] gives.
+use crate::commands::peer::Parent;
+
+/// Arguments of `unjank ipc peer`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The role, as JSON
+    /// The role, as JSON: stdin and stdout may be the transport that is measured
     role: String,
-    parent: u32,
+    #[command(flatten)]
+    parent: Parent,
 }
 
 /// Plays its role until the parent ends.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let role: Role = serde_json::from_str(&args.role).context("while reading the role")?;
-    run_peer(&role, args.parent).context("while answering calls")?;
+    if args.parent.lives()? {
+        run_peer(&role).context("while answering calls")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The command that starts this one.
 pub(crate) fn command() -> PeerCommand {
-    PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["ipc".into(), "peer".into()] }
+    PeerCommand::this_program(["ipc", "peer"])
 }

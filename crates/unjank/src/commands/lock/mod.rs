@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::commands::peer::Parent;
+
 /// Verbs of `unjank lock`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -19,7 +21,7 @@ pub(crate) enum Verb {
     Bench(bench::Args),
     /// Started by lock bench to measure under a quota or to keep CPUs busy
     #[command(hide = true)]
-    Peer(peer::Args),
+    Peer(Parent),
     /// Watch a running program: sleep loops, yields, spinning, contended locks
     Doctor(doctor::Args),
 }
@@ -28,7 +30,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
         Verb::Bench(args) => bench::run(args),
-        Verb::Peer(args) => peer::run(args),
+        Verb::Peer(parent) => peer::run(*parent),
         Verb::Doctor(args) => doctor::run(args),
     }
 }

@@ -4,19 +4,14 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::process;
-use unjank_lock::bench::{self, PeerCommand};
+use unjank_host::process::peer::PeerCommand;
+use unjank_lock::bench;
 
-/// Arguments of `unjank lock peer`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Number of the process that started it
-    parent: u32,
-}
+use crate::commands::peer::Parent;
 
 /// Reads orders from stdin and writes answers to stdout.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if process::die_with_parent(args.parent)? {
+pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
+    if parent.lives()? {
         bench::serve(io::stdin().lock(), io::stdout().lock())
             .context("while measuring for another process")?;
     }
@@ -25,5 +20,5 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// The command that starts this one.
 pub(super) fn command() -> PeerCommand {
-    PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["lock".into(), "peer".into()] }
+    PeerCommand::this_program(["lock", "peer"])
 }

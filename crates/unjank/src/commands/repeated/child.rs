@@ -1,17 +1,16 @@
 //! One start, in a process of its own that can be killed at a deadline.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
+use unjank_host::process::peer::Peer;
 use unjank_host::process::{Helper, send_signal};
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
-use crate::commands::repetition::{Report, Task};
+use crate::commands::repetition::{self, Report, Task};
 use crate::exit::Relayed;
 
 /// How often the clock and the request to stop are checked.
@@ -19,8 +18,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Time for a start to report after a request to stop. A start whose peer does
 /// not answer is killed earlier. A second Ctrl-C ends everything at once.
 const REPORT_TIME: Nanos = Nanos::from_millis(60_000);
-/// The longest report that is read, in bytes.
-const LONGEST_REPORT: u64 = 1 << 30;
 /// `SIGINT` of `signal(7)`.
 const INTERRUPT: i32 = 2;
 
@@ -39,31 +36,22 @@ pub(super) fn run(
     deadline: Option<Timestamp>,
     monitor: &dyn Monitor,
 ) -> Result<Ended> {
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["repetition", &std::process::id().to_string()]);
-    let mut process = Helper::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
-    let mut input = process.take_input().context("while starting a repetition")?;
-    let (Some(mut output), _) = process.take_output() else {
-        return Err(anyhow!("a repetition has no output"));
-    };
-    let task = serde_json::to_vec(task).context("while writing a repetition's task")?;
+    let peer = Peer::start(repetition::command().without_task())?;
+    let Peer { mut process, mut orders, mut answers } = peer;
+    let task = task.clone();
     let (sender, report) = mpsc::channel();
     thread::Builder::new().name("repetition".to_owned()).spawn(move || {
         // Both calls end with the process, however it ends.
-        let written = input.write_all(&task);
-        drop(input);
-        let mut text = Vec::new();
-        let read =
-            written.and_then(|()| output.by_ref().take(LONGEST_REPORT).read_to_end(&mut text));
-        let _nobody_waits = sender.send(read.map(|_| text));
+        let report = orders.send(&task).and_then(|()| answers.receive());
+        let _nobody_waits = sender.send(report);
     })?;
     let start = Timestamp::now();
     let mut end = deadline;
     let mut asked = false;
     loop {
         match report.recv_timeout(LOOK) {
-            Ok(text) => {
-                return parse(&text.context("while reading a repetition's report")?, &mut process);
+            Ok(report) => {
+                return ended(report.context("while reading a repetition's report")?, &mut process);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -85,13 +73,13 @@ pub(super) fn run(
     }
 }
 
-fn parse(text: &[u8], process: &mut Helper) -> Result<Ended> {
-    if text.is_empty() {
-        let status = process.wait().context("while waiting for a repetition")?;
-        return Err(anyhow!("a repetition ended without a report: {status}"));
-    }
-    match serde_json::from_slice(text).context("while parsing a repetition's report")? {
-        Report::Done(findings) => Ok(Ended::Done(findings)),
-        Report::Failed { sentence, code } => Err(Relayed { sentence, code }.into()),
+fn ended(report: Option<Report>, process: &mut Helper) -> Result<Ended> {
+    match report {
+        Some(Report::Done(findings)) => Ok(Ended::Done(findings)),
+        Some(Report::Failed { sentence, code }) => Err(Relayed { sentence, code }.into()),
+        None => {
+            let status = process.wait().context("while waiting for a repetition")?;
+            Err(anyhow!("a repetition ended without a report: {status}"))
+        }
     }
 }
