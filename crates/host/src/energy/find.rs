@@ -72,6 +72,9 @@ impl MeterKind {
         Self::Csv,
     ];
 
+    /// Those that need neither a cable nor a file, in order of preference.
+    pub const OF_THE_KERNEL: [Self; 4] = [Self::Rapl, Self::Perf, Self::Hwmon, Self::Battery];
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -185,6 +188,21 @@ pub fn find(
             Ok(Support::Yes(Box::new(Replay::open(&path, stop)?)))
         }
     }
+}
+
+/// Opens the first meter of the kernel that works here; if none does, `No` has
+/// every reason.
+pub fn first(root: &Root, stop: &Stop) -> Support<Box<dyn Meter>> {
+    let mut reasons = Vec::new();
+    for kind in MeterKind::OF_THE_KERNEL {
+        let reason = match find(root, &MeterName { kind, path: None }, None, stop) {
+            Ok(Support::Yes(meter)) => return Support::Yes(meter),
+            Ok(Support::No(reason)) => reason,
+            Err(error) => error.to_string(),
+        };
+        reasons.push(format!("{}: {reason}", kind.name()));
+    }
+    Support::No(reasons.join("; "))
 }
 
 /// The source of a `SmartPower`'s lines: a serial line, its console, or its

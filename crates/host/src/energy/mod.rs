@@ -39,7 +39,7 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use unjank_units::{Joules, Nanos, Watts};
 
-pub use find::{MeterKind, MeterName, MeterSupport, find, meters};
+pub use find::{MeterKind, MeterName, MeterSupport, find, first, meters};
 pub use integral::Integral;
 pub use replay::Replay;
 pub use sampler::Sampler;

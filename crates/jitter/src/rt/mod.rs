@@ -5,6 +5,7 @@
 //! | `rule` | a name pattern and a policy |
 //! | `profile` | rules for known programs |
 //! | `rules` | which thread gets which policy: pure |
+//! | `watcher` | the policy of the thread that watches: pure |
 //! | `change` | one walk over a process: plan, journal, apply |
 //! | `walk` | the result of a walk |
 //! | `means` | kernel, rtkit, nice value: tried in this order |
@@ -19,6 +20,7 @@ mod profile;
 mod rule;
 mod rules;
 mod walk;
+mod watcher;
 
 pub use busy::{Busy, Watched};
 pub use change::{Changer, Options, check, set};
@@ -28,3 +30,4 @@ pub use profile::{PROFILES, Profile};
 pub use rule::{Pattern, Rule};
 pub use rules::Rules;
 pub use walk::{Changed, Failed, Instead, Walk};
+pub use watcher::Watcher;

@@ -17,6 +17,7 @@
 //! | `settle` | whether a launch's processes are idle: pure |
 //! | `learned` | the usual length of each program's launches: pure |
 //! | `engine` | from events to decisions: pure |
+//! | `rivals` | other programs that change its knobs, and when a knob is taken again: pure |
 //! | `knobs` | writing and restoring a plan's knobs |
 //! | `sources` | where events come from |
 //! | `service` | the thread that waits for events and acts |
@@ -31,6 +32,7 @@ mod log_limit;
 pub mod metrics;
 pub mod plan;
 pub mod report;
+pub mod rivals;
 pub mod rules;
 mod service;
 pub mod settle;

@@ -103,6 +103,18 @@ impl Plan {
         plan
     }
 
+    /// Why nothing is changed where nothing is.
+    pub fn reasons(&self) -> String {
+        let mut reasons: Vec<String> =
+            self.left.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+        reasons.dedup();
+        if reasons.is_empty() {
+            "no knob can be changed here".to_owned()
+        } else {
+            reasons.join("; ")
+        }
+    }
+
     fn raise_control_groups(&mut self, amounts: &Amounts, root: &Root) {
         if amounts.control_groups.is_empty() {
             self.leave("uclamp", "no control groups are named (boost.control_groups)");
@@ -360,5 +372,7 @@ mod tests {
         assert_eq!(plan.moves.len(), 1);
         let none = Plan::new(Method::Auto, &amounts(), &[], &root);
         assert!(none.moves.is_empty() && none.left[0].1.contains("no cpufreq"));
+        assert_eq!(none.reasons(), format!("cpufreq: {}", none.left[0].1));
+        assert_eq!(Plan::default().reasons(), "no knob can be changed here");
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | `boost_kind` | the boosts that a governor accepts |
 //! | `boosts` | the same launches under several boosts |
 //! | [`sweep`] | many values of tunables, and their Pareto front |
 //! | [`paper`] | Jo & Suh's experiment |
 
+mod boost_kind;
 mod boosts;
 pub mod paper;
 pub mod sweep;
@@ -17,6 +19,7 @@ use crate::model::governor::{CpuActivity, Governor, NAMES};
 use crate::model::simulate::Phases;
 use crate::model::{Boost, Clock, Launch, Machine, Profile, Tunable, Write, over_phases};
 
+pub use boost_kind::{BoostKind, BoostTimes};
 pub use boosts::run;
 pub use sweep::{Sweep, run_sweep};
 
@@ -125,7 +128,7 @@ impl Scenario {
             .map_err(|refused| Error::Invalid(format!("{}: {refused}", self.governor)))?;
         over_phases(&launch, governor.period(), self.phases).ok_or_else(|| {
             Error::Invalid(format!(
-                "profile {:?} is not over after ten minutes under {}",
+                "profile {:?} has not ended after ten minutes under {}",
                 profile.name, self.governor
             ))
         })

@@ -1,5 +1,7 @@
 //! Curves as findings of a run record.
 
+use unjank_cachesim::Policy;
+use unjank_cachesim::mrc::sampled::MIN_ROOM;
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve as Recorded, Fact, Findings, Point as At, Unit};
 
@@ -28,7 +30,37 @@ pub fn findings(requests: &Requests, curves: &[Curve]) -> Findings {
     findings.tables.push(table(requests, curves));
     findings.curves =
         curves.iter().filter(|curve| !curve.points.is_empty()).map(recorded).collect();
+    for warning in warnings(requests, curves) {
+        findings.warn(warning);
+    }
     findings
+}
+
+/// What limits the curves.
+fn warnings(requests: &Requests, curves: &[Curve]) -> Vec<String> {
+    let sample = &requests.sample;
+    let mut warnings = Vec::new();
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    if !sample.is_all() && points().any(|point| point.estimate.interval.is_none()) {
+        warnings.push(format!(
+            "caches that are too small for this sample (fewer than {MIN_ROOM:.0} sampled pages) \
+             have no interval"
+        ));
+    }
+    if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
+        warnings.push(
+            "SIEVE behaves differently in small caches: where the popular pages change, its misses \
+             may be underestimated beyond the interval, by 3 points in our tests"
+                .to_owned(),
+        );
+    }
+    let footprint = sample.whole_footprint();
+    if points().any(|point| point.capacity > footprint) {
+        warnings.push(format!(
+            "the trace has {footprint} different pages; a larger cache holds all of them"
+        ));
+    }
+    warnings
 }
 
 fn recorded(curve: &Curve) -> Recorded {

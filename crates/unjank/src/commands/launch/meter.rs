@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::Result;
-use unjank_host::energy::{Meter, MeterKind, MeterName, find};
+use unjank_host::energy::{Meter, MeterName, find, first};
 use unjank_host::{Error, Root, Support};
 use unjank_launch::power::ModelledMeter;
 
@@ -103,22 +103,13 @@ fn model(root: &Root, name: &str) -> Result<Support<Box<dyn Meter>>> {
     Ok(modelled.map(|modelled| Box::new(modelled) as Box<dyn Meter>))
 }
 
-/// The first meter that works; if none does, all reasons.
+/// The first meter that works, or else the model of `device`.
 fn any(root: &Root, device: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
-    let mut reasons = Vec::new();
-    for kind in [MeterKind::Rapl, MeterKind::Perf, MeterKind::Hwmon, MeterKind::Battery] {
-        let reason = match find(root, &MeterName { kind, path: None }, None, &stop()) {
-            Ok(Support::Yes(meter)) => return Ok(Support::Yes(meter)),
-            Ok(Support::No(reason)) => reason,
-            Err(error) => error.to_string(),
-        };
-        reasons.push(format!("{}: {reason}", kind.name()));
+    match (first(root, &stop()), device) {
+        (Support::Yes(meter), _) => Ok(Support::Yes(meter)),
+        (Support::No(_), Some(device)) => model(root, device),
+        (Support::No(reasons), None) => Ok(Support::No(format!(
+            "there is no meter here ({reasons}); --meter model --device exynos4210 models one"
+        ))),
     }
-    if let Some(device) = device {
-        return model(root, device);
-    }
-    Ok(Support::No(format!(
-        "there is no meter here ({}); --meter model --device exynos4210 models one",
-        reasons.join("; ")
-    )))
 }

@@ -11,7 +11,7 @@ use unjank_host::sched::{
 };
 use unjank_host::thread_ledger::Kernel;
 use unjank_host::{Root, Support};
-use unjank_jitter::rt::{PolicySetter, Rules};
+use unjank_jitter::rt::{PolicySetter, Rules, Watcher};
 
 /// The default address of the system bus: the D-Bus specification.
 const SYSTEM_BUS: &str = "unix:path=/var/run/dbus/system_bus_socket";
@@ -59,22 +59,19 @@ pub(super) fn events() -> Result<Support<ProcConnector>> {
     Ok(ProcConnector::listen(EventKinds::THREADS)?)
 }
 
-/// The priority that lets the watching thread run while real-time threads burn
-/// all CPUs.
-///
-/// Real-time throttling keeps CPU time for ordinary threads, and this thread has
-/// the best nice value among them. So watching takes nothing from the watched
-/// threads. If throttling is off, which only `--force` accepts, this thread needs
-/// a higher priority than they have.
+/// Gives this thread the policy of a [`Watcher`], or prepares the priority that
+/// [`enter`] takes.
 pub(super) fn precedence(root: &Root, rules: &Rules) -> Result<Option<Realtime>> {
-    let me = ThreadId::current();
-    if is_throttled(root)? || !rules.are_realtime() {
-        // Only a privileged user may do that; others do without.
-        let _best_effort = set_policy(me, Policy::other(-20), true);
-        return Ok(None);
+    match rules.watcher(is_throttled(root)?) {
+        Watcher::Ordinary => {
+            // Only a privileged user may do that; others do without.
+            let _best_effort = set_policy(ThreadId::current(), Policy::other(-20), true);
+            Ok(None)
+        }
+        Watcher::Realtime(priority) => {
+            Ok(Some(Realtime::prepare(root, Priority::new(priority)?, true)?))
+        }
     }
-    let above = rules.highest().unwrap_or(1).saturating_add(1).min(99);
-    Ok(Some(Realtime::prepare(root, Priority::new(above)?, true)?))
 }
 
 /// Takes the real-time priority, if one is needed.

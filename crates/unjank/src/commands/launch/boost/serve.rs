@@ -22,7 +22,7 @@ use unjank_host::{ErrorClass, Nanos, Root, Timestamp, process::pid};
 use unjank_launch::remedy::engine::{Engine, Limits};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};
-use unjank_launch::remedy::{Config, Order, Service, ServiceHandle, metrics};
+use unjank_launch::remedy::{Config, Order, Service, ServiceHandle, metrics, rivals};
 use unjank_measure::Store;
 
 use super::args::ServiceArgs;
@@ -36,23 +36,8 @@ use crate::{exit, output};
 /// Interval between readings of the state: for the watchdog, the metrics file
 /// and new clocks.
 const STATE_INTERVAL: Nanos = Nanos::from_millis(15_000);
-/// Delay after a lost knob before knobs are looked for again.
-const RESCAN_AFTER: Nanos = Nanos::from_millis(1_000);
 /// The store's key for the learned lengths.
 const LEARNED: &str = "launch/boost/learned";
-
-/// Other programs that change clocks; names as the kernel truncates them.
-const OTHERS: [&str; 9] = [
-    "gamemoded",
-    "power-profiles-",
-    "tuned",
-    "auto-cpufreq",
-    "tlp-pd",
-    "ananicy-cpp",
-    "system76-schedu",
-    "cpufreqd",
-    "uperf",
-];
 
 /// Runs the service until a signal or `--for` ends it.
 pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
@@ -89,7 +74,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let (service, handle) = Service::new(&system, rules, engine, held, sources, second_tap)?;
     let (requests, asked) = requests::listen(Arc::clone(&socket))?;
     let realtime = realtime(args)?;
-    for (process, name) in pid::running(&system, &OTHERS) {
+    for (process, name) in pid::running(&system, &rivals::PROGRAMS) {
         output::remark(&format!(
             "{name} ({process}) also changes clocks; knobs that it changes are left alone"
         ));
@@ -293,7 +278,7 @@ impl Reporter<'_> {
                 Note::Lost { knob, reason } => {
                     output::remark(&format!("{knob} is left alone: {reason}"));
                     clocks.lose(&knob);
-                    self.rescan_at = Some(Timestamp::now() + RESCAN_AFTER);
+                    self.rescan_at = Some(Timestamp::now() + rivals::RETAKE_AFTER);
                 }
                 Note::Overrun(times) => {
                     output::remark(&format!(

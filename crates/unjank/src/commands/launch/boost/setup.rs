@@ -10,14 +10,12 @@ use unjank_host::journal::Session;
 use unjank_host::process::Helper;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Error, Machine, Root, Support, wait};
+use unjank_launch::remedy::plan::KnobChange;
+use unjank_launch::remedy::rivals::Retakes;
 use unjank_launch::remedy::sources::Foreground;
 use unjank_launch::remedy::{Config, HeldKnob, Plan, Sources};
 
 use crate::output;
-
-/// How often a knob is taken again after another program changed it. Then it is
-/// left to that program.
-const MOST_RETAKES: u32 = 3;
 
 /// The knobs that the service holds.
 pub(super) struct HeldKnobs<'a> {
@@ -26,15 +24,15 @@ pub(super) struct HeldKnobs<'a> {
     config: &'a Config,
     /// Held knobs: resolved path, and path in the plan.
     held: BTreeMap<String, PathBuf>,
-    lost: BTreeMap<PathBuf, u32>,
+    retakes: Retakes,
     refused: Option<Error>,
 }
 
 impl<'a> HeldKnobs<'a> {
     /// Holds no knob yet.
     pub(super) fn new(session: &'a Session, root: Root, config: &'a Config) -> Self {
-        let (held, lost) = (BTreeMap::new(), BTreeMap::new());
-        Self { session, root, config, held, lost, refused: None }
+        let (held, retakes) = (BTreeMap::new(), Retakes::default());
+        Self { session, root, config, held, retakes, refused: None }
     }
 
     /// Takes the knobs of this machine's plan that are not held yet, and reports
@@ -43,12 +41,12 @@ impl<'a> HeldKnobs<'a> {
         let mut taken = Vec::new();
         for step in self.plan().moves {
             let known = self.held.values().any(|path| *path == step.path);
-            if known || self.lost.get(&step.path).is_some_and(|&times| times > MOST_RETAKES) {
+            if known || !self.retakes.allow(&step.path) {
                 continue;
             }
             match HeldKnob::take(self.session, &step) {
                 Ok(held) => {
-                    let Step { normal, boosted, why, .. } = held.step();
+                    let KnobChange { normal, boosted, why, .. } = held.step();
                     output::remark(&format!("{}: {normal} → {boosted}: {why}", held.path()));
                     self.held.insert(held.path().to_owned(), step.path);
                     taken.push(held);
@@ -56,7 +54,7 @@ impl<'a> HeldKnobs<'a> {
                 Err(error) => {
                     output::remark(&format!("{} is not changed: {error}", step.path.display()));
                     // Tried again as often as a lost knob.
-                    *self.lost.entry(step.path).or_default() += 1;
+                    self.retakes.lose(&step.path);
                     self.refused.get_or_insert(error);
                 }
             }
@@ -66,21 +64,24 @@ impl<'a> HeldKnobs<'a> {
 
     /// Notes that the service gave up a knob.
     pub(super) fn lose(&mut self, knob: &str) {
-        if let Some(path) = self.held.remove(knob) {
-            let times = self.lost.entry(path).or_default();
-            *times += 1;
-            if *times > MOST_RETAKES {
-                output::remark(&format!(
-                    "{knob} is not taken again: other programs keep changing it"
-                ));
-            }
+        if let Some(path) = self.held.remove(knob)
+            && !self.retakes.lose(&path)
+        {
+            output::remark(&format!("{knob} is not taken again: other programs keep changing it"));
         }
     }
 
     /// The error if no knob is held: the first refusal, or why there is none and
     /// what works here instead.
     pub(super) fn nothing_to_change(&mut self) -> Error {
-        self.refused.take().unwrap_or_else(|| nothing_to_change(&self.plan()))
+        self.refused.take().unwrap_or_else(|| {
+            Error::Unsupported(format!(
+                "nothing can be boosted: {}. What works here: unjank launch ramp measures how \
+                 fast the clock follows a load, unjank launch simulate models what a boost gains, \
+                 and unjank lab run --pstates exynos4210 runs a virtual phone with a clock",
+                self.plan().reasons()
+            ))
+        })
     }
 
     /// The plan for this machine now.
@@ -88,25 +89,6 @@ impl<'a> HeldKnobs<'a> {
         let clocks = Machine::clocks(&self.root);
         Plan::new(self.config.boost.method, &self.config.amounts(), &clocks, &self.root)
     }
-}
-
-type Step = unjank_launch::remedy::plan::KnobChange;
-
-/// Why nothing can be boosted, and what works here instead.
-fn nothing_to_change(plan: &Plan) -> Error {
-    let mut reasons: Vec<String> =
-        plan.left.iter().map(|(what, why)| format!("{what}: {why}")).collect();
-    reasons.dedup();
-    let reasons = if reasons.is_empty() {
-        "no knob can be changed here".to_owned()
-    } else {
-        reasons.join("; ")
-    };
-    Error::Unsupported(format!(
-        "nothing can be boosted: {reasons}. What works here: unjank launch ramp measures how fast \
-         the clock follows a load, unjank launch simulate models what a boost gains, and unjank \
-         lab run --pstates exynos4210 runs a virtual phone with a clock"
-    ))
 }
 
 /// Opens the sources of launches, and starts logcat if it is one.

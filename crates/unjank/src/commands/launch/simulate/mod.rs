@@ -104,10 +104,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut findings = if args.paper {
             paper_findings(args)?
         } else if args.sweep.is_empty() {
-            simulate::run(&scenario, &boosts::all(&args.boosts, &scenario)?)?
+            simulate::run(&scenario, &args.boosts.all(&scenario)?)?
         } else {
             let sweeps: Vec<_> = args.sweep.iter().map(|range| range.0.clone()).collect();
-            let boost = boosts::one(&args.boosts, &scenario)?;
+            let boost = args.boosts.one(&scenario)?;
             simulate::run_sweep(&scenario, &sweeps, &boost, monitor)?
         };
         for warning in warnings {

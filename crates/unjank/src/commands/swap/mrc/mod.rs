@@ -89,8 +89,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             return Ok(Findings::default());
         };
         let mut findings = mrc::findings(&requests, &curves);
-        for warning in warnings(args, &requests, &curves) {
-            findings.warn(warning);
+        if requests.sample.rate() < args.sample {
+            findings.warn(format!(
+                "only {:.3} % of the pages are simulated, because the requests for more do not \
+                 fit into {} (--memory)",
+                requests.sample.rate() * 100.0,
+                args.memory
+            ));
         }
         if let Some(place) = place {
             place.write(&csv::text(&requests, &curves)?)?;
@@ -139,41 +144,6 @@ fn policies(typed: &[Policies]) -> Vec<Policy> {
         }
     }
     policies
-}
-
-fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
-    let sample = &requests.sample;
-    let mut warnings = Vec::new();
-    if sample.rate() < args.sample {
-        warnings.push(format!(
-            "only {:.3} % of the pages are simulated, because the requests for more do not fit into \
-             {} (--memory)",
-            sample.rate() * 100.0,
-            args.memory
-        ));
-    }
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    if !sample.is_all() && points().any(|point| point.estimate.interval.is_none()) {
-        warnings.push(format!(
-            "caches that are too small for this sample (fewer than {:.0} sampled pages) have no \
-             interval",
-            unjank_cachesim::mrc::sampled::MIN_ROOM
-        ));
-    }
-    if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
-        warnings.push(
-            "SIEVE behaves differently in small caches: where the popular pages change, its misses \
-             may be underestimated beyond the interval, by 3 points in our tests"
-                .to_owned(),
-        );
-    }
-    let footprint = sample.whole_footprint();
-    if points().any(|point| point.capacity > footprint) {
-        warnings.push(format!(
-            "the trace has {footprint} different pages; a larger cache holds all of them"
-        ));
-    }
-    warnings
 }
 
 fn settings(args: &Args, policies: &[Policy]) -> Settings {
