@@ -25,6 +25,9 @@ const LOOKS: u32 = 3_000;
 const LOOK: Duration = Duration::from_millis(10);
 /// The deepest nesting of groups that is followed.
 const DEEPEST: u32 = 32;
+/// A member in a PID namespace that is not below this process's: `cgroup.procs`
+/// has 0 instead of a number.
+const FOREIGN: u32 = 0;
 /// The largest list of processes in bytes.
 const LARGEST_LIST: u64 = 16 << 20;
 
@@ -32,25 +35,34 @@ const LARGEST_LIST: u64 = 16 << 20;
 /// groups below it, which are removed. `path` names it in errors.
 ///
 /// # Errors
-/// `Unsupported` if this process is one of them, or some do not end.
+/// `Unsupported` if this process is one of them, some are in a PID namespace that
+/// this process does not see into, or some do not end.
 pub(crate) fn kill_members(group: impl AsFd, path: &Path) -> Result<()> {
     let group = group.as_fd();
     let own = std::process::id();
-    if members(group, DEEPEST, path)?.contains(&own) {
+    let found = members(group, DEEPEST, path)?;
+    if found.contains(&own) {
         let path = path.display();
         return Err(Error::Unsupported(format!(
             "this process is in {path} and would be killed, too"
         )));
     }
     // Without these files (older kernels, version 1), the signals do it.
-    let _all_at_once = write(group, "cgroup.kill");
+    let all_at_once = write(group, "cgroup.kill").is_ok();
     let _none_starts_another = write(group, "cgroup.freeze");
     for _ in 0..LOOKS {
         let members = members(group, DEEPEST, path)?;
         if members.is_empty() {
             return remove_below(group, DEEPEST, path);
         }
-        for member in members {
+        // No signal reaches a member without a number here: waiting would not help.
+        if !all_at_once && members.iter().all(|&member| member == FOREIGN) {
+            return Err(Error::Unsupported(format!(
+                "processes in {} are in another PID namespace, from which they cannot be killed",
+                path.display()
+            )));
+        }
+        for member in members.into_iter().filter(|&member| member != FOREIGN) {
             let _gone_already = send_signal(member, libc::SIGKILL);
         }
         thread::sleep(LOOK);
@@ -149,6 +161,15 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, [0, 7, 8, 9, 10]);
         assert!(send_signal(0, libc::SIGKILL).is_err(), "0 is not a process");
+    }
+
+    #[test]
+    fn members_without_a_number_are_not_waited_for() {
+        let top = tempfile::tempdir().unwrap();
+        group(top.path(), "a", "0\n0\n");
+        let dir = File::open(top.path().join("a")).unwrap();
+        let error = kill_members(&dir, top.path()).unwrap_err().to_string();
+        assert!(error.contains("are in another PID namespace"), "{error}");
     }
 
     #[test]

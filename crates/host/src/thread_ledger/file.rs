@@ -120,6 +120,7 @@ impl LedgerFile {
     fn append(&mut self, text: &str) -> Result<()> {
         let length = self.length();
         let error = |source| Error::file("write", &self.path, source);
+        let text = if self.open { format!("\n{text}") } else { text.to_owned() };
         if length + text.len() as u64 > LARGEST {
             let full = format!("it would exceed {LARGEST} bytes");
             return Err(error(std::io::Error::new(std::io::ErrorKind::FileTooLarge, full)));
@@ -127,7 +128,6 @@ impl LedgerFile {
         if self.torn {
             return Err(error(std::io::Error::other("its last line is torn")));
         }
-        let text = if self.open { format!("\n{text}") } else { text.to_owned() };
         if let Err(source) = self.file.write_all(text.as_bytes()) {
             // Half a line would make the rest unreadable.
             self.torn = self.file.set_len(length).is_err();
@@ -146,4 +146,32 @@ pub(super) fn name(owner: u32) -> String {
 /// Whether a ledger with this name belongs to `owner`.
 pub(super) fn is_of(name: &str, owner: u32) -> bool {
     name.ends_with(&format!("-{owner}.journal"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_never_exceeds_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDir::make(directory.path()).unwrap();
+        let name = name(1);
+        let path = state.journal_path(&name);
+        let room = line(&Entry::Kept).len() as u64;
+        for (filled, open, fits) in [
+            (LARGEST - room, false, true),
+            (LARGEST - room, true, false),
+            (LARGEST - room - 1, true, true),
+            (LARGEST - room + 1, false, false),
+        ] {
+            let file = state.create_unsynced(&name).unwrap();
+            file.set_len(filled).unwrap();
+            let path = path.clone();
+            let mut ledger = LedgerFile { file, name: name.clone(), path, torn: false, open };
+            assert_eq!(ledger.note([&Entry::Kept]).is_ok(), fits, "{filled} {open}");
+            assert!(ledger.length() <= LARGEST);
+            state.remove_journal(&name).unwrap();
+        }
+    }
 }

@@ -49,8 +49,11 @@ pub(super) fn report(
         findings.warn(format!("{who} ended after {}; results until then", watched.length));
     }
     if watched.roster.lost() > 0 {
-        findings
-            .warn(format!("{} threads came and went, and are not judged", watched.roster.lost()));
+        let lost = match watched.roster.lost() {
+            1 => "one thread came and went, and is not judged".to_owned(),
+            many => format!("{many} threads came and went, and are not judged"),
+        };
+        findings.warn(lost);
     }
     if findings.unsupported.iter().any(|missing| missing.what.starts_with("system calls")) {
         findings.warn(

@@ -10,7 +10,7 @@ use unjank_measure::Answer;
 
 use super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 use super::thread_report::ThreadReport;
-use super::words::percent;
+use super::words::{counted, percent};
 
 /// The share of a CPU, for all threads together, from which waste is reported.
 const WORTH_A_WORD: f64 = 0.01;
@@ -111,13 +111,12 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
         ));
     }
     if coverage.foreign > 0 {
-        blind.push(format!(
-            "{} processes make system calls of another architecture",
-            coverage.foreign
-        ));
+        let processes = counted(coverage.foreign as u64, "process makes", "processes make");
+        blind.push(format!("{processes} system calls of another architecture"));
     }
     if coverage.lost * 10 > threads {
-        blind.push(format!("{} threads came and went unseen", coverage.lost));
+        let threads = counted(coverage.lost as u64, "thread", "threads");
+        blind.push(format!("{threads} came and went unseen"));
     }
     blind
 }
@@ -157,7 +156,7 @@ mod tests {
             (Coverage { runtimes: [LanguageRuntime::Go].into(), ..seen() }, "goroutines wait"),
             (Coverage { monitors: 100.0, ..seen() }, "100 contended entries and exits"),
             (Coverage { foreign: 1, ..seen() }, "another architecture"),
-            (Coverage { lost: 1, ..seen() }, "1 threads came and went"),
+            (Coverage { lost: 1, ..seen() }, "one thread came and went"),
         ] {
             let (answer, reason) = answer_for(coverage);
             assert_eq!(answer, Answer::CannotTell, "{why}");

@@ -6,7 +6,7 @@ use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 use super::super::observed::{
     Calls, Futex, Naps, ObservedThread, OtherThreads, Prices, Waits, rate, share,
 };
-use super::super::words::{percent, threads, were};
+use super::super::words::{counted, percent, were};
 use super::limits::WASTE;
 use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
 
@@ -152,11 +152,11 @@ fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nan
     let Waits { woken, changed, .. } = calls.waits;
     format!(
         "{waits:.0} waits and {:.0} wake-ups a second, {} of its time; half of the waits on {}, \
-         which {} use, took less than {wait}{}",
+         which {}, took less than {wait}{}",
         rate(calls.wakes, calls.watched),
         percent(waiting),
         futex_words(futex),
-        threads(futex.threads),
+        counted(futex.threads as u64, "thread uses", "threads use"),
         if changed > woken { "; mostly the futex had changed before the thread slept" } else { "" },
     )
 }
