@@ -3,6 +3,13 @@
 /// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl Error {
+    /// Whether this user lacks a permission.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Host(error) if error.class() == unjank_host::ErrorClass::Permission)
+    }
+}
+
 /// Why a priority was not set, or a task does not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -9,7 +9,7 @@ use unjank_host::memory::SharedRegion;
 use crate::error::{Error, Result};
 
 /// The first word: `UJTASK` and the version of this layout.
-pub const VERSION: u64 = u64::from_le_bytes(*b"UJTASK\x00\x01");
+pub const VERSION: u64 = u64::from_le_bytes(*b"UJTASK\x00\x02");
 
 /// Bytes of the control page.
 pub const CONTROL: usize = 4_096;
@@ -63,6 +63,8 @@ pub enum State {
     Ended = 3,
     /// It could not be prepared.
     Failed = 4,
+    /// It could not be prepared, because this user lacks a permission.
+    Refused = 5,
 }
 
 /// The sizes of a task's two rings.

@@ -134,7 +134,7 @@ pub fn serve(memory: impl AsFd, arguments: &[String]) -> Result<()> {
     let region = SharedRegion::open(&memory)?;
     let sizes = Sizes::of(&region)?;
     let (task, owner) = parse(arguments).inspect_err(|error| {
-        task::fail(&region, &error.to_string());
+        task::fail(&region, error);
     })?;
     // Without the privilege to lock, pages may be evicted under pressure.
     let _lock = MemoryLock::everything();

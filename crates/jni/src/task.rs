@@ -6,7 +6,7 @@ use unjank_host::memory::SharedRegion;
 use unjank_host::sched::{Grant, ThreadId, give_realtime};
 use unjank_host::{Nanos, Root, Timestamp};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::{Job, LoadedJob, WakeUp};
 use crate::layout::{
     ERROR_LENGTH, ERROR_MOST, ERROR_TEXT, FIRST, LOST, MISSED, STATE, STOP, Sizes, State, THREAD,
@@ -51,12 +51,13 @@ pub fn run(region: &SharedRegion, sizes: Sizes, task: &Task, abandoned: impl Fn(
             }
             state(State::Ended);
         }
-        Err(error) => fail(region, &error.to_string()),
+        Err(error) => fail(region, &error),
     }
 }
 
 /// Writes the error to the shared memory, where Java reads it.
-pub fn fail(region: &SharedRegion, reason: &str) {
+pub fn fail(region: &SharedRegion, error: &Error) {
+    let reason = error.to_string();
     let mut end = reason.len().min(ERROR_MOST);
     while !reason.is_char_boundary(end) {
         end -= 1;
@@ -64,7 +65,8 @@ pub fn fail(region: &SharedRegion, reason: &str) {
     region.write(ERROR_TEXT, &reason.as_bytes()[..end]);
     region.word(ERROR_LENGTH).store(end as u64, Relaxed);
     // Pairs with the acquire by which Java reads the state.
-    region.word(STATE).store(State::Failed as u64, Release);
+    let state = if error.is_refused() { State::Refused } else { State::Failed };
+    region.word(STATE).store(state as u64, Release);
 }
 
 fn prepare(task: &Task) -> Result<LoadedJob> {
@@ -192,5 +194,21 @@ mod tests {
         let mut text = vec![0; region.word(ERROR_LENGTH).load(Relaxed) as usize];
         region.read(ERROR_TEXT, &mut text);
         assert!(String::from_utf8(text).unwrap().contains("/nowhere.so"));
+    }
+
+    #[test]
+    fn a_missing_permission_is_a_state_of_its_own() {
+        let (region, _fd) = SharedRegion::create("test", SIZES.total()).unwrap();
+        let failed = |error| {
+            fail(&region, &error);
+            region.word(STATE).load(Relaxed)
+        };
+        let refused = unjank_host::Error::Permission {
+            what: "SCHED_FIFO".to_owned(),
+            needs: "CAP_SYS_NICE".to_owned(),
+        };
+        assert_eq!(failed(Error::Host(refused)), State::Refused as u64);
+        let path = Error::Failed("cannot load /opt/what it needs/job.so".to_owned());
+        assert_eq!(failed(path), State::Failed as u64);
     }
 }

@@ -252,12 +252,12 @@ public final class CriticalTask implements AutoCloseable {
             }
             LockSupport.parkNanos(LOOK_NANOS);
         }
-        if (memory.get(TaskMemory.STATE) == TaskMemory.FAILED) {
-            String error = memory.error();
-            if (error.contains(" needs ")) {
-                throw new RealtimePermissionException(error);
-            }
-            throw new IllegalStateException(error);
+        long state = memory.get(TaskMemory.STATE);
+        if (state == TaskMemory.REFUSED) {
+            throw new RealtimePermissionException(memory.error());
+        }
+        if (state == TaskMemory.FAILED) {
+            throw new IllegalStateException(memory.error());
         }
     }
 }

@@ -33,8 +33,9 @@ final class TaskMemory {
     static final long READY = 1;
     static final long RUNNING = 2;
     static final long FAILED = 4;
+    static final long REFUSED = 5;
 
-    private static final long VERSION = 0x0100_4b53_4154_4a55L;
+    private static final long VERSION = 0x0200_4b53_4154_4a55L;
     private static final int MAGIC = 0;
     private static final int SLOTS_OUT = 8;
     private static final int SLOTS_IN = 16;
