@@ -107,7 +107,42 @@ impl Cell {
     }
 }
 
+/// The most wake-ups that the application records.
+pub const MOST_WAKEUPS: u64 = 1 << 24;
+
 impl Load {
+    /// Checks what the application cannot do.
+    ///
+    /// # Errors
+    /// `Invalid` with the option.
+    pub fn check(&self) -> Result<()> {
+        let invalid = |what: String| Err(Error::Invalid(what));
+        if !(1..=MOST_WAKEUPS).contains(&self.wakeups) {
+            return invalid(format!("--count must be 1 to {MOST_WAKEUPS}, not {}", self.wakeups));
+        }
+        let (micro, milli) = (1_000, 1_000_000);
+        let period = self.period.get();
+        if !(10 * micro..=60_000 * milli).contains(&period) || period % micro != 0 {
+            return invalid(format!(
+                "--period must be a whole number of microseconds from 10us to 60s, not {} ns",
+                period
+            ));
+        }
+        if self.way == Way::Timer && period % milli != 0 {
+            return invalid(format!(
+                "--way timer needs a --period of whole milliseconds, not {}: java.util.Timer \
+                 counts in milliseconds",
+                self.period
+            ));
+        }
+        for (option, size) in [("--heap", self.heap), ("--live", self.live)] {
+            if size.get() == 0 || size.get() % (1 << 20) != 0 {
+                return invalid(format!("{option} must be a whole number of MiB, not {size}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Period times the number of wake-ups.
     pub fn length(&self) -> Nanos {
         Nanos(self.period.get().saturating_mul(self.wakeups))
@@ -166,5 +201,39 @@ impl fmt::Display for Cell {
             "JDK {}, {}, {garbage}, {}, CPU {}",
             self.jdk, self.collector, self.variant, self.cpus
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::Priority;
+
+    use super::*;
+
+    fn load(wakeups: u64, period: Nanos, way: Way) -> Load {
+        let priority = Priority::new(50).unwrap();
+        Load {
+            wakeups,
+            period,
+            way,
+            garbage_threads: 1,
+            kind: Garbage::Unreferenced,
+            rivals: 0,
+            heap: Bytes::from_mib(64),
+            live: Bytes::from_mib(1),
+            priorities: Priorities { measuring: priority, vm: priority },
+        }
+    }
+
+    #[test]
+    fn what_the_application_cannot_do_is_refused() {
+        let fits = |wakeups, period, way| load(wakeups, period, way).check().is_ok();
+        let ms = Nanos::from_millis(1);
+        assert!(fits(MOST_WAKEUPS, ms, Way::Park) && !fits(MOST_WAKEUPS + 1, ms, Way::Park));
+        assert!(fits(1, Nanos(250_000), Way::Park) && !fits(1, Nanos(250_500), Way::Park));
+        assert!(!fits(1, Nanos(9_000), Way::Park) && !fits(1, Nanos(60_000_001_000), Way::Park));
+        assert!(fits(1, ms, Way::Timer) && !fits(1, Nanos(1_500_000), Way::Timer));
+        let odd = Load { heap: Bytes((64 << 20) + 4096), ..load(1, ms, Way::Park) };
+        assert!(odd.check().unwrap_err().to_string().starts_with("--heap must be a whole number"));
     }
 }

@@ -47,7 +47,7 @@ Every combination of JVM, collector, CPUs, garbage and variant is a cell. Cells 
 in random order.")]
 pub(crate) struct Args {
     /// Wake-ups of each cell
-    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=cell::MOST_WAKEUPS))]
     wakeups: u64,
     /// Measure 3000 wake-ups of each cell
     #[arg(long, conflicts_with = "wakeups")]
@@ -146,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         live: args.live,
         priorities: Priorities { measuring: args.priority, vm: args.vm_priority },
     };
+    load.check()?;
     let cells = cells(args, &jdks, &cpus);
     let settings = settings(args, &load, &cpus, &jdks);
     let command = measured::Command { name: "jitter jvm", output: &args.output, settings };
