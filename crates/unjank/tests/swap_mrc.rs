@@ -161,13 +161,13 @@ fn wrong_options_are_errors() {
         (["--sizes", "64"], ""),
         (["--sizes", "9TiB"], "is too large"),
         (["--sizes", "big"], "\"big\" is not a size; a size looks like 64MiB, 10%"),
-        (["--policy", "rlu"], "there is no policy \"rlu\"; there are fifo, lru"),
+        (["--policy", "rlu"], "unknown policy \"rlu\"; expected one of fifo, lru"),
         (["--policy", "2q:in=1"], "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
-        (["--policy", "mq:queues=9"], "queues of mq is 1 to 8, not \"9\""),
+        (["--policy", "mq:queues=9"], "queues of mq must be 1 to 8, not \"9\""),
         (["--sample", "2"], "a share looks like 0.01 or 1%"),
         (["--sample", "0.0000001"], "is in the sample; give --sample a larger share"),
         (["--only", "launch"], "there is no operation \"launch\""),
-        (["--memory", "1"], "--memory is at least 4 KiB"),
+        (["--memory", "1"], "--memory must be at least 4 KiB"),
     ] {
         let mut command = mrc();
         command.arg(&trace).args(arguments);

@@ -169,7 +169,7 @@ fn wrong_options_are_errors() {
     assert!(error(&["simulate"]).contains("<TRACE>"), "{}", error(&["simulate"]));
     assert!(error(&["simulate", "--preset", "gmaes"]).contains("there are games, many-games"));
     let unknown = error(&["simulate", &trace, "--policy", "sometimes/lru"]);
-    assert!(unknown.contains("there is no rule"), "{unknown}");
+    assert!(unknown.contains("unknown admission rule"), "{unknown}");
     let none = error(&["simulate", &trace, "--no-store", "--memory", "1KiB"]);
     assert!(none.contains("room for at least one page"), "{none}");
     let no_tier = error(&["simulate", &trace, "--no-store", "--tier", "0"]);

@@ -72,7 +72,7 @@ impl fmt::Display for MemoryPolicy {
 
 /// A name that no policy of memory has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no memory policy {0:?}; policies: two-list, generational, clock, lru")]
+#[error("unknown memory policy {0:?}; expected one of two-list, generational, clock, lru")]
 pub struct UnknownMemoryPolicy(String);
 
 impl FromStr for MemoryPolicy {

@@ -138,7 +138,7 @@ impl fmt::Display for Policy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownPolicy {
     /// No policy has this name.
-    #[error("there is no policy {typed:?}; there are {}", names())]
+    #[error("unknown policy {typed:?}; expected one of {}", names())]
     Name {
         /// What was typed.
         typed: String,
@@ -154,7 +154,7 @@ pub enum UnknownPolicy {
         known: String,
     },
     /// The parameter cannot have this value.
-    #[error("{key} of {policy} is {range}, not {typed:?}")]
+    #[error("{key} of {policy} must be {range}, not {typed:?}")]
     Value {
         /// The policy.
         policy: &'static str,
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_an_error_that_lists_all() {
         let error = "rlu".parse::<Policy>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no policy \"rlu\"; there are fifo, lru"), "{error}");
+        assert!(error.starts_with("unknown policy \"rlu\"; expected one of fifo, lru"), "{error}");
     }
 
     #[test]
@@ -236,10 +236,10 @@ mod tests {
         for (typed, expected) in [
             ("2q:in=0.1", "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
             ("lru:size=1", "lru has no parameter \"size\"; it has none"),
-            ("2q:kin=2", "kin of 2q is 0 to 1, not \"2\""),
-            ("2q:kin", "kin of 2q is 0 to 1, not \"\""),
-            ("mq:queues=9", "queues of mq is 1 to 8, not \"9\""),
-            ("w-tinylfu:window=NaN", "window of w-tinylfu is 0 to 1, not \"NaN\""),
+            ("2q:kin=2", "kin of 2q must be 0 to 1, not \"2\""),
+            ("2q:kin", "kin of 2q must be 0 to 1, not \"\""),
+            ("mq:queues=9", "queues of mq must be 1 to 8, not \"9\""),
+            ("w-tinylfu:window=NaN", "window of w-tinylfu must be 0 to 1, not \"NaN\""),
         ] {
             assert_eq!(error(typed), expected);
         }

@@ -203,8 +203,8 @@ pub enum UnknownTierPolicy {
     Replacement(#[from] UnknownPolicy),
     /// The part before the slash.
     #[error(
-        "there is no rule {0:?}; rules: always, second, ghost=TIMES, reject-first=TIMES, \
-         refault, gate=LIFE, age, never; rules with a policy: none, refault, paper, mmd"
+        "unknown admission rule {0:?}; rules: always, second, ghost=TIMES, reject-first=TIMES, \
+         refault, gate=LIFE (a whole number), age, never; rules with a policy: none, refault, paper, mmd"
     )]
     Admission(String),
 }
@@ -246,7 +246,11 @@ impl FromStr for AdmissionRule {
             ("refault", None) => Ok(Self::Refault),
             ("ghost", _) => Ok(Self::Ghost(times(1.0)?)),
             ("reject-first", _) => Ok(Self::RejectFirst(times(1.0)?)),
-            ("gate", _) => Ok(Self::Gate(times(4.0)? as u32)),
+            ("gate", None) => Ok(Self::Gate(4)),
+            ("gate", Some(life)) => match life.parse() {
+                Ok(life @ 1..=1_000_000) => Ok(Self::Gate(life)),
+                _ => Err(unknown()),
+            },
             _ => Err(unknown()),
         }
     }
@@ -263,6 +267,9 @@ mod tests {
         {
             assert_eq!(typed.parse::<TierPolicy>().unwrap().to_string(), typed);
         }
+        for wrong in ["gate=0.5", "gate=0", "gate=4.5", "gate=", "gate=-1", "gate=1000001"] {
+            assert!(wrong.parse::<TierPolicy>().is_err(), "{wrong}");
+        }
         assert_eq!("second/lru".parse(), Ok(TierPolicy::PAPER));
         assert_eq!("second".parse(), Ok(TierPolicy::PAPER));
         assert_eq!("larc".parse::<TierPolicy>().unwrap().to_string(), "always/larc");
@@ -271,8 +278,10 @@ mod tests {
     #[test]
     fn an_unknown_policy_is_an_error_that_lists_all() {
         let error = |typed: &str| typed.parse::<TierPolicy>().unwrap_err().to_string();
-        assert!(error("sometimes").starts_with("there is no rule \"sometimes\"; rules: always"));
-        assert!(error("always/rlu").starts_with("there is no policy \"rlu\""));
-        assert!(error("ghost=0/lru").starts_with("there is no rule \"ghost=0\""));
+        assert!(
+            error("sometimes").starts_with("unknown admission rule \"sometimes\"; rules: always")
+        );
+        assert!(error("always/rlu").starts_with("unknown policy \"rlu\""));
+        assert!(error("ghost=0/lru").starts_with("unknown admission rule \"ghost=0\""));
     }
 }
