@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use unjank_measure::text::steers_terminal as acts;
+
 /// The longest text shown, in characters.
 const LONGEST: usize = 800;
 
@@ -89,25 +91,6 @@ fn escaped(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
-}
-
-/// Whether a character has an effect instead of a shape: controls, marks of direction,
-/// separators, and characters without width, which could hide text.
-fn acts(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{fffe}'..='\u{ffff}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 #[cfg(test)]

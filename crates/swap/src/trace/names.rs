@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use unjank_measure::text::steers_terminal;
+
 use super::event::{ProcessIndex, Space};
 
 /// Limit on processes. One machine has fewer; a wrong format can yield more.
@@ -262,7 +264,7 @@ impl Names {
 }
 
 /// Sets the key to `name`. Names are printed and written into other formats, so invalid UTF-8 and
-/// control characters become replacement characters.
+/// characters that steer a terminal become replacement characters.
 fn set_key(key: &mut Vec<u8>, name: &[u8]) {
     key.clear();
     if name.iter().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -270,7 +272,7 @@ fn set_key(key: &mut Vec<u8>, name: &[u8]) {
         return;
     }
     let text = String::from_utf8_lossy(name);
-    let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let clean = |c: char| if steers_terminal(c) { char::REPLACEMENT_CHARACTER } else { c };
     key.extend(text.chars().map(clean).collect::<String>().into_bytes());
 }
 
@@ -330,6 +332,8 @@ mod tests {
         let space = names.space_number(b"8,0\x00").unwrap();
         assert_eq!(names.space(space), "8,0\u{fffd}");
         assert_eq!(names.space_number(b"8,0\x00").unwrap(), space);
+        let turned = names.process_index("a\u{202e}b\u{200b}".as_bytes(), None).unwrap();
+        assert_eq!(names.process(turned).name, "a\u{fffd}b\u{fffd}");
     }
 
     #[test]

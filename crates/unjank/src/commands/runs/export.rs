@@ -22,7 +22,7 @@ use crate::output;
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
 series: its run, name, labels, unit, n, missed and quantiles; quantiles that n
-does not bound are empty. hgrm is the percentile distribution of one series, as
+does not bound are empty; line breaks in names are escapes. hgrm is the percentile distribution of one series, as
 HdrHistogram's plotter reads it.
 
 A damaged run is reported, and the others are exported.")]
@@ -148,10 +148,11 @@ fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
     Ok(rows)
 }
 
-/// A line of CSV, with its line end.
-fn line(fields: &[impl AsRef<[u8]>]) -> Result<String> {
+/// A line of CSV, with its line end. A name cannot add a line or steer a terminal.
+fn line(fields: &[impl AsRef<str>]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(fields)?;
+    let fields = fields.iter().map(|field| unjank_report::one_line(field.as_ref()));
+    writer.write_record(fields.map(|field| field.into_owned().into_bytes()))?;
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
@@ -211,6 +212,7 @@ mod tests {
     fn fields_with_commas_and_quotes_are_quoted() {
         let fields = ["plain", "a,b", "say \"hi\"", ""];
         assert_eq!(line(&fields).unwrap(), "plain,\"a,b\",\"say \"\"hi\"\"\",\n");
+        assert_eq!(line(&["a\nb,c\u{202e}"]).unwrap(), "\"a\\nb,c\\u{202e}\"\n");
     }
 
     #[test]

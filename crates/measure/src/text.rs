@@ -1,0 +1,32 @@
+//! Text that comes from outside: names of threads, files, control groups.
+
+/// Whether a character has an effect on a terminal instead of a shape: controls,
+/// marks of direction, separators, and characters without width, which could hide
+/// text.
+pub fn steers_terminal(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}'..='\u{ffff}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_have_a_shape_and_marks_of_direction_have_none() {
+        assert!("kworker/0:1 größer µ \u{fffd}".chars().all(|c| !steers_terminal(c)));
+        assert!("\n\u{1b}\u{9b}\u{200b}\u{202e}\u{2066}\u{feff}".chars().all(steers_terminal));
+    }
+}
