@@ -249,7 +249,7 @@ fn a_killed_sweep_continues() {
     assert!(done >= 4 && !out.exists(), "{done} lines");
     // Other options are another sweep.
     let other = [&arguments[..], &["--launch-for", "1s"]].concat();
-    assert!(stderr(&mut swap(&other), 2).contains("holds another sweep"));
+    assert!(stderr(&mut swap(&other), 2).contains("belongs to another sweep"));
     let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
     assert!(String::from_utf8(printed).unwrap().contains("fewest writes of the tier"));
     assert!(out.exists() && !partial.exists());

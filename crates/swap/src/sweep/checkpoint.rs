@@ -1,18 +1,56 @@
-//! The checkpoint of a sweep: a file with a header line and a line of JSON for each finished cell.
+//! The checkpoint of a sweep: a file with a line of JSON for the sweep's [`Identity`], and one for
+//! each finished cell.
 //! An incomplete last line, which a killed sweep may leave, is cut off.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde_json::Value;
 use unjank_host::files::Destination;
 use unjank_host::{Error, Result};
 
 use super::cell::{Cell, Combination};
+use crate::trace::Options;
 
 /// The maximum length of a cell's line, in bytes: a trace's name may be a path.
 const LONGEST: u64 = 64 * 1024;
+
+/// The name and major version of a checkpoint's form.
+const SCHEMA: &str = "unjank.sweep/1";
+
+/// Everything that determines the cells of a sweep beside their combination. Cells with another
+/// identity belong to another sweep.
+#[derive(Debug, Clone, Serialize)]
+pub struct Identity {
+    schema: &'static str,
+    version: &'static str,
+    /// The seed of synthetic phones.
+    pub seed: u64,
+    /// The simulated machine, as in the run record.
+    pub machine: BTreeMap<String, Value>,
+    /// How traces are read.
+    pub reading: Options,
+    /// The files, with their sizes in bytes.
+    pub traces: Vec<(String, u64)>,
+}
+
+impl Identity {
+    /// Of a sweep over files and synthetic phones.
+    pub fn new(
+        seed: u64,
+        machine: BTreeMap<String, Value>,
+        reading: Options,
+        traces: &[PathBuf],
+    ) -> Self {
+        let size = |trace: &PathBuf| std::fs::metadata(trace).map_or(0, |file| file.len());
+        let named = |trace: &PathBuf| (trace.display().to_string(), size(trace));
+        let traces = traces.iter().map(named).collect();
+        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), seed, machine, reading, traces }
+    }
+}
 
 /// The finished cells of a sweep.
 #[derive(Debug)]
@@ -24,11 +62,13 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens or creates the file. `of` is the header line, which identifies the sweep.
+    /// Opens or creates the file of the sweep `of`.
     ///
     /// # Errors
     /// The file is of another sweep, is in use, or cannot be read or written.
-    pub fn open(path: &Path, of: &str) -> Result<Self> {
+    pub fn open(path: &Path, of: &Identity) -> Result<Self> {
+        let of = serde_json::to_string(of)
+            .map_err(|why| Error::Invalid(format!("the sweep cannot be kept: {why}")))?;
         let error = |source| Error::file("open", path, source);
         let mut file = Destination::open(path)?.open_or_create()?;
         file.try_lock().map_err(|_| {
@@ -49,7 +89,7 @@ impl Checkpoint {
             if whole == 0 {
                 if text != of.as_bytes() {
                     return Err(Error::Invalid(format!(
-                        "{} holds another sweep; --restart starts over",
+                        "{} belongs to another sweep; --restart starts over",
                         path.display()
                     )));
                 }
@@ -116,15 +156,21 @@ mod tests {
     fn a_killed_sweep_continues() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
-        let mut checkpoint = Checkpoint::open(&path, "x").unwrap();
+        let identity = |seed| Identity::new(seed, BTreeMap::new(), Options::default(), &[]);
+        let open = |seed| Checkpoint::open(&path, &identity(seed));
+        let mut checkpoint = open(1).unwrap();
         checkpoint.keep(cell("b", 1, 2, 3)).unwrap();
         checkpoint.keep(cell("a", 1, 2, 3)).unwrap();
-        assert!(Checkpoint::open(&path, "x").unwrap_err().to_string().contains("in use"));
+        assert!(open(1).unwrap_err().to_string().contains("in use"));
         drop(checkpoint);
         // An incomplete line.
         let whole = std::fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace\":").unwrap();
-        let mut checkpoint = Checkpoint::open(&path, "x").unwrap();
+        let header = std::fs::read_to_string(&path).unwrap();
+        let header: Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
+        assert_eq!((&header["schema"], &header["seed"]), (&SCHEMA.into(), &1.into()));
+        assert_eq!(header["reading"]["stage"], "auto");
+        let mut checkpoint = open(1).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
         assert_eq!(checkpoint.cells(), [cell("a", 1, 2, 3), cell("b", 1, 2, 3)]);
         assert!(
@@ -133,9 +179,9 @@ mod tests {
         );
         checkpoint.keep(cell("c", 1, 2, 3)).unwrap();
         drop(checkpoint);
-        assert_eq!(Checkpoint::open(&path, "x").unwrap().cells().len(), 3);
-        assert!(Checkpoint::open(&path, "y").unwrap_err().to_string().contains("another sweep"));
-        Checkpoint::open(&path, "x").unwrap().finish().unwrap();
+        assert_eq!(open(1).unwrap().cells().len(), 3);
+        assert!(open(2).unwrap_err().to_string().contains("another sweep"));
+        open(1).unwrap().finish().unwrap();
         assert!(!path.exists());
     }
 }

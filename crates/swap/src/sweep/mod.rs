@@ -20,7 +20,7 @@ mod table;
 mod tables;
 
 pub use cell::{Cell, Combination};
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, Identity};
 pub use compare::{cheapest, pareto_front, policies};
 pub use note::findings;
 pub use table::write;

@@ -2,11 +2,14 @@
 
 use std::str::FromStr;
 
+use serde::Serialize;
+
 /// Limit on columns.
 const MAX: usize = 64;
 
 /// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Column {
     /// Seconds with a fraction.
     Seconds,
@@ -76,7 +79,7 @@ impl Column {
 
 /// The columns of a table without a header, as named by the user: `time,page,size`, with `-` for
 /// columns to ignore; or in libCacheSim's form, `time-col=1,obj-id-col=2`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Columns {
     pub(super) order: Vec<Column>,
     /// What ends a field; detected from the first line if it is `None`.

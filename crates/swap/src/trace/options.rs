@@ -1,5 +1,6 @@
 //! Options for reading traces.
 
+use serde::Serialize;
 use unjank_host::Bytes;
 use unjank_host::input::Stop;
 
@@ -7,7 +8,7 @@ use super::columns::Columns;
 use super::format::Format;
 
 /// How traces are read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Options {
     /// The format; detected from the content if `None`.
     pub format: Option<Format>,
@@ -22,11 +23,13 @@ pub struct Options {
     /// The stage of a request that yields the event, in traces with several stages.
     pub stage: Stage,
     /// What ends the wait for a pipe or an endless file.
+    #[serde(skip)]
     pub stop: Stop,
 }
 
 /// A stage of a request; traces of the block layer record several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Issued; or queued, if the beginning of the trace has no issued requests. Devices without a
     /// request queue, such as zram, have only queued ones.

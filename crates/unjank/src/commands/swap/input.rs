@@ -111,9 +111,11 @@ impl MachineArgs {
             .with("tier_read", self.tier_read.get())
     }
 
-    /// One line that identifies the machine.
-    pub(super) fn line(&self) -> String {
-        format!("{self:?}")
+    /// The settings that determine the result of a simulation, whatever its sizes.
+    pub(super) fn whole_settings(&self) -> Settings {
+        self.settings()
+            .with("pinned", self.pinned.map(Bytes::get))
+            .with("minfree", self.minfree.map(Bytes::get))
     }
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
-use unjank_swap::sweep::{self, Checkpoint, Options};
+use unjank_swap::sweep::{self, Checkpoint, Identity, Options};
 use unjank_swap::synth::{Preset, presets};
 use unjank_swap::trace::Summary;
 
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = false;
     let code = command.run_for_code(|_, _, monitor| {
         let partial = partial(args, scratch.path())?;
-        let checkpoint = Mutex::new(Checkpoint::open(&partial, &of(args))?);
+        let checkpoint = Mutex::new(Checkpoint::open(&partial, &identity(args))?);
         let (mut whole, mut read) = (true, Read::default());
         for source in &sources {
             let preset = source.preset();
@@ -282,20 +282,8 @@ fn partial_of(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// Identifies everything that determines the cells beside their combination. Cells with another
-/// identity belong to another sweep.
-fn of(args: &Args) -> String {
-    let of = |trace: &PathBuf| {
-        let size = std::fs::metadata(trace).map(|metadata| metadata.len()).unwrap_or_default();
-        format!("{} of {size} bytes", trace.display())
-    };
-    let traces: Vec<String> = args.traces.iter().map(of).collect();
-    let line = format!(
-        "unjank {} sweep, seed {}, {}, {:?}, {traces:?}",
-        env!("CARGO_PKG_VERSION"),
-        args.output.seed.unwrap_or(SEED),
-        args.machine.line(),
-        args.reading.options(),
-    );
-    line.replace('\n', " ")
+fn identity(args: &Args) -> Identity {
+    let machine = args.machine.whole_settings().into_values();
+    let seed = args.output.seed.unwrap_or(SEED);
+    Identity::new(seed, machine, args.reading.options(), &args.traces)
 }
