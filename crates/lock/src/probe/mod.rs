@@ -1,5 +1,6 @@
 //! `unjank lock probe`: measures the cost of each way of waiting on this machine.
 
+mod break_even;
 mod costs;
 mod handoff;
 mod options;
@@ -51,7 +52,7 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Findings> {
         let measured = handoff::measure(*handoff, share, monitor)?;
         report::note_handoff(*handoff, measured, &mut findings);
     }
-    report::note_break_even(&mut findings);
+    break_even::note(&mut findings);
     Ok(findings)
 }
 

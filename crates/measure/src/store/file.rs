@@ -12,31 +12,8 @@ use unjank_host::Bytes;
 use unjank_host::files::{is_untrusted, read_untrusted, resolve_links};
 
 use super::failure;
+use super::schema::{APPLICATION, RUN, VERSION};
 use crate::error::{Error, Result};
-
-/// The version of the table below, in `PRAGMA user_version`.
-pub const VERSION: i64 = 1;
-
-/// `unjk`, in `PRAGMA application_id`: `file(1)` and this program recognise the
-/// store by it.
-const APPLICATION: i64 = 0x756e_6a6b;
-
-/// The table. `started` is in microseconds since 1970, for sorting. The other
-/// columns repeat fields of `record`, for lists.
-const TABLE: &str = "
-CREATE TABLE run (
-    id TEXT NOT NULL PRIMARY KEY,
-    started INTEGER NOT NULL,
-    started_at TEXT NOT NULL,
-    elapsed INTEGER NOT NULL,
-    command TEXT NOT NULL,
-    host TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    labels TEXT NOT NULL,
-    record TEXT NOT NULL
-);
-CREATE INDEX run_by_start ON run (started, id);
-";
 
 /// How long a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -211,13 +188,13 @@ fn kind(connection: &Connection) -> rusqlite::Result<Kind> {
     })
 }
 
-/// Creates the table, unless another process was faster.
+/// Creates the table of runs, unless another process was faster.
 fn make_table(connection: &mut Connection) -> rusqlite::Result<()> {
     // Has an effect only before the first table exists.
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if matches!(kind(&transaction)?, Kind::Empty) {
-        transaction.execute_batch(TABLE)?;
+        transaction.execute_batch(RUN)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }

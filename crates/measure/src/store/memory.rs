@@ -2,13 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::schema::MEMORY;
 use super::{Store, failure};
 use crate::error::Result;
-
-/// Created on first use: a store without it is still of version 1, which every
-/// release reads.
-const TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS memory (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)";
 
 impl Store {
     /// Stores `value` under `name`, replacing the former value.
@@ -20,7 +16,7 @@ impl Store {
         let connection = self.writable()?;
         let write = |connection: &mut Connection| {
             let transaction = connection.transaction()?;
-            transaction.execute(TABLE, [])?;
+            transaction.execute(MEMORY, [])?;
             transaction.execute("INSERT OR REPLACE INTO memory VALUES (?1, ?2)", [name, value])?;
             transaction.commit()
         };

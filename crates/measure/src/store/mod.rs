@@ -1,6 +1,6 @@
 //! The run store: all runs, in one SQLite file.
 //!
-//! The file has one table. Each row holds the whole record as JSON, beside the
+//! The file has one table (`schema`). Each row holds the whole record as JSON, beside the
 //! columns that a list of runs shows. So `sqlite3 runs.sqlite 'select record
 //! from run'` needs no unjank, and a damaged record affects no other.
 //!
@@ -20,6 +20,7 @@ mod entry;
 mod failure;
 mod file;
 mod memory;
+mod schema;
 mod selector;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::record::RunRecord;
 
 pub use entry::{Entry, Filter, Keep};
-pub use file::VERSION;
+pub use schema::VERSION;
 pub use selector::Selector;
 
 /// The largest record that is read back, in bytes.
