@@ -117,6 +117,30 @@ fn a_server_is_not_killed_before_all_pairs_are_ready() {
 }
 
 #[test]
+fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
+    let arguments = ["ipc", "latency", "--transport", "pipe", "--caller", "warm", "--quick"];
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(arguments)
+        .args(["--json", "--no-store"])
+        .output()
+        .expect("unjank runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a record");
+    assert_eq!(record["settings"]["iterations"], 500);
+    let mut series = record["series"].as_array().expect("series").iter();
+    let other = series.find(|series| series["name"] == "ipc/pipe/other/round_trip");
+    assert_eq!(other.expect("ordinary calls")["n"], 500);
+    let mut verdicts = record["verdicts"].as_array().expect("verdicts").iter();
+    assert!(verdicts.any(|verdict| verdict["subject"] == "ipc"), "{}", record["verdicts"]);
+    let twice = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(arguments)
+        .args(["--count", "9"])
+        .output()
+        .expect("unjank runs");
+    assert_eq!(twice.status.code(), Some(2), "both set the number of calls");
+}
+
+#[test]
 fn ctrl_c_ends_a_comparison_with_perf_between_visits() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["ipc", "bench", "--visit", "400ms", "--no-store"])

@@ -26,13 +26,19 @@ pub(crate) struct Args {
     /// Pairs of visits, for each question
     #[arg(long, value_name = "N", default_value_t = 20)]
     pairs: usize,
+    /// Eight pairs of visits of 100 ms for each question: wider intervals
+    #[arg(long, conflicts_with_all = ["visit", "pairs"])]
+    quick: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let comparison = Comparison { visit: args.visit, pairs: args.pairs };
+    let comparison = match args.quick {
+        true => Comparison { visit: Nanos::from_millis(100), pairs: 8 },
+        false => Comparison { visit: args.visit, pairs: args.pairs },
+    };
     let command = measured::Command {
         name: "ipc bench",
         output: &args.output,

@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Calls of each caller at each policy
     #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 5_000)]
     iterations: u64,
+    /// 500 calls of each caller at each policy: wider intervals
+    #[arg(long, conflicts_with = "iterations")]
+    quick: bool,
     /// Pairs of processes that call at the same time; at most as many as CPUs
     #[arg(long = "clients", value_name = "N", default_value_t = 1)]
     pairs: usize,
@@ -106,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         pairs: args.pairs,
-        iterations: args.iterations,
+        iterations: if args.quick { 500 } else { args.iterations },
         deadline: args.deadline,
         callers: args.caller.iter().map(|&name| name.into()).collect(),
         priority: Priority::new(args.priority)?,

@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// Pairs of trials
     #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
+    /// Six pairs of trials of one second: a wider interval
+    #[arg(long, conflicts_with_all = ["visit", "pairs"])]
+    quick: bool,
     /// Keep CPUs out of idle states during the run, as cyclictest does without --laptop
     #[arg(long)]
     dma_latency: bool,
@@ -51,8 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         cpu,
         priority: Priority::new(args.priority)?,
         period: args.period,
-        visit: args.visit,
-        pairs: args.pairs,
+        visit: if args.quick { Nanos::from_millis(1_000) } else { args.visit },
+        pairs: if args.quick { 6 } else { args.pairs },
         dma_latency: args.dma_latency,
     };
     let settings = Settings::default()

@@ -22,6 +22,9 @@ use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{exit, paths, values};
 
+/// Pairs of a comparison with `--quick`: fewer have no interval.
+const FEWEST_PAIRS: usize = 6;
+
 /// Arguments of `unjank launch bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -62,6 +65,9 @@ pub(crate) struct Args {
     /// Pairs of launches, for each load and each --b
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     pairs: usize,
+    /// Six pairs, the fewest that can decide: wider intervals
+    #[arg(long, conflicts_with = "pairs")]
+    quick: bool,
     /// Warm-up pairs, which do not count
     #[arg(long, value_name = "N", default_value_t = 1)]
     warm_up: usize,
@@ -97,6 +103,12 @@ pub(crate) struct Args {
     meter: MeterArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+impl Args {
+    fn pairs(&self) -> usize {
+        if self.quick { FEWEST_PAIRS } else { self.pairs }
+    }
 }
 
 /// Measures and prints.
@@ -141,7 +153,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         workloads,
         baseline,
         others,
-        pairs: args.pairs,
+        pairs: args.pairs(),
         warm_up: args.warm_up,
         pause: args.gap,
         wake_every: args.wake_every,
@@ -194,7 +206,7 @@ fn settings(args: &Args) -> Settings {
         .with("energy_window", args.energy_window.get())
         .with("a", args.a.as_str())
         .with("b", args.b.clone())
-        .with("pairs", args.pairs)
+        .with("pairs", args.pairs())
         .with("warm_up", args.warm_up)
         .with("gap", args.gap.get())
         .with("wake_every", args.wake_every.get())
