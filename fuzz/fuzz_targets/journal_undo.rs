@@ -116,6 +116,7 @@ fuzz_target!(|lines: Vec<Line>| {
         pid: 1,
         boot_id: None,
         cgroup_namespace: None,
+        network_namespace: None,
         root: at("machine").display().to_string(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
     };

@@ -1,5 +1,5 @@
-//! `unjank restore` where the kernel's files are hidden: in a mount namespace
-//! and in a chroot that share the state directory.
+//! `unjank restore` where the kernel's files are hidden, or others are mounted over them:
+//! in a mount or network namespace and in a chroot that share the state directory.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
@@ -13,6 +13,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use machine::{stderr, stdout};
 use program::Program;
@@ -20,6 +21,10 @@ use program::place::Place;
 
 /// A knob that no other program changes, and that does no harm for a moment.
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
+/// Two values that it never has.
+const VALUES: [&str; 2] = ["41000", "41001"];
+/// Held by the test that changes it.
+static KNOB_IS_MINE: Mutex<()> = Mutex::new(());
 
 fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -46,19 +51,23 @@ const WAYS: [&str; 3] = [
      exec chroot \"$r\" \"$@\"",
 ];
 
-/// Leaves the knob changed, with unjank and its keeper killed. Returns the knob's former
-/// value.
-fn leave_changed(state_dir: &Path) -> String {
-    let before = fs::read_to_string(KNOB).unwrap().trim().to_owned();
-    let wanted = if before == "41000" { "41001" } else { "41000" };
+/// Leaves `knob` changed to one of `values`, with unjank and its keeper killed. Returns its
+/// former value.
+fn leave_changed(state_dir: &Path, knob: &str, values: [&str; 2]) -> String {
+    let before = value(knob);
+    let wanted = if before == values[0] { values[1] } else { values[0] };
     // The keeper is the other child; the command kills it before its parent.
     let script = "for p in $(cat /proc/$PPID/task/$PPID/children); do \
                   [ $p = $$ ] || kill -9 $p; done; kill -9 $PPID";
-    let setting = format!("{KNOB}={wanted}");
+    let setting = format!("{knob}={wanted}");
     let output = unjank(state_dir, &["with", &setting, "--", "sh", "-c", script]).output().unwrap();
     assert_eq!(output.status.code(), None, "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(KNOB).unwrap().trim(), wanted, "it is left changed");
+    assert_eq!(value(knob), wanted, "it is left changed");
     before
+}
+
+fn value(knob: &str) -> String {
+    fs::read_to_string(knob).unwrap().trim().to_owned()
 }
 
 fn journals(state_dir: &Path) -> Vec<PathBuf> {
@@ -71,6 +80,7 @@ fn hidden_files_do_not_count_as_gone() {
     if !unjank_needs::root() {
         return;
     }
+    let _mine = KNOB_IS_MINE.lock().unwrap_or_else(PoisonError::into_inner);
     for way in WAYS {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let device = |path: &Path| fs::metadata(path).unwrap().dev();
@@ -79,7 +89,7 @@ fn hidden_files_do_not_count_as_gone() {
             continue;
         }
         let state_dir = dir.path().join("state");
-        let before = leave_changed(&state_dir);
+        let before = leave_changed(&state_dir, KNOB, VALUES);
         let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
         let said = stdout(&output);
         assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
@@ -94,9 +104,89 @@ fn hidden_files_do_not_count_as_gone() {
         assert_eq!(journals(&state_dir).len(), 1, "{way}");
         let output = unjank(&state_dir, &["restore"]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{way}: {}", stdout(&output));
-        assert_eq!(fs::read_to_string(KNOB).unwrap().trim(), before, "{way}");
+        assert_eq!(value(KNOB), before, "{way}");
         assert_eq!(journals(&state_dir).len(), 0);
     }
+}
+
+#[test]
+fn what_is_mounted_over_a_knob_is_not_the_knob() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let _mine = KNOB_IS_MINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = format!("echo 60 > \"$1/60\" && mount --bind \"$1/60\" {KNOB}");
+    for way in [
+        &format!("mount --bind /proc/sys/vm/overcommit_ratio {KNOB}"),
+        "mount --bind /proc/sys/fs /proc/sys/vm",
+        "mount -t tmpfs none /proc/sys/vm",
+        &file,
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let state_dir = dir.path().join("state");
+        let before = leave_changed(&state_dir, KNOB, VALUES);
+        let during = value(KNOB);
+        let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
+        let said = stdout(&output);
+        assert_ne!(output.status.code(), Some(0), "{way}: {said}{}", stderr(&output));
+        assert!(said.contains("not put back to"), "{way}: {said}");
+        assert_eq!((value(KNOB), journals(&state_dir).len()), (during, 1), "{way}");
+        let output = unjank(&state_dir, &["restore"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{way}: {}", stdout(&output));
+        assert_eq!((value(KNOB), journals(&state_dir).len()), (before, 0), "{way}");
+    }
+    // Nor is it changed there: it could not be put back elsewhere.
+    let dir = tempfile::tempdir().unwrap();
+    let state_dir = dir.path().join("state");
+    let before = value("/proc/sys/vm/overcommit_ratio");
+    let with = unjank(&state_dir, &["with", &format!("{KNOB}=51"), "--", "true"]);
+    let way = format!("mount --bind /proc/sys/vm/overcommit_ratio {KNOB}");
+    let output = hidden(&way, dir.path(), &with);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("and may hide it"), "{}", stderr(&output));
+    assert_eq!(value("/proc/sys/vm/overcommit_ratio"), before);
+}
+
+#[test]
+fn a_part_of_proc_that_is_mounted_over_itself_has_its_knobs() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let _mine = KNOB_IS_MINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let state_dir = dir.path().join("state");
+    let before = leave_changed(&state_dir, KNOB, VALUES);
+    // As containers do to make a part writable.
+    let way = "mount --bind /proc/sys/vm /proc/sys/vm";
+    let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!((value(KNOB), journals(&state_dir).len()), (before, 0));
+}
+
+#[test]
+fn a_setting_of_another_network_namespace_is_another_one() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let knob = "/proc/sys/net/ipv4/ip_default_ttl";
+    let mut other = Command::new("unshare");
+    if !Path::new(knob).exists() || !other.args(["--net", "true"]).status().unwrap().success() {
+        return unjank_needs::skip("network namespaces");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let state_dir = dir.path().join("state");
+    let before = leave_changed(&state_dir, knob, ["63", "62"]);
+    let restore = unjank(&state_dir, &["restore"]);
+    let mut elsewhere = Command::new("unshare");
+    elsewhere.arg("--net").arg(restore.get_program()).args(restore.get_args());
+    let output = elsewhere.output().unwrap();
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}{}", stderr(&output));
+    assert!(said.contains("it is in another network namespace"), "{said}");
+    assert_eq!(journals(&state_dir).len(), 1);
+    let output = unjank(&state_dir, &["restore"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert_eq!((value(knob), journals(&state_dir).len()), (before, 0));
 }
 
 #[test]

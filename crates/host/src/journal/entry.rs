@@ -24,6 +24,10 @@ pub struct Header {
     /// was readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_namespace: Option<String>,
+    /// The network namespace of its paths, as in `/proc/self/ns/net`, if it was
+    /// readable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_namespace: Option<String>,
     /// The directory that stands for the machine: `/` for the running one.
     pub root: String,
     /// When the session began, RFC 3339 in UTC.
@@ -117,6 +121,7 @@ pub(super) mod tests {
             pid: 77,
             boot_id: Some("b660de06".to_owned()),
             cgroup_namespace: None,
+            network_namespace: None,
             root: "/".to_owned(),
             started_at: "2026-11-21T10:15:30Z".to_owned(),
         }

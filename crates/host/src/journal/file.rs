@@ -227,6 +227,7 @@ mod tests {
             pid: 1,
             boot_id: None,
             cgroup_namespace: None,
+            network_namespace: None,
             root: "/".to_owned(),
             started_at: String::new(),
         }

@@ -38,13 +38,14 @@
 //! | `entry`, `ledger`, `content`, `rule`, `value` | the lines, and decisions from them: pure |
 //! | `undo` | applying the rule |
 //! | `report` | the result of putting a change back |
-//! | `visible` | whether a file is gone or only hidden |
+//! | `visible`, `covered` | whether a file is gone or only hidden, and whether another is mounted over it |
 //! | `dependants` | knobs that the kernel resets when another one changes |
 //! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
 //! | `state_dir`, `file` | the directory of the journals, the files and their locks |
 //! | `failpoint` | failures for tests |
 
 mod content;
+mod covered;
 mod dependants;
 mod directory;
 mod entry;

@@ -50,6 +50,7 @@ impl Session {
             pid: process::id(),
             boot_id: site.boot_id().map(str::to_owned),
             cgroup_namespace: site.cgroup_namespace().map(str::to_owned),
+            network_namespace: site.network_namespace().map(str::to_owned),
             root: site.root_name().to_owned(),
             started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         };

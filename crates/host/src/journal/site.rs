@@ -17,8 +17,10 @@ use std::{fs, io};
 
 use rustix::fs::{Mode, OFlags, open};
 
+use super::covered::why_covered;
+use super::entry::Header;
 use super::kernel_fs::{KernelFs, kernel_fs};
-use super::visible::{is_control_group, namespace, why_hidden, why_no_proc};
+use super::visible::{is_control_group, is_of_network, namespace, why_hidden, why_no_proc};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
@@ -32,9 +34,13 @@ pub(super) struct Site {
     /// Why the boot of this machine cannot be identified.
     hidden: Option<String>,
     cgroup_namespace: Option<String>,
+    network_namespace: Option<String>,
     /// Whether the changes were made in another cgroup namespace, where the
     /// same names mean other groups.
     other_groups: bool,
+    /// Whether they were made in another network namespace, where the same names
+    /// mean other devices and settings.
+    other_network: bool,
 }
 
 impl Site {
@@ -54,7 +60,17 @@ impl Site {
             None => root.read_if_there(BOOT_ID)?.filter(|id| !id.is_empty()),
         };
         let cgroup_namespace = namespace(&root, "cgroup");
-        Ok(Self { root, boot_id, hidden, cgroup_namespace, other_groups: false })
+        let network_namespace = namespace(&root, "net");
+        let (other_groups, other_network) = (false, false);
+        Ok(Self {
+            root,
+            boot_id,
+            hidden,
+            cgroup_namespace,
+            network_namespace,
+            other_groups,
+            other_network,
+        })
     }
 
     /// The tree.
@@ -93,16 +109,38 @@ impl Site {
         self.cgroup_namespace.as_deref()
     }
 
-    /// This machine for changes that were made in the cgroup namespace `then`.
-    pub(super) fn for_groups_of(&self, then: Option<&str>) -> Self {
-        let other_groups = then.is_some() && then != self.cgroup_namespace();
-        Self { other_groups, ..self.clone() }
+    /// The network namespace of this process.
+    pub(super) fn network_namespace(&self) -> Option<&str> {
+        self.network_namespace.as_deref()
+    }
+
+    /// This machine for the changes of a session with this header.
+    pub(super) fn seen_from(&self, header: &Header) -> Self {
+        let differs = |then: &Option<String>, now: &Option<String>| then.is_some() && then != now;
+        Self {
+            other_groups: differs(&header.cgroup_namespace, &self.cgroup_namespace),
+            other_network: differs(&header.network_namespace, &self.network_namespace),
+            ..self.clone()
+        }
     }
 
     /// Why `path` is not the file or directory that was changed, if it is not.
     pub(super) fn why_another(&self, path: &str) -> Option<String> {
-        let is_another = self.other_groups && is_control_group(Path::new(path));
-        is_another.then(|| "it is in another cgroup namespace than this process".to_owned())
+        let path = Path::new(path);
+        if self.other_groups && is_control_group(path) {
+            return Some("it is in another cgroup namespace than this process".to_owned());
+        }
+        if self.other_network && is_of_network(path) {
+            return Some("it is in another network namespace than this process".to_owned());
+        }
+        if !self.is_system() {
+            return None;
+        }
+        path.ancestors().find_map(|nearest| {
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let opened = open(nearest, flags, Mode::empty()).ok()?;
+            Some(why_covered(opened, nearest))
+        })?
     }
 
     /// Why `path` may exist although this process does not see it.
@@ -122,7 +160,11 @@ impl Site {
     /// `File` if it does not exist, `Invalid` if it cannot be a knob.
     pub(super) fn locate(&self, path: &Path) -> Result<(String, OwnedFd)> {
         let (named, found) = self.follow(path)?;
-        if may_be_changed(&named) { Ok((named, found)) } else { Err(no_knob(path)) }
+        if !may_be_changed(&named) {
+            return Err(no_knob(path));
+        }
+        self.check_not_covered(&found, &named)?;
+        Ok((named, found))
     }
 
     /// As [`locate`](Self::locate) for something that need not exist: its name,
@@ -130,7 +172,20 @@ impl Site {
     pub(super) fn locate_parent(&self, path: &Path, name: &str) -> Result<(String, OwnedFd)> {
         let (above, found) = self.follow(path.parent().unwrap_or(path))?;
         let named = format!("{}/{name}", above.trim_end_matches('/'));
-        if may_be_changed(&named) { Ok((named, found)) } else { Err(no_knob(path)) }
+        if !may_be_changed(&named) {
+            return Err(no_knob(path));
+        }
+        self.check_not_covered(&found, &above)?;
+        Ok((named, found))
+    }
+
+    /// A change through a mount that covers the kernel's file could not be put back
+    /// where the mount is not.
+    fn check_not_covered(&self, opened: &OwnedFd, path: &str) -> Result<()> {
+        match why_covered(opened, Path::new(path)).filter(|_| self.is_system()) {
+            Some(why) => Err(Error::Unsupported(format!("{path} cannot be changed: {why}"))),
+            None => Ok(()),
+        }
     }
 
     fn follow(&self, path: &Path) -> Result<(String, OwnedFd)> {

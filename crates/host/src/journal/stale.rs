@@ -177,7 +177,7 @@ pub(super) fn clear(
             JournalStatus::Elsewhere { root },
         );
     }
-    let site = &site.for_groups_of(header.as_ref().and_then(|h| h.cgroup_namespace.as_deref()));
+    let site = &header.as_ref().map_or_else(|| site.clone(), |header| site.seen_from(header));
     let held = journal.ledger.held();
     let all = |outcome: &RestoreOutcome| -> Vec<ChangeReport> {
         held.iter().map(|held| ChangeReport::new(held, None, outcome.clone())).collect()

@@ -13,7 +13,7 @@ use crate::root::Root;
 
 /// The mount points of the kernel's file systems that have knobs, innermost
 /// first.
-const PLACES: [(&str, KernelFs); 9] = [
+pub(super) const PLACES: [(&str, KernelFs); 9] = [
     ("/sys/fs/cgroup", KernelFs::Cgroup),
     ("/sys/fs/resctrl", KernelFs::Resctrl),
     ("/sys/kernel/config", KernelFs::Configfs),
@@ -49,6 +49,14 @@ pub(super) fn is_control_group(path: &Path) -> bool {
     place.is_some_and(|(_, kind)| kind == KernelFs::Cgroup)
 }
 
+/// Whether `path`, without symbolic links, shows what is of this process's network
+/// namespace: its devices and its settings.
+pub(super) fn is_of_network(path: &Path) -> bool {
+    let is_device = path.starts_with("/sys/class/net")
+        || path.starts_with("/sys/devices") && path.iter().any(|name| name == "net");
+    is_device || path.starts_with("/proc/sys/net")
+}
+
 /// This process's namespace of one `kind`: namespaces(7).
 pub(crate) fn namespace(root: &Root, kind: &str) -> Option<String> {
     let name = std::fs::read_link(root.resolve(format!("/proc/self/ns/{kind}"))).ok()?;
@@ -64,4 +72,24 @@ pub(crate) fn why_no_proc(root: &Root, file: &str) -> Option<String> {
     let is_there = openat(CWD, root.resolve(file), flags, Mode::empty())
         .is_ok_and(|file| kernel_fs(file) == Some(KernelFs::Procfs));
     (!is_there).then(|| format!("{file} is not the kernel's here, so nothing can be determined"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_and_settings_of_the_network_have_a_namespace() {
+        for path in [
+            "/proc/sys/net/ipv4/tcp_ecn",
+            "/sys/class/net/lo/mtu",
+            "/sys/devices/virtual/net/lo/mtu",
+            "/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/mtu",
+        ] {
+            assert!(is_of_network(Path::new(path)), "{path}");
+        }
+        for path in ["/proc/sys/vm/swappiness", "/sys/module/net/x", "/proc/sys/netx"] {
+            assert!(!is_of_network(Path::new(path)), "{path}");
+        }
+    }
 }

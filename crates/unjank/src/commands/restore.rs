@@ -24,7 +24,7 @@ Needed only if unjank and its keeper were both killed, for instance with their
 container or service. The next unjank that changes something does the same
 first. A knob that another program has changed since is left alone. Exit codes:
 0 nothing is left to put back, 1 something is left, or a journal is damaged,
-3 this process cannot see the kernel's files (a chroot, another mount
+3 this process cannot see the kernel's files (a chroot, another mount or network
 namespace), 4 not permitted. Changes that are not put back stay in their
 journals.")]
 pub(crate) struct Args {
