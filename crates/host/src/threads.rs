@@ -62,7 +62,7 @@ pub fn ids(root: &Root, process: u32) -> Result<Vec<ThreadId>> {
     let ids: Vec<ThreadId> =
         names.iter().filter_map(|name| name.parse().ok().map(ThreadId)).collect();
     if ids.is_empty() {
-        return Err(Error::Invalid(format!("there is no process {process}")));
+        return Err(Error::Invalid(format!("no such process: {process}")));
     }
     Ok(ids)
 }
@@ -208,7 +208,7 @@ mod tests {
     fn threads_that_have_ended_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
-        assert!(list(&root, 7).unwrap_err().to_string().contains("there is no process 7"));
+        assert!(list(&root, 7).unwrap_err().to_string().contains("no such process: 7"));
         for (id, text) in [(7, Some(stat("main", 0, 1, 0, 0))), (10, None), (9, None)] {
             let task = dir.path().join(format!("proc/7/task/{id}"));
             fs::create_dir_all(&task).unwrap();

@@ -68,7 +68,7 @@ impl End {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The kind is unknown.
-    #[error("a message of the unknown kind {0}")]
+    #[error("a message of unknown kind {0}")]
     Kind(u8),
     /// No message has this length.
     #[error("a message of {0} bytes")]

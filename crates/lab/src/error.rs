@@ -42,7 +42,7 @@ pub enum Error {
         console: Vec<String>,
     },
     /// A time limit was exceeded.
-    #[error("the virtual phone was ended after {limit}, while {doing}{}", console_tail(console))]
+    #[error("the virtual phone was stopped after {limit}, while {doing}{}", console_tail(console))]
     TimedOut {
         /// The limit.
         limit: Nanos,

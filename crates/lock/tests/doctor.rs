@@ -31,7 +31,7 @@ fn what_cannot_be_watched_is_an_error() {
         doctor::run(&options, &Root::system(), 7, &Silent).unwrap_err().to_string()
     };
     // Numbers of processes end at 2^22: `proc_sys_kernel(5)`.
-    assert_eq!(watch(1 << 23, 1_000), "there is no process 8388608");
+    assert_eq!(watch(1 << 23, 1_000), "no such process: 8388608");
     let short = watch(std::process::id(), 499);
     assert_eq!(short, "a watch of 499 ms is too short; watch for at least 500 ms");
 }

@@ -5,9 +5,9 @@
 //! | [`AWAKE`] | the server will check all lanes before it sleeps: nothing to do |
 //! | [`ASLEEP`] | the server sleeps or is about to: a client with a request sets [`AWAKE`] and wakes it |
 //!
-//! Any other value counts as `AWAKE`. A bell has its own memory, which the other
-//! side can write. It can wake the server needlessly, and it can keep the bell
-//! from ringing; with a bell for each lane, this affects its own lane only.
+//! Any other value counts as `AWAKE`. A doorbell has its own memory, which the other
+//! side can write. It can wake the server needlessly, and it can keep the doorbell
+//! from ringing; with a doorbell for each lane, this affects its own lane only.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::mapping::Mapping;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
-/// Bytes of a bell's memory.
+/// Bytes of a doorbell's memory.
 const LENGTH: usize = 4096;
 
 /// The most words of `futex_waitv(2)` (`FUTEX_WAITV_MAX`).
 pub(crate) const MOST: usize = 128;
 
-/// A bell, from either side.
+/// A doorbell, from either side.
 #[derive(Debug)]
 pub(crate) struct Doorbell(Mapping);
 
@@ -68,7 +68,7 @@ pub enum Doorbells {
     /// One for each lane, so that no client can keep another's from ringing. The
     /// server sleeps on all of them at once, which takes about 1 µs and 100 ns for
     /// each. Needs `futex_waitv(2)` of Linux 5.16; without it, the server has one
-    /// bell.
+    /// doorbell.
     OnePerLane,
     /// One for all lanes. A hostile client can keep it from ringing for others:
     /// the server then sleeps for up to 100 ms before it sees their calls.
@@ -89,7 +89,7 @@ impl Doorbells {
     }
 }
 
-/// The sleep of a server on its own bell and those of its lanes.
+/// The sleep of a server on its own doorbell and those of its lanes.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     own: Arc<Doorbell>,
@@ -101,7 +101,7 @@ impl Sleeper {
         Self { own, waits: Vec::with_capacity(MOST) }
     }
 
-    /// Marks the server as asleep on all bells. After this, it checks all lanes
+    /// Marks the server as asleep on all doorbells. After this, it checks all lanes
     /// once more before it sleeps.
     #[inline]
     pub(crate) fn announce<'b>(&mut self, lanes: impl Iterator<Item = &'b Doorbell>) {
@@ -113,7 +113,7 @@ impl Sleeper {
         fence(Ordering::SeqCst);
     }
 
-    /// Sleeps until one of the bells is no longer [`ASLEEP`], at most for
+    /// Sleeps until one of the doorbells is no longer [`ASLEEP`], at most for
     /// `at_most`. May return early.
     pub(crate) fn sleep<'b>(
         &mut self,
@@ -137,13 +137,13 @@ impl Sleeper {
             futex::waitv(&self.waits, flags, limit.as_ref(), ClockId::Monotonic).map(drop)
         };
         match outcome {
-            // EAGAIN: a bell has rung already.
+            // EAGAIN: a doorbell has rung already.
             Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
             Err(errno) => Err(Error::request("futex_waitv")(errno)),
         }
     }
 
-    /// Marks the server as awake on all bells.
+    /// Marks the server as awake on all doorbells.
     #[inline]
     pub(crate) fn wake_up<'b>(&mut self, lanes: impl Iterator<Item = &'b Doorbell>) {
         self.own.word().store(AWAKE, Ordering::Relaxed);

@@ -32,7 +32,7 @@ const LANE_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) lane: Lane,
-    /// The lane's own bell, if it has one.
+    /// The lane's own doorbell, if it has one.
     pub(crate) bell: Option<Doorbell>,
     pub(crate) peer: PeerProcess,
 }

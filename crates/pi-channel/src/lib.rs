@@ -77,7 +77,7 @@
 //! | step | by | request | reply | lock *n* | lock *n*+1 | |
 //! |---|---|---|---|---|---|---|
 //! | idle | | *n*−1 | *n*−1 | server | 0 | |
-//! | post | client | ***n*** | *n*−1 | server | 0 | bytes, then the number; then the bell |
+//! | post | client | ***n*** | *n*−1 | server | 0 | bytes, then the number; then the doorbell |
 //! | wait | client | *n* | *n*−1 | **server, waiters** | 0 | only if the reply does not come while spinning |
 //! | take | server | *n* | *n*−1 | server | **server** | try-lock, never a wait |
 //! | reply | server | *n* | ***n*** | server | server | bytes, then the number |

@@ -1,7 +1,7 @@
 //! The messages that set up a lane over a socket.
 //!
 //! The client sends a hello. The server answers with a welcome, which carries the
-//! descriptors of the lane and of its bell, or with a refusal. A message is 32
+//! descriptors of the lane and of its doorbell, or with a refusal. A message is 32
 //! bytes in the byte order of the machine. The kernel identifies its sender
 //! (`SCM_CREDENTIALS`): `SO_PEERCRED` would name the process that created a socket
 //! pair, not the child that has one end of it.

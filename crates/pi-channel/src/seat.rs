@@ -49,7 +49,7 @@ impl Seat {
         Self { connection, number, served: 0, waits: false, passed_over: 0, in_service: false }
     }
 
-    /// The lane's own bell, if it has one.
+    /// The lane's own doorbell, if it has one.
     pub(crate) fn bell(&self) -> Option<&Doorbell> {
         self.connection.bell.as_ref()
     }

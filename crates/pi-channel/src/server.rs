@@ -17,12 +17,12 @@ use crate::seat::{Answer, Request, Seat};
 use crate::spin::{DEFAULT_SPIN, Spin};
 use crate::thread;
 
-/// The most lanes of a server: it sleeps on all their bells and its own.
+/// The most lanes of a server: it sleeps on all their doorbells and its own.
 pub const MAX_LANES: usize = MOST - 1;
 
 /// How often a sleeping server checks for dead clients.
 const SLICE: Duration = Duration::from_secs(1);
-/// The longest time for which a hostile client can keep a shared bell from ringing
+/// The longest time for which a hostile client can keep a shared doorbell from ringing
 /// for others.
 const SHARED_SLICE: Duration = Duration::from_millis(100);
 /// Calls between two checks for dead clients, while the server never sleeps.

@@ -3,7 +3,7 @@
 //!
 //! A step is one access to a shared word or one system call. The model assumes a
 //! single order of all accesses. In the library, the accesses that need it are
-//! separated by a sequentially consistent fence (the request and the bell), or are
+//! separated by a sequentially consistent fence (the request and the doorbell), or are
 //! a release and acquire pair (all others).
 
 use std::collections::HashSet;
@@ -47,7 +47,7 @@ enum Server {
     Announce,
     Rescan,
     EnterSleep,
-    /// In the kernel, on the bell.
+    /// In the kernel, on the doorbell.
     Asleep,
     WakeUp,
     Take,

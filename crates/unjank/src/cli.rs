@@ -37,22 +37,22 @@ pub(crate) enum Command {
     Why(why::Args),
     /// Describe this machine: everything that affects delays
     Host(host::Args),
-    /// The CPU is still slow when an app starts: measure launches, raise the clock for them, energy
+    /// Slow launches: measure them, raise the CPU's clock for them, and compare energy
     #[command(subcommand)]
     Launch(launch::Verb),
-    /// The app's pages were swapped out: the cost of a page-in, swap traces, policies for a tier
+    /// Slow page-ins: measure their cost, record and analyse swap traces, simulate policies
     #[command(subcommand)]
     Swap(swap::Verb),
-    /// The thread is woken late: wake-up latency
+    /// Late threads: measure wake-up latency, natively and in a JVM, and find its causes
     #[command(subcommand)]
     Jitter(jitter::Verb),
-    /// Real-time and other policies for threads of other programs, chosen by their names
+    /// Give threads of other programs a real-time or other policy, chosen by their names
     #[command(subcommand)]
     Rt(rt::Verb),
-    /// The thread waits for a lock: what waiting costs
+    /// Waiting for locks: measure what it costs, and find threads that wait badly
     #[command(subcommand)]
     Lock(lock::Verb),
-    /// The answer comes from another process: round trips
+    /// Calls between processes: measure round trips, and check priority inheritance
     #[command(subcommand)]
     Ipc(ipc::Verb),
     /// AOSP's binder latency test: its options, and its keys as valid JSON

@@ -71,8 +71,8 @@ fn an_interrupted_run_prints_what_it_measured() {
 
 #[test]
 fn invalid_options_are_refused_before_the_run() {
-    assert!(refused(&["--threads=0"]).contains("0 threads are not possible"));
-    assert!(refused(&["--threads=9999"]).contains("the number is from 1 to 256"));
+    assert!(refused(&["--threads=0"]).contains("0 threads are out of range"));
+    assert!(refused(&["--threads=9999"]).contains("out of range (1 to 256)"));
     assert!(refused(&["--sched=other,fifo,other"]).contains("policy other is given twice"));
     assert!(refused(&["--period=0"]).contains("invalid value '0' for '--period <TIME>'"));
     let long = refused(&["--period=100h"]);
@@ -84,5 +84,5 @@ fn invalid_options_are_refused_before_the_run() {
     assert!(refused(&["--count=5", "--quick"]).contains("cannot be used with"));
     assert!(refused(&["--sched=batch"]).contains("[possible values: other, fifo, rr, deadline]"));
     assert!(refused(&["--sched=fifo", "--priority=91"]).contains("--force allows it"));
-    assert!(refused(&["--sched=rr", "--priority=100"]).contains("it goes from 1 to 99"));
+    assert!(refused(&["--sched=rr", "--priority=100"]).contains("is out of range (1 to 99)"));
 }

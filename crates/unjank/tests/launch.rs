@@ -309,7 +309,7 @@ fn a_launch_that_is_never_ready_counts_as_missed() {
 #[test]
 fn a_first_launch_that_is_never_ready_is_an_error() {
     let (code, said) = refusal(&["--", "/no/such/program"]);
-    assert_eq!((code, said.as_str()), (Some(2), "error: there is no command /no/such/program"));
+    assert_eq!((code, said.as_str()), (Some(2), "error: command not found: /no/such/program"));
     let (code, said) =
         refusal(&["--ready", "notify", "--", "sh", "-c", "echo no luck >&2; exit 3"]);
     assert_eq!(code, Some(2));

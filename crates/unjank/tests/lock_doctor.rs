@@ -61,7 +61,7 @@ fn a_process_that_cannot_be_watched_is_a_usage_error() {
     // Numbers of processes end at 2^22.
     let output = doctor(1 << 23, &[]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: there is no process 8388608\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error: no such process: 8388608\n");
     let output = doctor(std::process::id(), &["--for", "1ms"]);
     assert_eq!(output.status.code(), Some(2));
     let ended = Watched(Command::new("true").spawn().expect("true is everywhere"));

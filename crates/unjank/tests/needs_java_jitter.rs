@@ -183,7 +183,7 @@ fn what_cannot_be_measured_says_why() {
     };
     let (code, said) = run(dir.path());
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("is no JDK: it has no bin/java"), "{said}");
+    assert!(said.contains("is not a JDK: it has no bin/java"), "{said}");
 
     let version = "case $* in *-version) exit 0;; esac";
     let dies = format!("{version}\necho ready $$; read line; echo out of memory >&2; exit 3");

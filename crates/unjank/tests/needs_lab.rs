@@ -222,7 +222,7 @@ fn the_phone_ends_with_unjank() {
     let output = child.wait_with_output().unwrap();
     let (_, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.starts_with("error: the virtual phone was ended after 1.00 s"), "{stderr}");
+    assert!(stderr.starts_with("error: the virtual phone was stopped after 1.00 s"), "{stderr}");
     until("it is gone after a timeout", || !qemu.is_alive());
     for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
         let mut child = long_phone("1h");

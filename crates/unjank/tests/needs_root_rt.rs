@@ -216,7 +216,7 @@ fn a_process_may_end_while_it_is_walked() {
         // Either all threads were changed before it ended, or none.
         let (code, said) = (output.status.code().unwrap(), stderr(&output));
         let gone = [
-            format!("error: there is no process {id}\n"),
+            format!("error: no such process: {id}\n"),
             format!("error: the threads of process {id} that match have ended meanwhile\n"),
         ];
         assert!(code == 0 || (code == 2 && gone.contains(&said.to_owned())), "{code}: {said}");

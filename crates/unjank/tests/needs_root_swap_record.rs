@@ -268,12 +268,9 @@ fn wrong_options_are_refused_before_anything_is_done() {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, said) = ended(&["--swap", "16MiB"], "/no/such/program");
-    assert_eq!((code, said.as_str()), (Some(2), "error: there is no command /no/such/program\n"));
+    assert_eq!((code, said.as_str()), (Some(2), "error: command not found: /no/such/program\n"));
     let (code, said) = ended(&["--device", "no-such-device"], "true");
-    assert_eq!(
-        (code, said.as_str()),
-        (Some(3), "error: there is no block device no-such-device\n")
-    );
+    assert_eq!((code, said.as_str()), (Some(3), "error: no such block device: no-such-device\n"));
     assert!(!recording.out.exists());
     assert!(is_tidy());
 }

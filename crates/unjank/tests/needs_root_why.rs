@@ -168,7 +168,7 @@ fn a_program_that_is_never_ready_or_not_there_is_said() {
             .failure();
         String::from_utf8_lossy(&output.get_output().stderr).into_owned()
     };
-    assert!(fails(&[], &["/no/such/program"]).contains("there is no command /no/such/program"));
+    assert!(fails(&[], &["/no/such/program"]).contains("command not found: /no/such/program"));
     let late = fails(&["--timeout", "300ms"], &["sleep", "60"]);
     assert!(late.contains("sleep was not ready within 300 ms"), "{late}");
     let over = fails(&["--ready", "stdout:never"], &["sh", "-c", "echo oh >&2; exit 7"]);

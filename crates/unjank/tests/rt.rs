@@ -57,7 +57,7 @@ fn threads_are_listed_with_names_and_policies() {
     assert!(meas["cpus"].is_string() && meas["cpu_time_ns"].is_u64(), "{meas}");
     let output = list(&["4194305"]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(stderr(&output), "error: there is no process 4194305\n");
+    assert_eq!(stderr(&output), "error: no such process: 4194305\n");
     assert_eq!(list(&["--all-realtime", "--json"]).status.code(), Some(0));
     assert_eq!(list(&[]).status.code(), Some(2));
 }
@@ -94,7 +94,7 @@ fn errors_change_nothing() {
     let output = place.run(&["set", "4194305", "--thread", "meas=batch"]);
     assert_eq!(
         (output.status.code(), stderr(&output)),
-        (Some(2), "error: there is no process 4194305\n")
+        (Some(2), "error: no such process: 4194305\n")
     );
     assert_eq!(place.ledgers(), 0);
 }
@@ -271,7 +271,7 @@ fn signals_go_on_to_the_command() {
     assert_eq!((output.status.code(), stderr(&output)), (Some(137), ""));
     let output = place.run(&["exec", "--process", &batch, "--", "/no/such/command"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("there is no command /no/such/command"));
+    assert!(stderr(&output).contains("command not found: /no/such/command"));
     assert_eq!(place.ledgers(), 0);
 }
 

@@ -211,7 +211,7 @@ fn only_selected_operations_count_as_accesses() {
     assert!(near(fact(&record, "pages", &[]), 3.0));
     assert!(near(fact(&record, "evictions", &[]), 8.0), "paging is followed all the same");
     let error = fails(analyze().arg("x").args(["--only", "exit"]), 2);
-    assert!(error.contains("there is no operation \"exit\"; there are read, write,"), "{error}");
+    assert!(error.contains("unknown operation \"exit\"; expected one of read, write,"), "{error}");
 }
 
 #[test]

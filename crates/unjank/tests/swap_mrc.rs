@@ -166,7 +166,7 @@ fn wrong_options_are_errors() {
         (["--policy", "mq:queues=9"], "queues of mq must be 1 to 8, not \"9\""),
         (["--sample", "2"], "a share looks like 0.01 or 1%"),
         (["--sample", "0.0000001"], "is in the sample; give --sample a larger share"),
-        (["--only", "launch"], "there is no operation \"launch\""),
+        (["--only", "launch"], "unknown operation \"launch\""),
         (["--memory", "1"], "--memory must be at least 4 KiB"),
     ] {
         let mut command = mrc();

@@ -167,7 +167,9 @@ fn wrong_options_are_errors() {
     let trace = trace(directory.path());
     let error = |arguments: &[&str]| stderr(&mut swap(arguments), 2);
     assert!(error(&["simulate"]).contains("<TRACE>"), "{}", error(&["simulate"]));
-    assert!(error(&["simulate", "--preset", "gmaes"]).contains("there are games, many-games"));
+    assert!(
+        error(&["simulate", "--preset", "gmaes"]).contains("expected one of games, many-games")
+    );
     let unknown = error(&["simulate", &trace, "--policy", "sometimes/lru"]);
     assert!(unknown.contains("unknown admission rule"), "{unknown}");
     let none = error(&["simulate", &trace, "--no-store", "--memory", "1KiB"]);

@@ -40,7 +40,7 @@ fn times_must_be_longer_than_zero() {
 #[test]
 fn priorities_have_a_range() {
     let stderr = fails(&["jitter", "native", "--priority", "0"], 2);
-    assert_eq!(stderr, "error: real-time priority 0 is out of range: it goes from 1 to 99\n");
+    assert_eq!(stderr, "error: real-time priority 0 is out of range (1 to 99)\n");
     let stderr = fails(&["jitter", "native", "--sched", "fifo", "--priority", "95"], 2);
     assert!(stderr.contains("--force allows it"), "{stderr}");
 }
@@ -50,7 +50,7 @@ fn amounts_have_a_range() {
     let stderr = fails(&["swap", "probe", "--size", "4KiB"], 2);
     assert_eq!(stderr, "error: cannot evict 4.00 KiB; the size is 1.00 MiB to 4.00 GiB\n");
     let stderr = fails(&["ipc", "probe", "--payload", "0"], 2);
-    assert_eq!(stderr, "error: a payload of 0 bytes is out of range: it goes from 1 to 524288\n");
+    assert_eq!(stderr, "error: a payload of 0 bytes is out of range (1 to 524288)\n");
     let stderr = fails(&["launch", "ramp", "--work", "500us"], 2);
     assert!(stderr.starts_with("error: work of 500 µs per launch"), "{stderr}");
 }

@@ -115,8 +115,8 @@ fn errors_have_their_exit_code_and_one_sentence() {
         (&["vm.nothing=1", "--", "true"], 3, "this machine has no /proc/sys/vm/nothing"),
         (&["/sys/cpu*/x=1", "--", "true"], 3, "this machine has no /sys/cpu*/x"),
         (&["/sys/fixed=2", "--", "true"], 3, "nothing is changed: /sys/fixed is read-only"),
-        (&["/sys/a=10", "/sys/a=20", "--", "true"], 2, "/sys/a is given two values at once"),
-        (&["/sys/a=10", "--", "no-such-command"], 2, "error: there is no command no-such-command"),
+        (&["/sys/a=10", "/sys/a=20", "--", "true"], 2, "/sys/a is given two values"),
+        (&["/sys/a=10", "--", "no-such-command"], 2, "error: command not found: no-such-command"),
         (&["/sys/a=10"], 2, "required arguments were not provided"),
     ];
     for (arguments, code, said) in cases {

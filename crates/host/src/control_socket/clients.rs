@@ -92,7 +92,7 @@ impl Clients {
         }
     }
 
-    /// The events of each client, and whether the bell was rung.
+    /// The events of each client, and whether the doorbell was rung.
     fn wait(&mut self, bell: &Doorbell) -> Result<(Vec<PollFlags>, bool)> {
         let now = Timestamp::now();
         self.paused_until = self.paused_until.filter(|until| *until > now);

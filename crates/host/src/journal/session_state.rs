@@ -94,7 +94,7 @@ impl SessionState {
                 Some(same) if same.value == value => {}
                 Some(_) => {
                     let path = file.path();
-                    return Err(Error::Invalid(format!("{path} is given two values at once")));
+                    return Err(Error::Invalid(format!("{path} is given two values")));
                 }
             }
         }

@@ -94,7 +94,7 @@ impl SwapPlace {
             return Err(Error::Unsupported("swap needs the running machine".to_owned()));
         }
         CString::new(self.path.as_str())
-            .map_err(|_| Error::Invalid("a path holds a zero byte".to_owned()))
+            .map_err(|_| Error::Invalid("a path contains a NUL byte".to_owned()))
     }
 
     fn answer(&self, action: &'static str, answer: libc::c_int) -> Result<()> {

@@ -46,7 +46,7 @@ pub fn mount(kind: &str, target: &str) -> Result<()> {
 pub fn load_module(file: &Path, parameters: &str) -> Result<()> {
     let compressed = file.extension().is_some_and(|extension| extension != "ko");
     let parameters = CString::new(parameters)
-        .map_err(|_| Error::Invalid("parameters of a module hold a zero byte".to_owned()))?;
+        .map_err(|_| Error::Invalid("parameters of a module contain a NUL byte".to_owned()))?;
     let module = File::open(file).map_err(|error| Error::file("open", file, error))?;
     match finit_module(&module, &parameters, if compressed { COMPRESSED } else { 0 }) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),

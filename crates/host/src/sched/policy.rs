@@ -39,9 +39,7 @@ impl Priority {
         if (1..=99).contains(&priority) {
             Ok(Self(priority))
         } else {
-            Err(Error::Invalid(format!(
-                "real-time priority {priority} is out of range: it goes from 1 to 99"
-            )))
+            Err(Error::Invalid(format!("real-time priority {priority} is out of range (1 to 99)")))
         }
     }
 

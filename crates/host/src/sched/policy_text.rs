@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn values_out_of_range_are_refused_with_the_range() {
         for (text, says) in [
-            ("fifo:0", "from 1 to 99"),
-            ("fifo:100", "from 1 to 99"),
-            ("fifo:300", "from 1 to 99"),
+            ("fifo:0", "1 to 99"),
+            ("fifo:100", "1 to 99"),
+            ("fifo:300", "1 to 99"),
             ("fifo", "fifo:1-99"),
-            ("rr:-1", "from 1 to 99"),
+            ("rr:-1", "1 to 99"),
             ("other:20", "from -20 to 19"),
             ("batch:nice", "from -20 to 19"),
             ("other:0/99us", "a slice from 100us"),

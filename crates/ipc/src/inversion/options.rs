@@ -51,7 +51,7 @@ impl Options {
         }
         if self.burst < SHORTEST_BURST || self.burst > LONGEST_BURST {
             return wrong(format!(
-                "a burst of {} is out of range: it goes from {SHORTEST_BURST} to {LONGEST_BURST}",
+                "a burst of {} is out of range ({SHORTEST_BURST} to {LONGEST_BURST})",
                 self.burst
             ));
         }

@@ -87,7 +87,7 @@ impl Options {
         }
         if self.pairs == 0 || self.pairs > MOST_PAIRS {
             return Err(Error::Invalid(format!(
-                "{} pairs of processes are out of range: 1 to {MOST_PAIRS} are possible",
+                "{} pairs of processes are out of range (1 to {MOST_PAIRS})",
                 self.pairs
             )));
         }

@@ -96,7 +96,7 @@ impl Options {
     pub(crate) fn cells(&self, allowed: &CpuSet) -> Result<Vec<Cell>> {
         if self.payload == 0 || self.payload > Self::LARGEST_PAYLOAD {
             return Err(Error::Invalid(format!(
-                "a payload of {} bytes is out of range: it goes from 1 to {}",
+                "a payload of {} bytes is out of range (1 to {})",
                 self.payload,
                 Self::LARGEST_PAYLOAD
             )));
@@ -137,6 +137,6 @@ mod tests {
     fn an_empty_payload_is_refused() {
         let options = Options { payload: 0, ..Options::usual(Nanos::from_millis(100)) };
         let error = options.cells(&CpuSet::new([0])).unwrap_err().to_string();
-        assert_eq!(error, "a payload of 0 bytes is out of range: it goes from 1 to 524288");
+        assert_eq!(error, "a payload of 0 bytes is out of range (1 to 524288)");
     }
 }

@@ -35,7 +35,7 @@ impl Options {
         let (smallest, largest) = (self.smallest.get(), self.largest.get());
         if smallest == 0 || smallest > largest || largest > Self::LARGEST.get() {
             return Err(Error::Invalid(format!(
-                "payloads from {smallest} to {largest} bytes are out of range: they go from 1 to {}",
+                "payloads from {smallest} to {largest} bytes are out of range (1 to {})",
                 Self::LARGEST.get()
             )));
         }

@@ -37,7 +37,7 @@ impl Comparison {
             )));
         }
         if self.pairs == 0 {
-            return Err(Error::Invalid("no pair to compare: --pairs is at least 1".to_owned()));
+            return Err(Error::Invalid("--pairs must be at least 1".to_owned()));
         }
         Ok(())
     }
@@ -68,6 +68,6 @@ mod tests {
             "--visit 500 µs is too short: at least 10 periods of 1.00 ms must fit"
         );
         assert!(says(Comparison { period: Nanos(50_500), ..good.clone() }).contains("50500 ns"));
-        assert!(says(Comparison { pairs: 0, ..good }).contains("no pair"));
+        assert!(says(Comparison { pairs: 0, ..good }).contains("at least 1"));
     }
 }

@@ -29,7 +29,7 @@ impl Jdk {
     /// # Errors
     /// There is no `release` file or no `bin/java`, or the file names no version.
     pub fn at(root: &Root, home: &Path) -> Result<Self> {
-        let wrong = |why: &str| Error::Invalid(format!("{} is no JDK: {why}", home.display()));
+        let wrong = |why: &str| Error::Invalid(format!("{} is not a JDK: {why}", home.display()));
         if !root.exists(home.join("bin/java")) {
             return Err(wrong("it has no bin/java"));
         }
@@ -38,7 +38,7 @@ impl Jdk {
         let version = values.get("JAVA_VERSION");
         Ok(Self {
             home: home.to_owned(),
-            version: version.ok_or_else(|| wrong("`release` names no JAVA_VERSION"))?.clone(),
+            version: version.ok_or_else(|| wrong("`release` has no JAVA_VERSION"))?.clone(),
             vendor: values.get("IMPLEMENTOR").cloned(),
         })
     }
@@ -148,6 +148,6 @@ mod tests {
         install(dir.path(), "jdk", "17");
         fs::remove_file(dir.path().join("jdk/release")).unwrap();
         let error = Jdk::at(&Root::at(dir.path()), Path::new("/jdk")).unwrap_err();
-        assert_eq!(error.to_string(), "/jdk is no JDK: it has no file `release`");
+        assert_eq!(error.to_string(), "/jdk is not a JDK: it has no file `release`");
     }
 }

@@ -40,6 +40,6 @@ fn one_of<T: Copy + Display>(all: &[T], what: &str, typed: &str) -> Result<T> {
     let known = all.iter().find(|known| known.to_string() == typed);
     known.copied().ok_or_else(|| {
         let names: Vec<String> = all.iter().map(ToString::to_string).collect();
-        Error::Invalid(format!("there is no {what} {typed:?}; there are {}", names.join(", ")))
+        Error::Invalid(format!("unknown {what} {typed:?}; expected one of {}", names.join(", ")))
     })
 }

@@ -172,7 +172,7 @@ impl Options {
         }
         if !(1..=Self::MOST_THREADS).contains(&self.threads) {
             return wrong(format!(
-                "{} threads are not possible: the number is from 1 to {}",
+                "{} threads are out of range (1 to {})",
                 self.threads,
                 Self::MOST_THREADS
             ));
@@ -220,7 +220,7 @@ mod tests {
         assert!(error.starts_with("CPU 1023 does not exist or is not allowed"), "{error}");
         assert_eq!(
             says(Options { threads: 0, ..good.clone() }),
-            "0 threads are not possible: the number is from 1 to 256"
+            "0 threads are out of range (1 to 256)"
         );
         let distance = Nanos::from_millis(100);
         assert_eq!(

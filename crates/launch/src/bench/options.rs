@@ -83,10 +83,10 @@ impl Options {
         let mut conditions = vec![&self.baseline.name];
         conditions.extend(self.others.iter().map(|other| &other.name));
         if self.workloads.iter().any(|workload| workload.program.command.is_empty()) {
-            return wrong("there is no command to launch");
+            return wrong("give a command to launch");
         }
         if self.workloads.is_empty() || self.pairs == 0 {
-            return wrong("no launch to measure");
+            return wrong("at least one launch is needed");
         }
         if self.others.is_empty() {
             return wrong("there is no other condition to compare with");
@@ -132,7 +132,7 @@ mod tests {
         assert!(
             says(Options { others: Vec::new(), ..good.clone() }).contains("no other condition")
         );
-        assert!(says(Options { pairs: 0, ..good.clone() }).contains("no launch"));
+        assert!(says(Options { pairs: 0, ..good.clone() }).contains("at least one launch"));
         let mut empty = good;
         empty.workloads[0].program.command.clear();
         assert!(says(empty).contains("no command"));

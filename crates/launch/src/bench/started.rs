@@ -81,7 +81,7 @@ impl Started {
     pub fn begin(program: &Program, means: &ReadyMeans) -> Result<Self> {
         let source = ReadySource::of(&program.ready, means)?;
         let [name, arguments @ ..] = program.command.as_slice() else {
-            return Err(Error::Invalid("there is no command to launch".to_owned()));
+            return Err(Error::Invalid("give a command to launch".to_owned()));
         };
         let reads = matches!(program.ready, Ready::Stdout(_));
         let mut command = Command::new(name);
@@ -98,7 +98,7 @@ impl Started {
         let began = Timestamp::now();
         let mut group = ProcessGroup::start(&mut command).map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Error::Invalid(format!("there is no command {}", name.display()))
+                Error::Invalid(format!("command not found: {}", name.display()))
             }
             error => error,
         })?;

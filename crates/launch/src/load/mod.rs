@@ -56,7 +56,9 @@ pub fn run(options: &Options, root: &Root) -> Result<Timing> {
     let cpus = CpuSet::allowed()?;
     let threads = options.threads.unwrap_or(cpus.len());
     if !(1..=MOST_THREADS).contains(&threads) {
-        return Err(Error::Invalid(format!("{threads} threads: it goes from 1 to {MOST_THREADS}")));
+        return Err(Error::Invalid(format!(
+            "{threads} threads are out of range (1 to {MOST_THREADS})"
+        )));
     }
     let work = match options.clock {
         Clock::Steps(rate) => Work::Steps(rate),

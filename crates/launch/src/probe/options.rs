@@ -39,7 +39,7 @@ impl Options {
     pub(crate) fn check(&self, allowed: &CpuSet) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if self.cpus.is_empty() || self.launches == 0 {
-            return wrong("no CPU or no launch to measure".to_owned());
+            return wrong("at least one CPU and one launch are needed".to_owned());
         }
         if self.chunk < Nanos(500) || self.slice < self.chunk.times(10) {
             return wrong(format!(
@@ -50,7 +50,7 @@ impl Options {
         }
         if self.run < self.slice.times(10) || self.run > Self::LONGEST_RUN {
             return wrong(format!(
-                "work of {} per launch: it goes from 10 slices of {} to {}",
+                "work of {} per launch is out of range (10 slices of {} to {})",
                 self.run,
                 self.slice,
                 Self::LONGEST_RUN
@@ -72,13 +72,13 @@ mod tests {
         let says = |options: Options| options.check(&one).unwrap_err().to_string();
         assert_eq!(
             says(Options { run: Nanos::from_micros(900), ..good.clone() }),
-            "work of 900 µs per launch: it goes from 10 slices of 100 µs to 10.0 s"
+            "work of 900 µs per launch is out of range (10 slices of 100 µs to 10.0 s)"
         );
         assert_eq!(
             says(Options { slice: Nanos::from_micros(10), ..good.clone() }),
             "slices of 10.0 µs are too short: at least 10 pieces of 2.00 µs must fit"
         );
-        assert!(says(Options { launches: 0, ..good.clone() }).starts_with("no CPU"));
+        assert!(says(Options { launches: 0, ..good.clone() }).starts_with("at least one CPU"));
         assert!(says(Options { cpus: CpuSet::new([9]), ..good }).starts_with("CPU 9"));
     }
 }

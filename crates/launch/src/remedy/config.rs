@@ -176,7 +176,7 @@ impl Config {
     /// only files that nobody else can write or replace.
     ///
     /// # Errors
-    /// `File` if it cannot be read, `Permission` if somebody else can write or
+    /// `File` if it cannot be read, `Permission` if another user can write or
     /// replace it, `Parse` with the line of a mistake.
     pub fn read(root: &Root, path: Option<&Path>) -> Result<Self> {
         let origin = path.unwrap_or(Path::new(PLACE));

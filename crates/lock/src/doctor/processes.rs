@@ -41,7 +41,7 @@ impl Processes {
     /// `Invalid` if there is no such process, or it has ended and waits for
     /// its parent.
     pub(crate) fn of(root: &Root, leader: u32, tree: bool) -> Result<Self> {
-        let none = || Error::Invalid(format!("there is no process {leader}"));
+        let none = || Error::Invalid(format!("no such process: {leader}"));
         began(root, leader)?.ok_or_else(none)?;
         if pid::Waits::of(root, leader).is_none() {
             return Err(Error::Invalid(format!("process {leader} has ended")));

@@ -187,7 +187,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         assert!(
-            Roster::of(&root, 7, false).unwrap_err().to_string().contains("there is no process 7")
+            Roster::of(&root, 7, false).unwrap_err().to_string().contains("no such process: 7")
         );
         write(top.path(), 8, 1, 100);
         write(top.path(), 7, 1, 100);

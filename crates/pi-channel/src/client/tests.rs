@@ -34,7 +34,7 @@ fn connect(fds: &[BorrowedFd<'_>]) -> Result<(Client, UnixStream)> {
     })
 }
 
-/// A lane whose first lock is owned by `owner`, and its bell.
+/// A lane whose first lock is owned by `owner`, and its doorbell.
 struct Fake {
     geometry: Geometry,
     memory: Mapping,

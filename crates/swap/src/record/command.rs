@@ -63,7 +63,7 @@ impl Program {
         let name = command.get_program().to_owned();
         self.running = Some(ProcessGroup::start(command).map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Error::Invalid(format!("there is no command {}", name.display()))
+                Error::Invalid(format!("command not found: {}", name.display()))
             }
             error => error,
         })?);

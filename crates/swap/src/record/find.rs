@@ -59,7 +59,7 @@ pub(super) fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>>
 
 /// `vda`, `/dev/vda2` or `254,0`.
 fn named(root: &Root, name: &str) -> Result<Area> {
-    let unknown = || Error::Unsupported(format!("there is no block device {name}"));
+    let unknown = || Error::Unsupported(format!("no such block device: {name}"));
     let number = match name.split_once([',', ':']) {
         Some((major, minor)) => match (major.parse(), minor.parse()) {
             (Ok(major), Ok(minor)) => DeviceNumber::new(major, minor),

@@ -46,7 +46,7 @@ impl Options {
             return Err(Error::Invalid("--memory-limit needs a command".to_owned()));
         }
         if self.duration == Some(Nanos::ZERO) {
-            return Err(Error::Invalid("the time of a recording is above zero".to_owned()));
+            return Err(Error::Invalid("the time of a recording must be above zero".to_owned()));
         }
         // Checked again when the file is made, but nothing should be done before that.
         if !self.force && self.output.symlink_metadata().is_ok() {

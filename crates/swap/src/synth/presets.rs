@@ -77,7 +77,7 @@ pub const CHANGING: Preset = Preset {
 
 /// A name that no synthetic phone has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no preset {typed:?}; there are {}", names())]
+#[error("unknown preset {typed:?}; expected one of {}", names())]
 pub struct UnknownPreset {
     typed: String,
 }

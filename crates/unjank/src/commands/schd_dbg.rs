@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Pairs of a client and a server process
     #[arg(long, short = 'w', value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pair: i64,
-    /// A call that takes longer, in microseconds, misses its deadline
+    /// Deadline in microseconds; a call that takes longer misses it
     #[arg(
         long = "deadline_us",
         value_name = "N",

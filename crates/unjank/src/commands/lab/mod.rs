@@ -15,7 +15,7 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Boot a virtual phone, run a command in it, and bring its runs back
     Run(run::Args),
-    /// Fetch the virtual phone's kernel, unless it is there
+    /// Fetch the virtual phone's kernel, unless it is already there
     Fetch(fetch::Args),
     /// The init process of the virtual phone
     #[command(hide = true)]

@@ -25,7 +25,8 @@ The answer is no only if a contended lock would have been seen.
 
 As root it traces system calls in windows of 25 ms every 125 ms, in a trace instance of
 its own, which it removes afterwards. Other tracing is not touched. Any user may watch
-their own programs; without system calls there are fewer diagnoses, and it says so.")]
+their own programs; without system calls there are fewer diagnoses, and the
+output says so.")]
 pub(crate) struct Args {
     /// Number of the process to watch
     #[arg(value_name = "PID")]

@@ -21,8 +21,8 @@ use crate::{exit, output};
   sudo unjank rt restore 4711
   sudo unjank rt restore --dry-run --json
 
-Puts back what rt set --keep left, and what an rt set or rt exec left that was
-killed together with its keeper. A thread is identified by its number and its
+Puts back what rt set --keep left changed, and what rt set or rt exec left
+changed because it was killed together with its keeper. A thread is identified by its number and its
 start time, so no other thread is ever touched. A thread whose policy another
 program has changed since is left alone. `unjank restore` does the same after a
 kill, and leaves the changes of --keep. Exit codes: 0 fine, 1 something is not

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let since = Timestamp::now().checked_sub(jiff::SignedDuration::from_nanos(age));
             Keep::Since(since.unwrap_or(Timestamp::MIN))
         }
-        (None, None) => bail!("neither --keep nor --older-than is given"),
+        (None, None) => bail!("give --keep or --older-than"),
     };
     let removed = args.store.open()?.prune(keep, args.dry_run)?;
     if args.json {

@@ -94,6 +94,6 @@ pub(super) fn operation(name: &str) -> Result<Operation, String> {
     let found = operations().find(|operation| operation.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let names: Vec<_> = operations().map(Operation::name).collect();
-        format!("there is no operation {name:?}; there are {}", names.join(", "))
+        format!("unknown operation {name:?}; expected one of {}", names.join(", "))
     })
 }

@@ -150,7 +150,7 @@ pub(crate) fn run(command: &[OsString], signals: &mut Signals) -> Result<End> {
 fn not_started(program: &OsString, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::NotFound => {
-            Error::Invalid(format!("there is no command {}", program.display()))
+            Error::Invalid(format!("command not found: {}", program.display()))
         }
         _ => Error::file("start", program, source),
     }

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let state_dir = args.place.state_dir()?;
     let mut signals = Signals::listen().context("while listening for signals")?;
     let opened = Session::open(&root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back");
+        .context("while opening the journal of changes");
     let session = match (opened, signals.stop_requested()) {
         // Ctrl-C may also have ended the keeper before it left the process group.
         (_, Some(signal)) => return Ok(ExitCode::from(End::Signal(signal).code())),

@@ -192,7 +192,7 @@ pub(crate) fn ready_means() -> ReadyMeans {
 fn open(args: &Args, root: &Root) -> Result<Session> {
     let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
     Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back")
+        .context("while opening the journal of changes")
 }
 
 fn settings(args: &Args) -> Settings {

@@ -51,7 +51,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let rules = config.rules(&Root::system())?;
     let state_dir = args.place.state_dir()?;
     let session = Session::open(&root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back")?;
+        .context("while opening the journal of changes")?;
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }

@@ -56,7 +56,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     let energy = meter.is_some().then(|| setup::energy(args));
     let options = paper::Options { launches, energy, prediction };
     let session = Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back")?;
+        .context("while opening the journal of changes")?;
     let measured = paper::run(
         &options,
         &session,

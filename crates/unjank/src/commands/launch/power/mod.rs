@@ -37,7 +37,7 @@ of Jo & Suh. The former period is put back in every case.
 Meters: rapl, perf, hwmon[:hwmonN/power1], battery[:NAME],
 smartpower2:/dev/ttyUSB0 (or its console, ADDRESS:23), smartpower3:/dev/ttyUSB0
 (append @SPEED for another than 921600) or smartpower3:udp[:PORT], csv:FILE, and
-model, which is no meter: powers of --device for times that the kernel counts.")]
+model, which is not a meter: powers of --device for times that the kernel counts.")]
 pub(crate) struct Args {
     /// List the meters of this machine, and why others are unavailable
     #[arg(long, conflicts_with_all = ["meter", "rates", "whole", "discard", "quick"])]
@@ -180,7 +180,7 @@ impl Args {
 
 fn open_session(root: &Root, state_dir: &Path) -> Result<Session> {
     Session::open(root, state_dir, keeper::command(state_dir))
-        .context("while making sure that the sampling period can be put back")
+        .context("while opening the journal of changes")
 }
 
 /// Adds the changed knobs, and a warning for each that was not restored.

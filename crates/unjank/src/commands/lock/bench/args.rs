@@ -25,7 +25,8 @@ Environments: idle; load (a busy thread for each CPU, in another process); quota
 the CPUs' time, in a control group); priorities (every second thread nicer by 10); pinned
 (all threads on one CPU). --paper repeats the paper's experiment: threads take tasks from
 one queue that a lock protects, and all strategies are compared with sleep0. --pool measures
-thread pools: how soon work begins, and the CPU time used. docs/reference/lock.md")]
+thread pools: how soon work begins, and the CPU time used.
+docs/reference/lock.md explains the tables.")]
 pub(crate) struct Args {
     /// Ways to wait, or all [default: see below]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]

@@ -96,5 +96,5 @@ fn settings(args: &Args, options: &Options) -> Settings {
 fn open(root: &Root) -> Result<Session> {
     let state_dir = paths::journal()?;
     Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while making sure that everything can be put back")
+        .context("while opening the journal of changes")
 }

@@ -192,7 +192,7 @@ fn check(args: &Args) -> Result<()> {
         )));
     }
     if args.thrash_distance.get() < PAGE {
-        bail!(Error::Invalid("--thrash-distance is at least one page of 4 KiB".to_owned()));
+        bail!(Error::Invalid("--thrash-distance must be at least one page of 4 KiB".to_owned()));
     }
     Ok(())
 }

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!(Error::Invalid("stdin can be read only once".to_owned()));
     }
     if args.memory.get() < 4096 {
-        bail!(Error::Invalid("--memory is at least 4 KiB".to_owned()));
+        bail!(Error::Invalid("--memory must be at least 4 KiB".to_owned()));
     }
     let policies = policies(&args.policy);
     let command = measured::Command {
