@@ -87,10 +87,10 @@ impl WaitingCall {
         }
         let call = CALLS.iter().find(|(known, _)| *known == number)?.1;
         match call {
-            Call::Yield => Some(Self::Yield),
-            Call::Sleep => Some(Self::Sleep),
-            Call::Poll => Some(Self::Poll),
-            Call::Futex => match arguments[1] & OPERATION {
+            Kind::Yield => Some(Self::Yield),
+            Kind::Sleep => Some(Self::Sleep),
+            Kind::Poll => Some(Self::Poll),
+            Kind::Futex => match arguments[1] & OPERATION {
                 WAIT | WAIT_BITSET | LOCK_PI | LOCK_PI2 | WAIT_REQUEUE_PI => {
                     Some(Self::Wait(word(arguments, arguments[1])))
                 }
@@ -119,7 +119,7 @@ impl WaitingCall {
     /// An expression for a trace filter that selects these calls at their
     /// begin, or at their end. The end of a yield is not selected.
     pub fn filter(begin: bool) -> String {
-        let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, Call::Yield));
+        let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, Kind::Yield));
         let numbers = called.map(|(number, _)| *number).chain([SYS_FUTEX_WAKE, SYS_FUTEX_WAIT]);
         numbers.map(|number| format!("id == {number}")).collect::<Vec<_>>().join(" || ")
     }
@@ -142,19 +142,43 @@ pub enum Doing {
     Else,
 }
 
+/// A system call by its number on the thread's architecture, and its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Its number.
+    pub number: i64,
+    /// Its arguments; unused ones have arbitrary values.
+    pub arguments: [u64; 6],
+}
+
 /// The current state of `thread` of `process`: `/proc/PID/task/TID/syscall`.
 /// `None` if it has ended, without the permission to look (`ptrace(2)`, access
 /// mode `PTRACE_MODE_ATTACH_FSCREDS`), or without `CONFIG_HAVE_ARCH_TRACEHOOK`.
 pub fn doing(root: &Root, process: u32, thread: ThreadId) -> Option<Doing> {
-    parse_doing(&root.read(format!("/proc/{process}/task/{}/syscall", thread.0)).ok()?)
+    parse_doing(&read(root, process, thread)?)
 }
 
-/// Parses `running`, or a number, six arguments and two registers, or −1 and
-/// two registers: `proc_pid_syscall(5)`.
+/// The system call that `thread` of `process` is blocked in. `None` if it runs,
+/// or is blocked elsewhere in the kernel, and where [`doing`] is `None`.
+pub fn blocked_in(root: &Root, process: u32, thread: ThreadId) -> Option<Call> {
+    parse_call(&read(root, process, thread)?).filter(|call| call.number >= 0)
+}
+
+fn read(root: &Root, process: u32, thread: ThreadId) -> Option<String> {
+    root.read(format!("/proc/{process}/task/{}/syscall", thread.0)).ok()
+}
+
 fn parse_doing(text: &str) -> Option<Doing> {
     if text == "running" {
         return Some(Doing::Running);
     }
+    let Call { number, arguments } = parse_call(text)?;
+    Some(WaitingCall::of(number, &arguments).map_or(Doing::Else, Doing::Waiting))
+}
+
+/// Parses a number, six arguments and two registers, or −1 and two registers:
+/// `proc_pid_syscall(5)`.
+fn parse_call(text: &str) -> Option<Call> {
     let mut words = text.split_ascii_whitespace();
     let number = words.next()?.parse().ok()?;
     let mut arguments = [0; 6];
@@ -163,7 +187,7 @@ fn parse_doing(text: &str) -> Option<Doing> {
             *argument = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
         }
     }
-    Some(WaitingCall::of(number, &arguments).map_or(Doing::Else, Doing::Waiting))
+    Some(Call { number, arguments })
 }
 
 /// Parses `text` as the state of a thread; for the fuzzer.
@@ -183,7 +207,7 @@ pub fn has_our_numbers(root: &Root, process: u32) -> Option<bool> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Call {
+enum Kind {
     Yield,
     Sleep,
     Poll,
@@ -191,21 +215,21 @@ enum Call {
 }
 
 /// The numbers on this architecture.
-const CALLS: &[(i64, Call)] = &[
-    (libc::SYS_sched_yield as i64, Call::Yield),
-    (libc::SYS_nanosleep as i64, Call::Sleep),
-    (libc::SYS_clock_nanosleep as i64, Call::Sleep),
-    (libc::SYS_futex as i64, Call::Futex),
-    (libc::SYS_ppoll as i64, Call::Poll),
-    (libc::SYS_pselect6 as i64, Call::Poll),
-    (libc::SYS_epoll_pwait as i64, Call::Poll),
-    (libc::SYS_epoll_pwait2 as i64, Call::Poll),
+const CALLS: &[(i64, Kind)] = &[
+    (libc::SYS_sched_yield as i64, Kind::Yield),
+    (libc::SYS_nanosleep as i64, Kind::Sleep),
+    (libc::SYS_clock_nanosleep as i64, Kind::Sleep),
+    (libc::SYS_futex as i64, Kind::Futex),
+    (libc::SYS_ppoll as i64, Kind::Poll),
+    (libc::SYS_pselect6 as i64, Kind::Poll),
+    (libc::SYS_epoll_pwait as i64, Kind::Poll),
+    (libc::SYS_epoll_pwait2 as i64, Kind::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
-    (libc::SYS_poll as i64, Call::Poll),
+    (libc::SYS_poll as i64, Kind::Poll),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_select as i64, Call::Poll),
+    (libc::SYS_select as i64, Kind::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
-    (libc::SYS_epoll_wait as i64, Call::Poll),
+    (libc::SYS_epoll_wait as i64, Kind::Poll),
 ];
 
 #[cfg(test)]
@@ -276,6 +300,12 @@ mod tests {
         let (root, me) = (Root::system(), std::process::id());
         // A thread that reads its own file is in read(2).
         assert_eq!(doing(&root, me, ThreadId::current()), Some(Doing::Else));
+        let call = blocked_in(&root, me, ThreadId::current()).unwrap();
+        assert_eq!(call.number, libc::SYS_read as i64);
+        assert_eq!(
+            parse_call(&sleeps).map(|call| call.arguments[..3].to_vec()),
+            Some(vec![0, 1, 0x7f])
+        );
     }
 
     proptest::proptest! {

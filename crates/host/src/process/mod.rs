@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
 //! | [`peer`] | processes of this program that measure for another one, and how the two talk |
+//! | [`usage`] | what ended children used |
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
 //! | [`init`] | being the first process of a virtual machine |
@@ -16,6 +17,7 @@ pub mod init;
 pub mod peer;
 pub mod pid;
 pub mod pid_info;
+pub mod usage;
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

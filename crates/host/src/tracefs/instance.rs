@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::decode::Decoder;
 use super::format::{Format, Malformed};
@@ -14,6 +14,7 @@ use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
 use super::mount::Tracefs;
 use super::options::{InstanceOptions, check_name};
 use super::page::Layout;
+use super::raw_pages::RawPages;
 use super::read::CpuReader;
 use super::trace::{CpuTrace, Lost, Trace};
 use super::tripwire::TripwirePaths;
@@ -263,6 +264,44 @@ impl Instance {
         // While it records, a read may miss a CPU's latest events, and the next
         // read then lacks its earlier ones.
         let until = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
+        let mut readers = self.readers()?;
+        let mut cpus = Vec::with_capacity(readers.len());
+        for reader in readers.iter_mut() {
+            let mut trace = reader.read(&self.layout, &self.decoder, self.most_pages())?;
+            trace.finish(started, Timestamp::from_nanos(until));
+            cpus.push(trace);
+        }
+        self.started.fetch_max(Timestamp::now().as_nanos(), Ordering::Relaxed);
+        Ok(cpus)
+    }
+
+    /// Takes the pages with the events so far out of the buffer, without decoding
+    /// them: the cheapest way to empty the buffer while it records. They are
+    /// added to `pages`, which must be of this instance alone.
+    ///
+    /// # Errors
+    /// If the buffer cannot be read, or a page is longer than it can be.
+    pub fn take_pages(&self, pages: &mut RawPages) -> Result<()> {
+        for reader in self.readers()?.iter_mut() {
+            pages.take(reader, &self.layout, self.most_pages())?;
+        }
+        Ok(())
+    }
+
+    /// Decodes pages that [`take_pages`](Self::take_pages) took since the last
+    /// start, after the stop.
+    ///
+    /// # Errors
+    /// If a page contradicts the kernel's own description.
+    pub fn decode(&self, pages: RawPages) -> Result<Trace> {
+        let moment = |at: &AtomicU64| Timestamp::from_nanos(at.load(Ordering::Relaxed));
+        let recorded = (moment(&self.started), moment(&self.stopped));
+        let cpus = pages.decode(&self.layout, &self.decoder, recorded)?;
+        Ok(Trace { cpus, lost: self.lost()? })
+    }
+
+    /// The readers of all CPUs' buffers.
+    fn readers(&self) -> Result<MutexGuard<'_, Vec<CpuReader>>> {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.is_empty() {
             for cpu in self.cpus()? {
@@ -270,17 +309,13 @@ impl Instance {
                 readers.push(CpuReader::open(self.tracefs.root(), &path, cpu, &self.layout)?);
             }
         }
-        // At most twice the buffer, so that a busy CPU cannot keep this loop
-        // going.
-        let pages = self.pages.saturating_mul(2).saturating_add(8);
-        let mut cpus = Vec::with_capacity(readers.len());
-        for reader in readers.iter_mut() {
-            let mut trace = reader.read(&self.layout, &self.decoder, pages)?;
-            trace.finish(started, Timestamp::from_nanos(until));
-            cpus.push(trace);
-        }
-        self.started.fetch_max(Timestamp::now().as_nanos(), Ordering::Relaxed);
-        Ok(cpus)
+        Ok(readers)
+    }
+
+    /// The most pages that one call takes from a CPU: twice the buffer, so that a
+    /// busy CPU cannot keep it going.
+    fn most_pages(&self) -> usize {
+        self.pages.saturating_mul(2).saturating_add(8)
     }
 
     /// The number of events that the kernel has lost so far.

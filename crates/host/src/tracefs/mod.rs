@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `mount` | finds tracefs, or mounts it privately |
 //! | `options`, `buffer` | the events and the buffer size of an instance |
-//! | `instance`, `read` | one private trace, and reading its ring buffer |
+//! | `instance`, `read`, `raw_pages` | one private trace, and reading its ring buffer |
 //! | `leftovers` | instances of dead processes, found by name |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
 //! | `event`, `storage`, `system_call`, `name` | the traced events |
@@ -34,6 +34,7 @@ mod name;
 mod occupant;
 mod options;
 pub mod page;
+mod raw_pages;
 mod read;
 mod sched;
 pub mod script;
@@ -53,6 +54,7 @@ pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
+pub use raw_pages::RawPages;
 pub use storage::{BlockRequest, DeviceRequest, FilePages, StorageEvent};
 pub use system_call::SystemCall;
 pub use trace::{CpuTrace, Gap, Lost, Trace};

@@ -121,6 +121,17 @@ impl<'a> Page<'a> {
         Ok(Self { at: Timestamp::from_nanos(at), missed, data, data_offset: layout.data_offset })
     }
 
+    /// The number of bytes in use of a page: its head, its records and, if it has
+    /// one, the number of overwritten records. The rest is arbitrary.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn length(layout: &Layout, bytes: &[u8]) -> Result<usize, Malformed> {
+        let page = Page::parse(layout, bytes)?;
+        let count = if page.missed.flatten().is_some() { layout.word } else { 0 };
+        Ok(layout.data_offset + page.data.len() + count)
+    }
+
     /// The records in order. An error is the last item.
     pub fn records(&self) -> Records<'a> {
         Records { rest: self.data, place: self.data_offset, now: self.at.as_nanos() }
@@ -300,6 +311,19 @@ pub(super) mod tests {
         assert_eq!(Page::parse(&layout(), &bytes).unwrap().missed, Some(Some(77)));
         let whole = page(5, false, &[(6, vec![1; 4])]);
         assert_eq!(Page::parse(&layout(), &whole).unwrap().missed, None);
+    }
+
+    #[test]
+    fn a_page_can_be_cut_after_its_last_byte_in_use() {
+        let mut bytes = page(5, true, &[(6, vec![1; 4]), (9, vec![2; 8])]);
+        bytes[8..16].copy_from_slice(&(20 | MISSED | COUNT_STORED).to_le_bytes());
+        bytes[36..44].copy_from_slice(&77_u64.to_le_bytes());
+        let whole = read(&bytes);
+        assert_eq!(Page::length(&layout(), &bytes), Ok(44));
+        bytes.truncate(44);
+        assert_eq!(read(&bytes), whole);
+        assert_eq!(Page::parse(&layout(), &bytes).unwrap().missed, Some(Some(77)));
+        assert!(Page::length(&layout(), &bytes[..20]).is_err());
     }
 
     #[test]

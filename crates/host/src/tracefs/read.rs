@@ -33,8 +33,7 @@ impl CpuReader {
     }
 
     /// Reads and decodes its content, at most `pages` pages; a gap follows
-    /// them. The kernel answers each read with one page; a full page is taken
-    /// out of the ring without copying.
+    /// them.
     pub(super) fn read(
         &mut self,
         layout: &Layout,
@@ -43,23 +42,39 @@ impl CpuReader {
     ) -> Result<CpuTrace> {
         let mut trace = CpuTrace::new(self.cpu);
         for _ in 0..pages {
-            let length = match self.file.read(&mut self.page) {
-                Ok(0) => return Ok(trace),
-                Ok(length) => length,
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(trace),
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
-                Err(why) => return Err(Error::file("read", &self.path, why)),
-            };
-            trace
-                .push_page(layout, decoder, &self.page[..length])
-                .map_err(|why| decode_error(&self.path, &why))?;
+            let Some(page) = self.next_page()? else { return Ok(trace) };
+            trace.push_page(layout, decoder, page).map_err(|why| decode_error(&self.path, &why))?;
         }
         trace.cut_off();
         Ok(trace)
     }
+
+    /// The CPU.
+    pub(super) fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    /// Takes the next page out of the ring; `None` if it is empty. The kernel
+    /// answers each read with one page; a full page is taken without copying it
+    /// inside the kernel.
+    ///
+    /// # Errors
+    /// A failed read.
+    pub(super) fn next_page(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            match self.file.read(&mut self.page) {
+                Ok(0) => return Ok(None),
+                Ok(length) => return Ok(self.page.get(..length)),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(Error::file("read", &self.path, why)),
+            }
+        }
+    }
 }
 
-fn decode_error(path: &Path, malformed: &Malformed) -> Error {
+/// The error for a page of the file `path` that cannot be decoded.
+pub(super) fn decode_error(path: &Path, malformed: &Malformed) -> Error {
     let what = format!("byte {}: {}", malformed.place, malformed.what);
     Error::file("decode", path, io::Error::new(io::ErrorKind::InvalidData, what))
 }
