@@ -72,7 +72,7 @@ pub struct Program {
 
 impl Program {
     /// Its name in messages.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.command.first().map(|name| name.display().to_string()).unwrap_or_default()
     }
 }

@@ -14,17 +14,29 @@ use super::life::{Birth, Life, Span, State};
 use super::machine::History;
 use super::origin::Origin;
 use super::requests::{InFlight, Request};
-use super::wait::{Wait, Wake};
+use super::wait::{Asleep, Wait, Wake};
 use super::work::Queues;
 
 impl History {
     /// Builds the history of a trace, which needs `sched_switch` and
     /// `sched_waking`. Each other event makes it more precise.
     pub fn of(trace: &Trace) -> Self {
+        Self::of_running(trace, &[])
+    }
+
+    /// As `of`, of programs that ran before. `asleep`, in order of time, are
+    /// threads that slept at a moment in the trace: a trace that does not name a
+    /// thread before that moment does not have what it sleeps in.
+    pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
         let mut builder = Builder { begin: begin(trace), ..Builder::default() };
+        let mut asleep = asleep.iter().peekable();
         for (cpu, event) in in_order(&trace.cpus) {
+            while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
+                builder.is_asleep(seen);
+            }
             builder.apply(cpu, event);
         }
+        asleep.for_each(|seen| builder.is_asleep(seen));
         builder.finish(trace)
     }
 }
@@ -51,15 +63,25 @@ fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
     })
 }
 
+/// The first moment that the trace covers.
 fn begin(trace: &Trace) -> Timestamp {
     let first = trace.cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.at);
-    first.min().unwrap_or(Timestamp::from_nanos(0))
+    let started = trace.cpus.iter().filter_map(|cpu| cpu.gaps.first());
+    let started = started.filter(|gap| gap.from == BEGINNING).map(|gap| gap.to);
+    first.chain(started).min().unwrap_or(BEGINNING)
 }
 
+/// The last moment that it covers.
 fn end(trace: &Trace) -> Timestamp {
     let last = trace.cpus.iter().filter_map(|cpu| cpu.events.last()).map(|event| event.at);
-    last.max().unwrap_or(Timestamp::from_nanos(0))
+    let stopped = trace.cpus.iter().filter_map(|cpu| cpu.gaps.last());
+    let stopped = stopped.filter(|gap| gap.to == END).map(|gap| gap.from);
+    last.chain(stopped).max().unwrap_or(BEGINNING)
 }
+
+/// The ends of the gaps before and after a recording.
+const BEGINNING: Timestamp = Timestamp::from_nanos(0);
+const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 
 #[derive(Debug, Default)]
 struct Builder {
@@ -189,6 +211,19 @@ impl Builder {
             // The switch to it is not in the trace.
             Some(_) => thread.change(at, State::Running { cpu }),
         }
+    }
+
+    /// A thread was seen asleep. What the trace has of it is newer or the same.
+    fn is_asleep(&mut self, seen: &Asleep) {
+        let begin = self.begin;
+        let thread = self.thread(seen.thread);
+        let (wake, since) = match thread.state {
+            None if thread.life.birth.is_none() => (None, begin),
+            Some((State::Asleep { wait: Wait::Unknown, wake }, since)) => (wake, since),
+            _ => return,
+        };
+        thread.wait = seen.wait;
+        thread.state = Some((State::Asleep { wait: seen.wait, wake }, since));
     }
 
     fn leaves(&mut self, task: Task, runnable: bool, cpu: usize, at: Timestamp) {

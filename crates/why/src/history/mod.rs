@@ -14,5 +14,8 @@ pub use life::{Birth, Life, Span, State};
 pub use machine::History;
 pub use origin::{Cause, Origin, RequestId};
 pub use requests::Request;
-pub use wait::{Wait, Wake};
+pub use wait::{Asleep, Wait, Wake};
 pub use work::{Queued, WorkItem};
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,8 @@
 
 use unjank_host::Timestamp;
 
+use unjank_host::sched::ThreadId;
+
 use super::origin::Origin;
 
 /// What a thread did when it fell asleep.
@@ -22,6 +24,17 @@ pub enum Wait {
         /// The address that it touched.
         address: u64,
     },
+}
+
+/// A thread that slept at a moment, seen by other means than the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asleep {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Just after the look at it.
+    pub at: Timestamp,
+    /// What it slept in.
+    pub wait: Wait,
 }
 
 /// The end of a wait.

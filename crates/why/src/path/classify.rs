@@ -5,6 +5,11 @@ use super::calls::{Purpose, purpose};
 use super::segment::{Certainty, Way};
 use crate::history::{Wait, Wake};
 
+/// Whether the thread sleeps until a time, whatever others do.
+pub(super) fn is_sleep(wait: Wait) -> bool {
+    matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
+}
+
 /// How the path leaves a thread that waited in `wait` for its waker.
 ///
 /// | the thread is in | the waker is in | way | certainty |

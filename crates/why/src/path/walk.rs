@@ -3,7 +3,7 @@
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
-use super::classify::leaves_by;
+use super::classify::{is_sleep, leaves_by};
 use super::found::{OwnWait, Path};
 use super::segment::{Activity, Certainty, Detail, Segment, Way};
 
@@ -153,6 +153,10 @@ impl Walk<'_> {
                 }
                 Origin::Interrupt(cause) => self.interrupt(cause, wait, thread, from, to, inner),
             },
+            // Only the timer, or a signal, can end it.
+            None if is_sleep(wait) => {
+                self.push(thread, from, to, inner, Activity::Timer, Detail::None);
+            }
             None => self.push(thread, from, to, inner, Activity::Unknown, Detail::None),
         }
     }

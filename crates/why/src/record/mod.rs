@@ -1,10 +1,17 @@
 //! Records what a window needs, in two private traces: what all threads do to
 //! each other, and what the explained program asks of the kernel.
 
-use unjank_host::sched::ThreadId;
+mod instances;
+mod reader;
 
-use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, buffer_per_cpu};
-use unjank_host::{Bytes, Result, Root, Unsupported};
+use std::sync::Arc;
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs, buffer_per_cpu};
+use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
+
+use instances::{Instances, Pages};
+use reader::Reader;
 
 /// What every thread does to others: who runs, who wakes whom, what devices
 /// finish.
@@ -31,29 +38,49 @@ pub const MACHINE_EVENTS: &[&str] = &[
 ];
 
 /// What the explained program asks of the kernel. These are many, so they are
-/// recorded of its processes only.
-pub const PROGRAM_EVENTS: &[&str] =
-    &["raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "exceptions/page_fault_user"];
+/// recorded of its processes only. The ends of system calls are not needed: a
+/// thread that sleeps does so in its last call, or in a page fault after it.
+pub const PROGRAM_EVENTS: &[&str] = &["raw_syscalls/sys_enter", "exceptions/page_fault_user"];
 
-/// Room for events, for each CPU: a launch has some ten thousand a second.
-const BUFFER: Bytes = Bytes::from_mib(32);
+/// Room for events, for each CPU: a quarter of a million. A thread that does
+/// nothing but call the kernel makes a million a second.
+const BUFFER: Bytes = Bytes::from_mib(16);
 
 /// A recording in progress. Nothing is left of it when it is dropped.
 #[derive(Debug)]
 pub struct Recording {
-    machine: Instance,
-    program: Instance,
+    instances: Arc<Instances>,
+    reader: Reader,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// The events of both traces.
+    pub trace: Trace,
+    /// When the memory for events was full, so that the recording ended early.
+    pub full_at: Option<Timestamp>,
+    /// The memory that the events took in the kernel's form.
+    pub size: Bytes,
 }
 
 impl Recording {
-    /// Starts recording: all threads, and what the processes ask of the kernel
-    /// that `parents` start from now on.
+    /// Starts recording: all threads, and what `threads` and all threads and
+    /// processes that they start from now on ask of the kernel. Events take up to
+    /// `memory` until they are decoded; the recording ends when it is full.
     ///
     /// # Errors
-    /// An instance that cannot be made.
-    pub fn start(tracefs: &Tracefs, root: &Root, parents: &[ThreadId]) -> Result<Self> {
+    /// An instance or a thread that cannot be made.
+    pub fn start(
+        tracefs: &Tracefs,
+        root: &Root,
+        threads: &[ThreadId],
+        memory: Bytes,
+    ) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
+        // Before the program's trace follows the threads that this one starts.
+        let waiting = Reader::spawn(memory)?;
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(MACHINE_EVENTS),
@@ -62,31 +89,54 @@ impl Recording {
         let program = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(PROGRAM_EVENTS),
-            threads: parents.to_vec(),
+            threads: threads.to_vec(),
             and_theirs: true,
             ..InstanceOptions::default()
         })?;
-        machine.start()?;
-        program.start()?;
-        Ok(Self { machine, program })
+        let instances = Arc::new(Instances { machine, program });
+        // Opens the buffers.
+        instances.take(&mut Pages::default())?;
+        instances.machine.start()?;
+        instances.program.start()?;
+        let reader = waiting.read(Arc::clone(&instances));
+        Ok(Self { instances, reader })
+    }
+
+    /// Records also what these threads ask of the kernel.
+    ///
+    /// # Errors
+    /// A file of the instance that cannot be written.
+    pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
+        self.instances.program.record_also(threads)
+    }
+
+    /// Whether the memory for events is full, so that nothing more is recorded.
+    pub fn is_full(&self) -> bool {
+        self.reader.full_at().is_some()
     }
 
     /// Events that this kernel does not have.
     pub fn notes(&self) -> impl Iterator<Item = &Unsupported> {
-        self.machine.notes().iter().chain(self.program.notes())
+        self.instances.machine.notes().iter().chain(self.instances.program.notes())
     }
 
     /// Stops, and returns what was recorded.
     ///
     /// # Errors
     /// A trace that cannot be read.
-    pub fn finish(self) -> Result<Trace> {
-        self.program.stop()?;
-        self.machine.stop()?;
-        let mut trace = self.machine.read_events()?;
-        trace.merge(self.program.read_events()?);
-        self.program.remove()?;
-        self.machine.remove()?;
-        Ok(trace)
+    pub fn finish(self) -> Result<Recorded> {
+        let Self { instances, reader } = self;
+        instances.stop()?;
+        let (mut pages, full_at) = reader.finish()?;
+        instances.take(&mut pages)?;
+        let size = pages.size();
+        let Pages { machine, program } = pages;
+        let mut trace = instances.machine.decode(machine)?;
+        trace.merge(instances.program.decode(program)?);
+        if let Some(Instances { machine, program }) = Arc::into_inner(instances) {
+            program.remove()?;
+            machine.remove()?;
+        }
+        Ok(Recorded { trace, full_at, size })
     }
 }

@@ -7,7 +7,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_units::Nanos;
 
-use crate::history::History;
+use crate::history::{Asleep, History};
 use crate::path::{Path, critical_path};
 use crate::split::{HighestClocks, Split};
 
@@ -46,9 +46,21 @@ pub struct Clocks {
     pub at_start: BTreeMap<usize, u64>,
 }
 
-/// One launch, and why it took so long.
+/// What is explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// The launch of a program, which could be shorter.
+    Launch,
+    /// A time in the life of a program that runs, which is as long as the user
+    /// wants. It could do the same work in less time.
+    Window,
+}
+
+/// One launch or window, and where its time went.
 #[derive(Debug)]
 pub struct Explained {
+    /// Which of them it is.
+    pub subject: Subject,
     /// The thread whose progress is explained.
     pub thread: ThreadId,
     /// The window.
@@ -60,22 +72,54 @@ pub struct Explained {
     pub(super) path: Path,
     pub(super) split: Split,
     pub(super) highest: HighestClocks,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Explained {
-    /// Explains what `thread` did in a window.
+    /// Explains what `thread` did in the time of a launch.
     pub fn new(
         trace: Trace,
+        thread: ThreadId,
+        window: (Timestamp, Timestamp),
+        clocks: Clocks,
+    ) -> Self {
+        let history = History::of(&trace);
+        Self::of(Subject::Launch, trace, history, thread, window, clocks)
+    }
+
+    /// Explains what `thread` of a program that ran before did in a window.
+    /// `asleep`, in order of time, are threads that slept at a moment in the
+    /// trace.
+    pub fn in_window(
+        trace: Trace,
+        asleep: &[Asleep],
+        thread: ThreadId,
+        window: (Timestamp, Timestamp),
+        clocks: Clocks,
+    ) -> Self {
+        let history = History::of_running(&trace, asleep);
+        Self::of(Subject::Window, trace, history, thread, window, clocks)
+    }
+
+    fn of(
+        subject: Subject,
+        trace: Trace,
+        mut history: History,
         thread: ThreadId,
         (from, to): (Timestamp, Timestamp),
         clocks: Clocks,
     ) -> Self {
-        let mut history = History::of(&trace);
         history.begin_with_clocks(&clocks.at_start);
         let highest = clocks.highest;
         let path = critical_path(&history, thread, from, to);
         let split = Split::of(&path, &history, &highest);
-        Self { thread, from, to, trace, history, path, split, highest }
+        let warnings = Vec::new();
+        Self { subject, thread, from, to, trace, history, path, split, highest, warnings }
+    }
+
+    /// Adds a warning with which the explanation must be read.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
     }
 
     /// The length of the window.

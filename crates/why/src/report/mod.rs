@@ -3,6 +3,7 @@
 
 mod calls;
 mod explained;
+mod family;
 mod names;
 mod run_queue;
 mod split;
@@ -16,7 +17,8 @@ use unjank_units::Nanos;
 
 use crate::split::Cell;
 
-pub use explained::{Clocks, Explained, window};
+pub use explained::{Clocks, Explained, Subject, window};
+pub use family::Family;
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
@@ -46,6 +48,9 @@ pub fn findings(launches: &[Explained]) -> Findings {
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(storage::table(typical));
     warn(typical, &mut findings);
+    for warning in launches.iter().flat_map(|launch| &launch.warnings) {
+        findings.warn(warning);
+    }
     findings
 }
 
@@ -78,7 +83,18 @@ fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
     if let Some(best) = best.filter(|best| best.saved() > Nanos::ZERO) {
         reason = format!("{reason}; {}: {} → {}", best.name, best.before, best.after);
     }
-    let question = format!("Would one change save a tenth of the {total}?");
+    let (question, name) = match launch.subject {
+        Subject::Launch => {
+            (format!("Would one change save a tenth of the {total}?"), "time from exec to ready")
+        }
+        Subject::Window => (
+            format!(
+                "Would one change let {} do the same in a tenth less time?",
+                names::thread(&launch.history, launch.thread)
+            ),
+            "length of the window",
+        ),
+    };
     let answer = match pays {
         _ if launch.trace.has_gap(launch.from, launch.to) => Answer::CannotTell,
         Some(_) => Answer::Yes,
@@ -86,7 +102,7 @@ fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
     };
     let mut verdict = Verdict::new("why", question, answer, reason);
     verdict.measured = Some(Quantity {
-        name: "time from exec to ready".to_owned(),
+        name: name.to_owned(),
         value: total.get() as f64,
         unit: Unit::Nanoseconds,
         interval: None,

@@ -4,7 +4,7 @@ use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Number, Table};
 use unjank_units::Nanos;
 
-use super::explained::Explained;
+use super::explained::{Explained, Subject};
 use crate::what_if::{Change, length};
 
 /// A page that is in memory: a minor fault.
@@ -100,7 +100,10 @@ pub(super) fn table(launch: &Explained, savings: &[Saving]) -> Table {
         Column::of("then", Unit::Nanoseconds),
         Column::of("saved", Unit::Change),
     ];
-    let title = format!("What would make it faster than {}", launch.total());
+    let title = match launch.subject {
+        Subject::Launch => format!("What would make it faster than {}", launch.total()),
+        Subject::Window => format!("What would do the same in less than {}", launch.total()),
+    };
     let mut table = Table::new("why/what_if", title, columns);
     for saving in savings {
         let before = saving.before.get() as f64;

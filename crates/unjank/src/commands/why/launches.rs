@@ -1,66 +1,75 @@
 //! Launches of a program, recorded and explained.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use unjank_host::Root;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
-use unjank_host::{Nanos, Root};
-use unjank_launch::bench::{Program, Started, WaitResult};
+use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
-use unjank_why::record::Recording;
-use unjank_why::report::{self, Explained};
+use unjank_why::record::{Recorded, Recording};
+use unjank_why::report::{self, Clocks, Explained, Family};
 
-use super::Args;
 use super::clocks::ClockReader;
-use crate::commands::launch::bench::ready_means;
-
-/// Time for a program to end after SIGTERM.
-const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
+use super::launch::{self, Launch, Plan};
+use super::window::memory_was_full;
 
 /// Launches the program as often as asked, unless interrupted.
 pub(super) fn record(
-    args: &Args,
+    plan: &Plan,
     root: &Root,
     tracefs: &Tracefs,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Explained>> {
     let clocks = ClockReader::new(root);
-    let program = Program { command: args.command.clone(), ready: args.ready.clone() };
     let mut launches = Vec::new();
-    for number in 0..args.launches {
-        monitor.progress(f64::from(number) / f64::from(args.launches), "launching");
-        let pause = if number == 0 { Nanos::ZERO } else { args.gap };
-        (unjank_host::Timestamp::now() + pause).sleep_until_or(|| monitor.stop_requested());
-        if monitor.stop_requested() {
+    for number in 0..plan.launches {
+        monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
+        if number > 0 && !launch::pause(plan, monitor) {
             break;
         }
         let clocks = clocks.read();
-        let recording = Recording::start(tracefs, root, &[ThreadId::current()])?;
-        let mut started = Started::begin(&program, &ready_means())?;
-        let process = started.process();
-        let came = started.wait(args.timeout, &|| monitor.stop_requested())?;
-        let began = started.began();
-        let stderr = started.last_lines();
-        let trace = recording.finish()?;
-        let status = started.end(END_TIMEOUT);
-        match came {
-            WaitResult::Ready { took, .. } => {
-                let thread = ThreadId(process);
-                let window = report::window(&trace, thread, began, began + took);
-                launches.push(Explained::new(trace, thread, window, clocks));
-            }
-            WaitResult::Interrupted => break,
-            WaitResult::Ended => {
-                let status = status.map_or_else(String::new, |status| status.to_string());
-                bail!("{} ended before it was ready: {status} {stderr}", name(args));
-            }
-            WaitResult::TimedOut => {
-                bail!("{} was not ready within {} {stderr}", name(args), args.timeout);
-            }
-        }
+        let recording = Recording::start(tracefs, root, &[ThreadId::current()], plan.memory)?;
+        let launched = launch::once(plan, monitor, |_| Ok(recording.finish()?))?;
+        let Some((launch, recorded)) = launched else { break };
+        launches.push(explain(plan, &launch, recorded, clocks));
     }
     Ok(launches)
 }
 
-fn name(args: &Args) -> String {
-    args.command.first().map(|name| name.display().to_string()).unwrap_or_default()
+fn explain(plan: &Plan, launch: &Launch, recorded: Recorded, clocks: Clocks) -> Explained {
+    let Recorded { trace, full_at, .. } = recorded;
+    let process = launch.process;
+    let family = Family::of(&trace, process, launch.ready());
+    let thread = family.last_of_process().unwrap_or(process);
+    let (from, _) = report::window(&trace, process, launch.began, launch.ready());
+    let ready = family.end_of(thread).unwrap_or(launch.ready());
+    let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
+    let at_exit = matches!(plan.program.ready, Ready::Exit);
+    let mut explained = Explained::new(trace, thread, (from, to), clocks);
+    if let Some(failure) = launch.failure() {
+        explained.warn(failure);
+    }
+    if to < ready {
+        explained.warn(memory_was_full(plan.memory, to.since(from)));
+    }
+    if thread != process {
+        explained.warn(format!(
+            "the program's first thread ended {} before its last one, which is explained",
+            family.end_of(thread).unwrap_or(to).since(family.end_of(process).unwrap_or(to))
+        ));
+    } else if !at_exit && ready < launch.ready() {
+        explained.warn(format!(
+            "the program's first thread ended {} before the program was ready; that time is not \
+             explained",
+            launch.ready().since(ready)
+        ));
+    }
+    let running = family.running_elsewhere();
+    if at_exit && full_at.is_none() && running > 0 {
+        explained.warn(format!(
+            "processes that it started ran on after its end (threads: {running}); to explain the \
+             time until a service is ready, use --ready"
+        ));
+    }
+    explained
 }

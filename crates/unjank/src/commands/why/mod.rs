@@ -1,7 +1,11 @@
 //! `unjank why`: where a launch loses its time, and what would give it back.
 
 mod clocks;
+mod cost;
+mod launch;
 mod launches;
+mod unrecorded;
+mod window;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,13 +13,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::process::is_root;
 use unjank_host::tracefs::Tracefs;
-use unjank_host::{Error, Nanos, Root, Support};
-use unjank_launch::bench::Ready;
+use unjank_host::{Bytes, Error, Nanos, Root, Support};
+use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::report;
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
+use launch::Plan;
+use window::WindowArgs;
 
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]
@@ -23,13 +29,17 @@ use crate::values;
   sudo unjank why -- git status
   sudo unjank why -n 5 --ready window --html why.html -- xterm
   sudo unjank why --ready port:8080 -- ./server
+  sudo unjank why --pid 4711 --thread render --for 10s
+  sudo unjank why -n 20 --cost -- git status
 
 From exec until the program is ready, every nanosecond gets one cause. The path
 goes backwards from the end: while the program's first thread slept, it follows
 the thread or interrupt that woke it, and so on. The rows of the split say how the path
 first left that thread (a lock, a message, a child process, a thread of the
 kernel), the columns what happened meanwhile. What a change would save is
-computed by replaying all recorded wake-ups with shorter waits.")]
+computed by replaying all recorded wake-ups with shorter waits.
+
+Without root nothing is recorded; it says what the program used, and what is n/a.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
     #[arg(long, value_name = "WAY", default_value = "exit")]
@@ -43,10 +53,20 @@ pub(crate) struct Args {
     /// Longest time of a launch
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
     timeout: Nanos,
+    /// Memory for recorded events, in the kernel's form; when it is full, the
+    /// recording ends
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
+    memory: Bytes,
+    /// Measure what the recording costs: launches with and without it, in
+    /// alternating pairs
+    #[arg(long)]
+    cost: bool,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// The program and its arguments
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "pid", last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -58,23 +78,54 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("ready", args.ready.to_string())
         .with("launches", args.launches)
         .with("gap", args.gap.get())
-        .with("timeout", args.timeout.get());
+        .with("timeout", args.timeout.get())
+        .with("memory", args.memory.get());
+    let settings = match args.window.pid {
+        Some(pid) => settings
+            .with("pid", pid)
+            .with("thread", args.window.thread.clone())
+            .with("for", args.window.duration.get()),
+        None => settings.with("cost", args.cost),
+    };
     let command = measured::Command { name: "why", output: &args.output, settings };
-    command.run(|root, _, monitor| explain(args, root, monitor))
+    command.run(|root, seed, monitor| explain(args, root, seed, monitor))
 }
 
-fn explain(args: &Args, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
-    let launches = launches::record(args, root, &open_tracefs(root)?, monitor)?;
+fn explain(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
+    let plan = Plan {
+        program: Program { command: args.command.clone(), ready: args.ready.clone() },
+        launches: args.launches,
+        gap: args.gap,
+        timeout: args.timeout,
+        memory: args.memory,
+    };
+    let tracefs = match Tracefs::open(root) {
+        Support::Yes(tracefs) => tracefs,
+        Support::No(reason) if args.cost => return Err(cannot_record(reason).into()),
+        Support::No(reason) => {
+            let reason = cannot_record(reason).to_string();
+            return match args.window.pid {
+                Some(pid) => unrecorded::window(&args.window, pid, root, &reason, monitor),
+                None => unrecorded::launches(&plan, root, &reason, monitor),
+            };
+        }
+    };
+    if let Some(pid) = args.window.pid {
+        let window = window::record(&args.window, args.memory, pid, root, &tracefs, monitor)?;
+        return Ok(report::findings(&[window]));
+    }
+    if args.cost {
+        return cost::measure(&plan, root, &tracefs, seed, monitor);
+    }
+    let launches = launches::record(&plan, root, &tracefs, monitor)?;
     Ok(report::findings(&launches))
 }
 
-fn open_tracefs(root: &Root) -> Result<Tracefs> {
-    match Tracefs::open(root) {
-        Support::Yes(tracefs) => Ok(tracefs),
-        Support::No(_) if !is_root() => {
-            let what = "recording what all threads do".to_owned();
-            Err(Error::Permission { what, needs: "root".to_owned() }.into())
-        }
-        Support::No(reason) => Err(Error::Unsupported(reason).into()),
+/// Why nothing can be recorded.
+fn cannot_record(reason: String) -> Error {
+    if is_root() {
+        return Error::Unsupported(reason);
     }
+    let what = "recording what all threads do".to_owned();
+    Error::Permission { what, needs: "root".to_owned() }
 }

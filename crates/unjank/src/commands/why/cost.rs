@@ -1,0 +1,117 @@
+//! The cost of recording: launches with and without it, in alternating pairs.
+
+use anyhow::Result;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Tracefs;
+use unjank_host::{Nanos, Root};
+use unjank_measure::experiment::{Arm, Pair, Plan, Question, Visits};
+use unjank_measure::record::{Cell, Column, Direction, Number, Table};
+use unjank_measure::{Fact, Findings, Monitor, Series, Unit};
+use unjank_why::record::Recording;
+
+use super::launch::{self, Plan as Launches};
+
+/// The cost that is aimed at: more distorts what is explained.
+const GOAL: f64 = 0.03;
+const ARMS: [&str; 2] = ["not recorded", "recorded"];
+
+/// A launch.
+#[derive(Debug, Clone, Copy)]
+struct Visit {
+    took: Nanos,
+    /// Of a recorded launch.
+    events: usize,
+}
+
+/// Launches the program in pairs, with and without a recording.
+pub(super) fn measure(
+    launches: &Launches,
+    root: &Root,
+    tracefs: &Tracefs,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    let plan = Plan { pairs: launches.launches as usize, warm_up: 1, seed };
+    let mut interrupted = false;
+    let mut visits = plan.run(monitor, |arm| -> Result<Option<Visit>> {
+        if interrupted || !launch::pause(launches, monitor) {
+            return Ok(None);
+        }
+        let visit = match arm {
+            Arm::A => launch::once(launches, monitor, |_| Ok(0))?,
+            Arm::B => {
+                let parents = [ThreadId::current()];
+                let recording = Recording::start(tracefs, root, &parents, launches.memory)?;
+                launch::once(launches, monitor, |_| Ok(recording.finish()?.trace.len()))?
+            }
+        };
+        interrupted = visit.is_none();
+        Ok(visit.map(|(launch, events)| Visit { took: launch.took, events }))
+    })?;
+    let pairs: Vec<Pair<Visit>> = visits
+        .pairs
+        .drain(..)
+        .filter_map(|pair| Some(Pair { order: pair.order, a: pair.a?, b: pair.b? }))
+        .collect();
+    Ok(findings(Visits { plan, pairs }))
+}
+
+fn findings(visits: Visits<Visit>) -> Findings {
+    let mut findings = Findings::default();
+    let Visits { plan, pairs } = visits;
+    let sides: [fn(&Pair<Visit>) -> Visit; 2] = [|pair| pair.a, |pair| pair.b];
+    for (arm, side) in ARMS.into_iter().zip(sides) {
+        let mut series = Series::new("why/cost/total").with_label("arm", arm);
+        pairs.iter().for_each(|pair| series.record(side(pair).took));
+        findings.series.push(series.finish());
+    }
+    let mut events: Vec<usize> = pairs.iter().map(|pair| pair.b.events).collect();
+    events.sort_unstable();
+    let Some(&events) = events.get(events.len() / 2) else {
+        findings.warn("no pair of launches was measured");
+        return findings;
+    };
+    let time = |visit: Visit| visit.took.get() as f64;
+    let times = |pair: &Pair<Visit>| Pair { order: pair.order, a: time(pair.a), b: time(pair.b) };
+    let times = Visits { plan, pairs: pairs.iter().map(times).collect() };
+    let question = Question {
+        text: "Does recording make the launch longer?".to_owned(),
+        subject: "why/cost".to_owned(),
+        unit: Unit::Nanoseconds,
+        better: Direction::Smaller,
+        min_effect: GOAL,
+    };
+    let conclusion = times.conclude(&question);
+    conclusion.note(&mut findings);
+    let n = conclusion.pairs as u64;
+    let fact = |name: &str, value: f64, unit| Fact { n: Some(n), ..Fact::new(name, value, unit) };
+    findings.facts.push(fact("why/cost/events", events as f64, Unit::Count));
+    if let Some(median) = conclusion.median() {
+        let cost = match median.ratio {
+            Some(ratio) => {
+                let interval = ratio.interval.map(|end| end - 1.0);
+                Number::new(ratio.value - 1.0).within(Some(interval))
+            }
+            None => Number::new((median.b.value - median.a.value) / median.a.value.max(1.0)),
+        };
+        let share = fact("why/cost/share", cost.value, Unit::Change);
+        let share = Fact { interval: cost.interval, ..share };
+        findings.facts.push(share.with_better(Direction::Smaller));
+        findings.tables.push(table([median.a.value, median.b.value], cost, events, n));
+    }
+    findings
+}
+
+fn table([without, with]: [f64; 2], cost: Number, events: usize, pairs: u64) -> Table {
+    let columns = [
+        Column::text("launches"),
+        Column::of("median", Unit::Nanoseconds),
+        Column::of("cost", Unit::Change),
+        Column::of("events", Unit::Count),
+    ];
+    let [not_recorded, recorded] = ARMS;
+    let mut table = Table::new("why/cost", "What recording costs", columns);
+    table.push([not_recorded.into(), Cell::number(without), Cell::Empty, Cell::Empty]);
+    table.push([recorded.into(), Cell::number(with), cost.into(), Cell::number(events as f64)]);
+    table.with_note(format!("{pairs} pairs of launches; the cost is the median within pairs"))
+}

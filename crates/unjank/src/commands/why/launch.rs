@@ -1,0 +1,89 @@
+//! One launch of the program, until it is ready.
+
+use std::process::ExitStatus;
+
+use anyhow::{Result, bail};
+use unjank_host::sched::ThreadId;
+use unjank_host::{Bytes, Nanos, Timestamp};
+use unjank_launch::bench::{Program, Started, WaitResult};
+use unjank_measure::Monitor;
+
+use crate::commands::launch::bench::ready_means;
+
+/// Time for a program to end after SIGTERM.
+const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
+
+/// What to launch, and how often.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) program: Program,
+    pub(super) launches: u32,
+    /// Idle time before each launch but the first.
+    pub(super) gap: Nanos,
+    pub(super) timeout: Nanos,
+    /// For the events of each.
+    pub(super) memory: Bytes,
+}
+
+/// A launch that was ready.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Launch {
+    /// Its first process.
+    pub(super) process: ThreadId,
+    /// Just before fork and exec.
+    pub(super) began: Timestamp,
+    /// From then until it was ready.
+    pub(super) took: Nanos,
+    /// How it ended, if it did so by itself.
+    pub(super) status: Option<ExitStatus>,
+}
+
+impl Launch {
+    /// When it was ready.
+    pub(super) fn ready(&self) -> Timestamp {
+        self.began + self.took
+    }
+
+    /// A warning if it ended by itself with a failure.
+    pub(super) fn failure(&self) -> Option<String> {
+        let status = self.status.filter(|status| !status.success())?;
+        Some(format!("the launch ended with a failure ({status})"))
+    }
+}
+
+/// Launches the program, and calls `when_ready` before it is ended. `None` if the
+/// user wants to stop.
+pub(super) fn once<T>(
+    plan: &Plan,
+    monitor: &dyn Monitor,
+    when_ready: impl FnOnce(ThreadId) -> Result<T>,
+) -> Result<Option<(Launch, T)>> {
+    let mut started = Started::begin(&plan.program, &ready_means())?;
+    let process = ThreadId(started.process());
+    let came = started.wait(plan.timeout, &|| monitor.stop_requested())?;
+    let began = started.began();
+    let stderr = started.last_lines();
+    let by_itself = !started.is_alive();
+    let result = when_ready(process)?;
+    let status = started.end(END_TIMEOUT);
+    match came {
+        WaitResult::Ready { took, .. } => {
+            let status = status.filter(|_| by_itself);
+            Ok(Some((Launch { process, began, took, status }, result)))
+        }
+        WaitResult::Interrupted => Ok(None),
+        WaitResult::Ended => {
+            let status = status.map_or_else(String::new, |status| status.to_string());
+            bail!("{} ended before it was ready: {status} {stderr}", plan.program.name());
+        }
+        WaitResult::TimedOut => {
+            bail!("{} was not ready within {} {stderr}", plan.program.name(), plan.timeout);
+        }
+    }
+}
+
+/// Waits between two launches; `false` if the user wants to stop.
+pub(super) fn pause(plan: &Plan, monitor: &dyn Monitor) -> bool {
+    (Timestamp::now() + plan.gap).sleep_until_or(|| monitor.stop_requested());
+    !monitor.stop_requested()
+}

@@ -1,0 +1,194 @@
+//! What can be said without a recording: what the program used, and how long it
+//! waited for a CPU.
+
+use anyhow::Result;
+use unjank_host::process::usage::Usage;
+use unjank_host::thread_activity::{self, Activity};
+use unjank_host::{Error, Nanos, Root, Timestamp};
+use unjank_measure::record::{Column, Number, Quantity, Table, Verdict};
+use unjank_measure::{Answer, Fact, Findings, Monitor, Series, Unit};
+
+use super::launch::{self, Plan};
+use super::window::{self, WindowArgs};
+
+/// One number of the program.
+struct Measured {
+    name: &'static str,
+    text: &'static str,
+    of: &'static str,
+    value: f64,
+    unit: Unit,
+}
+
+/// The processes whose numbers are summed up in a launch.
+const ALL: &str = "all its processes that ended";
+/// The thread whose numbers they are otherwise.
+const FIRST: &str = "first thread";
+const CHOSEN: &str = "the thread";
+/// Between looks at a thread.
+const LOOK: Nanos = Nanos::from_millis(50);
+
+/// Launches the program as often as asked; `reason` is why nothing is recorded.
+/// The launch of median length is shown.
+pub(super) fn launches(
+    plan: &Plan,
+    root: &Root,
+    reason: &str,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    let mut launches = Vec::new();
+    let mut findings = Findings::default();
+    for number in 0..plan.launches {
+        monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
+        if number > 0 && !launch::pause(plan, monitor) {
+            break;
+        }
+        let before = Usage::of_ended_children()?;
+        let launched = launch::once(plan, monitor, |process| {
+            // The process may have ended, but has not been waited for.
+            Ok(run_delay(root, process.0))
+        })?;
+        let Some((launch, delay)) = launched else { break };
+        let used = Usage::of_ended_children()?.since(before);
+        launch.failure().into_iter().for_each(|failure| findings.warn(failure));
+        launches.push((launch.took, used, delay));
+    }
+    launches.sort_by_key(|(took, ..)| *took);
+    let Some(&(took, used, delay)) = launches.get(launches.len().saturating_sub(1) / 2) else {
+        findings.warn("no launch was measured");
+        return Ok(findings);
+    };
+    let totals: Vec<Nanos> = launches.iter().map(|(took, ..)| *took).collect();
+    note(&totals, took, &of_launch(&used, delay), reason, &mut findings);
+    if delay.is_none() {
+        findings.not_supported("why/run_delay", "this kernel does not count it");
+    }
+    Ok(findings)
+}
+
+/// Watches a thread of a running process for the length of the window.
+pub(super) fn window(
+    args: &WindowArgs,
+    process: u32,
+    root: &Root,
+    reason: &str,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    let thread = window::chosen(root, process, args.thread.as_deref())?;
+    let look = || thread_activity::of(root, process, thread);
+    let gone = || Error::Invalid(format!("thread {} has ended", thread.0));
+    let first = look()?.ok_or_else(gone)?;
+    let began = Timestamp::now();
+    let all = args.duration;
+    let (mut last, mut now) = (first.clone(), began);
+    let mut findings = Findings::default();
+    while now.since(began) < all && !monitor.stop_requested() {
+        monitor.progress(now.since(began).get() as f64 / all.get() as f64, "watching");
+        (now + LOOK).min(began + all).sleep_until();
+        let Some(activity) = look()? else {
+            findings.warn(format!("the thread ended after {}", now.since(began)));
+            break;
+        };
+        (last, now) = (activity, Timestamp::now());
+    }
+    let length = now.since(began);
+    note(&[length], length, &of_window(&first, &last), reason, &mut findings);
+    Ok(findings)
+}
+
+/// How long the first thread of `process` was ready but did not run.
+fn run_delay(root: &Root, process: u32) -> Option<Nanos> {
+    let schedstat = root.read(format!("/proc/{process}/schedstat")).ok()?;
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+}
+
+fn of_launch(used: &Usage, delay: Option<Nanos>) -> Vec<Measured> {
+    let time = |name, text, time: Nanos| Measured {
+        name,
+        text,
+        of: ALL,
+        value: time.get() as f64,
+        unit: Unit::Nanoseconds,
+    };
+    let count = |name, text, count: u64| Measured {
+        name,
+        text,
+        of: ALL,
+        value: count as f64,
+        unit: Unit::Count,
+    };
+    let mut measured = vec![
+        time("why/user", "computing outside the kernel", used.user),
+        time("why/system", "computing in the kernel", used.system),
+    ];
+    let waited = |delay| Measured { of: FIRST, ..time("why/run_delay", "run-queue", delay) };
+    measured.extend(delay.map(waited));
+    let read = used.read.get() as f64;
+    measured.extend([
+        count("why/major_faults", "page faults that read from storage", used.major_faults),
+        count("why/minor_faults", "other page faults", used.minor_faults),
+        Measured { unit: Unit::Bytes, value: read, ..count("why/read", "read from storage", 0) },
+        count("why/voluntary", "sleeps and waits", used.voluntary),
+        count("why/involuntary", "preemptions", used.involuntary),
+    ]);
+    measured
+}
+
+fn of_window(first: &Activity, last: &Activity) -> Vec<Measured> {
+    let number = |name, text, value, unit| Measured { name, text, of: CHOSEN, value, unit };
+    let time = |name, text, time: Nanos| number(name, text, time.get() as f64, Unit::Nanoseconds);
+    let count = |name, text, from: u64, to: u64| {
+        number(name, text, to.saturating_sub(from) as f64, Unit::Count)
+    };
+    let mut measured = vec![time("why/cpu", "computing", last.cpu - first.cpu)];
+    let waited = first.ready.zip(last.ready).map(|(first, last)| last - first);
+    measured.extend(waited.map(|waited| time("why/run_delay", "run-queue", waited)));
+    measured.extend([
+        count("why/voluntary", "sleeps and waits", first.voluntary, last.voluntary),
+        count("why/involuntary", "preemptions", first.involuntary, last.involuntary),
+    ]);
+    measured
+}
+
+fn note(
+    totals: &[Nanos],
+    typical: Nanos,
+    measured: &[Measured],
+    reason: &str,
+    findings: &mut Findings,
+) {
+    let mut series = Series::new("why/total");
+    totals.iter().for_each(|&total| series.record(total));
+    findings.series.push(series.finish());
+    let total = typical.get() as f64;
+    findings.facts.push(Fact::new("why/total", total, Unit::Nanoseconds));
+    let facts = measured.iter().map(|it| Fact::new(it.name, it.value, it.unit));
+    findings.facts.extend(facts);
+    findings.not_supported("why/time", reason);
+    let columns = [Column::text("what"), Column::text("of"), Column::of("amount", Unit::Count)];
+    let mut table = Table::new("why/used", "What is known without a recording", columns);
+    for it in measured {
+        let amount = Number::new(it.value).of(it.unit);
+        table.push([it.text.into(), it.of.into(), amount.into()]);
+    }
+    findings.tables.push(table);
+    let shares = measured
+        .iter()
+        .filter(|it| it.unit == Unit::Nanoseconds)
+        .map(|it| format!("{} {:.0} %", it.text, 100.0 * it.value / total.max(1.0)));
+    let shares: Vec<String> = shares.collect();
+    let mut verdict = Verdict::new(
+        "why",
+        "Where did the time go?",
+        Answer::NotAvailable,
+        format!("of {typical}: {}; {reason}", shares.join(", ")),
+    );
+    verdict.measured = Some(Quantity {
+        name: "wall time".to_owned(),
+        value: total,
+        unit: Unit::Nanoseconds,
+        interval: None,
+        n: 1,
+    });
+    findings.verdicts.push(verdict);
+}

@@ -1,0 +1,65 @@
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Gap;
+use unjank_host::tracefs::script::{Script, at};
+
+use super::*;
+use crate::path::{Activity, Way, critical_path};
+
+const FUTEX: i64 = libc::SYS_futex;
+const SLEEP: i64 = libc::SYS_clock_nanosleep;
+
+fn seen(thread: u32, nanos: u64, number: i64) -> Asleep {
+    let wait = Wait::Call { number, arguments: [16, 0] };
+    Asleep { thread: ThreadId(thread), at: at(nanos), wait }
+}
+
+/// A recording from 0 to 500, in which thread 9 wakes 7, which has slept all the
+/// time.
+fn woken() -> unjank_host::tracefs::Trace {
+    let script = Script::new().runs(1, 20, 0, 9).wakes(1, 300, 7, 0).runs(0, 310, 0, 7);
+    let mut trace = script.trace();
+    for cpu in &mut trace.cpus {
+        cpu.gaps.push(Gap { from: at(500), to: at(u64::MAX) });
+    }
+    trace.cpus[0].gaps.insert(0, Gap { from: at(0), to: at(5) });
+    trace
+}
+
+fn first_wait(history: &History, thread: u32) -> Wait {
+    match history.life(ThreadId(thread)).unwrap().spans[0].state {
+        State::Asleep { wait, .. } => wait,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_thread_that_sleeps_before_its_first_event_was_seen_in_its_call() {
+    let history = History::of_running(&woken(), &[seen(7, 100, FUTEX)]);
+    assert_eq!(first_wait(&history, 7), seen(7, 0, FUTEX).wait);
+    let path = critical_path(&history, ThreadId(7), at(120), at(400));
+    assert_eq!((path.segments[0].thread, path.segments[0].way), (ThreadId(9), Way::Lock));
+    assert_eq!(first_wait(&History::of(&woken()), 7), Wait::Unknown, "else it is not known");
+}
+
+#[test]
+fn what_the_trace_has_of_a_thread_is_not_replaced() {
+    let history = History::of_running(&woken(), &[seen(9, 100, FUTEX), seen(7, 305, FUTEX)]);
+    assert_eq!(first_wait(&history, 7), Wait::Unknown, "the look came after its wake-up");
+    let states = &history.life(ThreadId(9)).unwrap().spans;
+    assert!(!states.iter().any(|span| matches!(span.state, State::Asleep { .. })));
+}
+
+#[test]
+fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
+    let history = History::of_running(&woken(), &[seen(21, 100, SLEEP), seen(22, 600, FUTEX)]);
+    let spans = &history.life(ThreadId(21)).unwrap().spans;
+    assert_eq!((spans.len(), spans[0].from, spans[0].to), (1, at(5), at(500)));
+    let activity = |thread| {
+        let path = critical_path(&history, ThreadId(thread), at(120), at(450));
+        assert_eq!(path.segments.len(), 1);
+        path.segments[0].activity
+    };
+    assert_eq!(activity(21), Activity::Timer);
+    assert_eq!(activity(22), Activity::Unknown, "what would end it is not in the trace");
+    assert_eq!(activity(23), Activity::Unknown, "nothing is known of it");
+}
