@@ -73,6 +73,24 @@ pub fn process_of(root: &Root, thread: ThreadId) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
+/// All threads of the kernel: those with `PF_KTHREAD` of `include/linux/sched.h`
+/// in field 9 of `proc_pid_stat(5)`. Empty where `/proc` cannot be read.
+pub fn of_kernel(root: &Root) -> Vec<ThreadId> {
+    let names = root.list("/proc").unwrap_or_default();
+    let numbers = names.iter().filter_map(|name| name.parse::<u32>().ok());
+    let is_kernel = |number: &u32| {
+        root.read(format!("/proc/{number}/stat")).is_ok_and(|stat| has_kernel_flag(&stat))
+    };
+    numbers.filter(is_kernel).map(ThreadId).collect()
+}
+
+fn has_kernel_flag(stat: &str) -> bool {
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace());
+    let flags = fields.and_then(|mut fields| fields.nth(6)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
+}
+
 /// All threads of `process`. Threads that end during the listing are counted.
 ///
 /// # Errors
@@ -202,6 +220,19 @@ mod tests {
         for broken in ["", "7 (a", "7 (a) S 1 2 3", &stat("x", 0, 1, 0, 1)] {
             assert_eq!(parse(ThreadId(7), broken), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_known_by_their_flag() {
+        let dir = tempfile::tempdir().unwrap();
+        let kernel = "9 (kworker/0:0) S) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 11 0 0";
+        for (id, text) in [("7", stat("kworker/0:0", 0, 1, 0, 0)), ("9", kernel.to_owned())] {
+            fs::create_dir_all(dir.path().join("proc").join(id)).unwrap();
+            fs::write(dir.path().join("proc").join(id).join("stat"), text).unwrap();
+        }
+        fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        assert_eq!(of_kernel(&Root::at(dir.path())), [ThreadId(9)]);
+        assert!(!has_kernel_flag("9 (a"));
     }
 
     #[test]

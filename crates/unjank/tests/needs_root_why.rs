@@ -2,30 +2,22 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Nothing here
 //! compares times with what they should be on a quiet machine: a sleep lasts at least as long as
-//! it says, whatever else runs.
+//! it says, whatever else runs, and the programs in `known` time their own parts.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
+mod known;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsStr;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
+use known::{Cells, Known};
 use serde_json::Value;
 
-/// One of the programs in `known`, compiled; it stands in the directory, which is on a disk.
-fn compiled(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let program = directory.path().join(name);
-    let source = format!("{}/tests/known/{name}.c", env!("CARGO_MANIFEST_DIR"));
-    let compiled =
-        Command::new("cc").arg(source).arg("-o").arg(&program).arg("-lpthread").status().unwrap();
-    assert!(compiled.success());
-    (directory, program)
-}
-
 /// Nanoseconds by way and activity, and the whole.
-fn split(command: &[&str]) -> (BTreeMap<(String, String), u64>, u64) {
+fn split(command: &[impl AsRef<OsStr>]) -> (Cells, u64) {
     cells(&record(&[], command))
 }
 
@@ -36,7 +28,7 @@ fn rows<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     table["rows"].as_array().unwrap().iter()
 }
 
-fn cells(record: &Value) -> (BTreeMap<(String, String), u64>, u64) {
+fn cells(record: &Value) -> (Cells, u64) {
     let facts = record["facts"].as_array().unwrap();
     let named = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name).cloned();
     let cells: BTreeMap<_, _> = named("why/time")
@@ -57,7 +49,7 @@ fn nanos(fact: &Value) -> u64 {
     fact["value"].as_f64().unwrap() as u64
 }
 
-fn record(options: &[&str], command: &[&str]) -> Value {
+fn record(options: &[&str], command: &[impl AsRef<OsStr>]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["why", "--no-store", "--json"])
         .args(options)
@@ -68,7 +60,7 @@ fn record(options: &[&str], command: &[&str]) -> Value {
     serde_json::from_slice(&output.get_output().stdout).unwrap()
 }
 
-fn of(cells: &BTreeMap<(String, String), u64>, way: &str, activity: &str) -> u64 {
+fn of(cells: &Cells, way: &str, activity: &str) -> u64 {
     cells.get(&(way.to_owned(), activity.to_owned())).copied().unwrap_or(0)
 }
 
@@ -97,25 +89,13 @@ fn the_sleep_of_a_child_is_a_timer_of_the_child() {
 }
 
 #[test]
-fn a_wait_for_a_mutex_is_what_its_holder_did() {
-    if !unjank_needs::root() {
-        return;
-    }
-    let (_directory, program) = compiled("lock");
-    let (cells, _) = split(&[program.to_str().unwrap()]);
-    assert!(of(&cells, "lock", "timer") >= 100 * MILLISECOND, "{cells:?}");
-}
-
-#[test]
 fn a_wait_for_a_cpu_names_who_had_it() {
     if !unjank_needs::root() {
         return;
     }
-    let (_directory, program) = compiled("hog");
-    let record = record(&[], &[program.to_str().unwrap()]);
-    let (cells, _) = cells(&record);
-    assert!(of(&cells, "own", "computing") >= 150 * MILLISECOND, "{cells:?}");
-    assert!(of(&cells, "own", "run-queue") >= 30 * MILLISECOND, "{cells:?}");
+    let known = Known::new();
+    let record = record(&[], &known.command("hog", &[]));
+    cells(&record);
     let who: Vec<&str> =
         rows(&record, "why/run_queue").map(|row| row[0].as_str().unwrap()).collect();
     assert!(who.contains(&"known-hog"), "{who:?}");
@@ -128,15 +108,125 @@ fn pages_that_are_not_in_memory_are_page_ins() {
     if !unjank_needs::root() {
         return;
     }
-    let (directory, program) = compiled("fault");
-    let file = directory.path().join("pages");
-    let record = record(&[], &[program.to_str().unwrap(), file.to_str().unwrap()]);
+    let known = Known::new();
+    let record = record(&[], &known.command("fault", &[&known.file("pages")]));
     let (cells, total) = cells(&record);
     assert!(of(&cells, "own", "page-in") > 0, "{cells:?}");
     let page_ins = rows(&record, "why/storage").find(|row| row[1] == "page-in").unwrap();
     assert!(page_ins[3]["value"].as_f64().unwrap() >= 100.0, "{page_ins}");
     let then = rows(&record, "why/what_if").find(|row| row[0] == "pages in memory").unwrap();
     assert!(then[1]["value"].as_f64().unwrap() < total as f64, "{then}");
+}
+
+/// What each part is called by the program, and in which cells `why` has it.
+type Parts = &'static [(&'static str, &'static [&'static str])];
+
+const OWN: Parts = &[("computed", &["own/computing"]), ("waited", &["own/run-queue"])];
+const LOCK: Parts = &[
+    ("slept", &["lock/*"]),
+    ("others-computed", &["lock/computing"]),
+    ("others-waited", &["lock/run-queue"]),
+];
+const IPC: Parts = &[
+    ("slept", &["ipc/*"]),
+    ("others-computed", &["ipc/computing"]),
+    ("others-waited", &["ipc/run-queue"]),
+];
+const TERMINAL: Parts = &[
+    ("slept", &["work/*"]),
+    ("others-computed", &["work/computing"]),
+    ("others-waited", &["work/run-queue"]),
+];
+/// When a thread is woken thousands of times, its own clocks do not tell the way
+/// to an idle CPU from computing.
+const AWAKE: Parts = &[("ran", &["own/computing", "own/run-queue"])];
+const PAGE_IN: Parts = &[("slept", &["*/page-in", "work/*"])];
+const STORAGE: Parts = &[("slept", &["own/storage", "work/*"])];
+
+/// Every program in `known`, its arguments, and its parts; `FILE` is one on a disk, `COMPUTE` the
+/// program of that name.
+const PROGRAMS: &[(&str, &[&str], &[Parts])] = &[
+    ("compute", &[], &[OWN]),
+    ("exec", &["COMPUTE"], &[OWN]),
+    ("sleep", &[], &[OWN, &[("slept", &["own/timer"])]]),
+    ("hog", &[], &[OWN]),
+    ("lock", &[], &[OWN, LOCK]),
+    ("lock", &["sleeps"], &[OWN, &[("slept", &["lock/*"])]]),
+    ("lock", &["chain"], &[OWN, LOCK]),
+    ("inversion", &["plain"], &[OWN, LOCK]),
+    ("inversion", &["inherits"], &[OWN, LOCK]),
+    ("request", &["pipe"], &[OWN, IPC]),
+    ("request", &["sockets"], &[OWN, IPC]),
+    ("request", &["tcp"], &[OWN, IPC]),
+    ("request", &["terminal"], &[OWN, TERMINAL]),
+    ("fault", &["FILE"], &[AWAKE, PAGE_IN]),
+    ("fault", &["swap"], &[AWAKE, PAGE_IN]),
+    ("fsync", &["FILE"], &[AWAKE, STORAGE]),
+    ("loop", &["FILE"], &[AWAKE, STORAGE]),
+];
+
+/// Explains every program, and compares the answer with its own clocks.
+fn known_programs_are_explained(busy: bool) {
+    let known = Known::new();
+    let _swap = known.swap();
+    let _load = busy.then(|| known.load());
+    let compute = known.command("compute", &[]).remove(0);
+    let mut wrong = Vec::new();
+    for (program, arguments, parts) in PROGRAMS {
+        let file = known.file("data");
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(|word| match *word {
+                "FILE" => &*file,
+                "COMPUTE" => &*compute,
+                word => word,
+            })
+            .collect();
+        let command = known.command(program, &arguments);
+        let (cells, _) = cells(&record(&[], &command));
+        let own = known.parts();
+        for (part, places) in parts.iter().copied().flatten() {
+            wrong.extend(
+                own.differs(part, places, &cells)
+                    .map(|how| format!("{program} {arguments:?}: {how}: {cells:?}")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn parts_of_programs_have_the_lengths_that_their_own_clocks_say() {
+    if unjank_needs::root() {
+        known_programs_are_explained(false);
+    }
+}
+
+#[test]
+fn parts_of_programs_have_the_same_lengths_on_a_busy_machine() {
+    if unjank_needs::root() {
+        known_programs_are_explained(true);
+    }
+}
+
+#[test]
+fn an_inversion_is_proved_by_the_lent_priority_and_names_who_ran_instead() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let _alone = known.alone();
+    let longest = |mode: &str| {
+        let record = record(&[], &known.command("inversion", &[mode]));
+        let row = rows(&record, "why/waits").next().unwrap()[5].clone();
+        let who: Vec<String> =
+            rows(&record, "why/run_queue").map(|row| row[0].to_string()).collect();
+        (row, who)
+    };
+    assert_eq!(longest("inherits").0, "proved");
+    let (evidence, who) = longest("plain");
+    assert_eq!(evidence, "inferred");
+    assert!(who.iter().any(|name| name.contains("known-middle")), "{who:?}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Replay<'_> {
             State::Asleep { wait, wake } => self.woken(&position, wait, wake, span),
             State::Running { .. } | State::Ready { .. } => position.at(span.to),
         };
-        let next = self.history.life(thread).and_then(|life| {
+        let next = self.history.life(thread, span.from).and_then(|life| {
             let index = life.spans.partition_point(|other| other.from < span.to);
             life.spans.get(index).filter(|next| next.from == span.to)
         });
@@ -188,7 +188,7 @@ impl Replay<'_> {
 
     /// Whether the wait before this span was in a futex.
     fn after_futex(&self, thread: ThreadId, span: &Span) -> bool {
-        let before = self.history.life(thread).and_then(|life| life.before(span.from));
+        let before = self.history.life(thread, span.from).and_then(|life| life.before(span.from));
         before.is_some_and(|before| match before.state {
             State::Asleep { wait: Wait::Call { number, .. }, .. } => crate::path::is_futex(number),
             _ => false,

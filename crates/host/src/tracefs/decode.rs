@@ -46,6 +46,8 @@ enum Recipe {
     Frequency { khz: Field, cpu: Field },
     WorkQueued { item: Field, function: Field },
     WorkBegins { item: Field, function: Field },
+    PacketQueued(Field),
+    PacketTaken(Field),
     Mark(Field),
     Storage(storage::Recipe),
     SystemCall(system_call::Recipe),
@@ -112,6 +114,8 @@ impl Decoder {
             ("workqueue", "workqueue_execute_start") => {
                 Recipe::WorkBegins { item: field("work")?, function: field("function")? }
             }
+            ("net", "netif_rx") => Recipe::PacketQueued(field("skbaddr")?),
+            ("net", "netif_receive_skb") => Recipe::PacketTaken(field("skbaddr")?),
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -194,6 +198,10 @@ impl Recipe {
                 item: number(item)? as u64,
                 function: number(function)? as u64,
             },
+            Self::PacketQueued(packet) => {
+                EventKind::PacketQueued { packet: number(packet)? as u64 }
+            }
+            Self::PacketTaken(packet) => EventKind::PacketTaken { packet: number(packet)? as u64 },
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
             Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
             Self::SystemCall(recipe) => EventKind::SystemCall(recipe.apply(record)?),

@@ -145,6 +145,18 @@ pub enum EventKind {
         /// The address of the function.
         function: u64,
     },
+    /// A packet was put into the queue of this CPU that feeds the receiving side: `net/netif_rx`.
+    /// It came from a device of software, such as `lo`.
+    PacketQueued {
+        /// Its address in the kernel.
+        packet: u64,
+    },
+    /// The receiving side of the network takes a packet, which came from that queue or from a
+    /// device: `net/netif_receive_skb`.
+    PacketTaken {
+        /// Its address in the kernel.
+        packet: u64,
+    },
     /// A text was written into `trace_marker`; its beginning.
     Mark(Label),
     /// An event about storage, or about a process that may use it.

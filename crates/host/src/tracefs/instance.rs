@@ -252,7 +252,7 @@ impl Instance {
     /// # Errors
     /// If a page contradicts the kernel's own description.
     pub fn read_events(&self) -> Result<Trace> {
-        Ok(Trace { cpus: self.take_events()?, lost: self.lost()? })
+        Ok(Trace { cpus: self.take_events()?, lost: self.lost()?, ..Trace::default() })
     }
 
     /// As `read_events`, without checking for lost events, for frequent calls.

@@ -114,6 +114,8 @@ impl Cpu {
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
             | EventKind::TimerExpires
+            | EventKind::PacketQueued { .. }
+            | EventKind::PacketTaken { .. }
             | EventKind::Mark(_)
             | EventKind::Storage(_)
             | EventKind::SystemCall(_) => {}

@@ -2,7 +2,7 @@
 //! crate that explains traces.
 
 use super::event::{Context, Event, EventKind, Irq, Task};
-use super::trace::{CpuTrace, Gap, Lost, Trace};
+use super::trace::{CpuTrace, Gap, Trace};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
@@ -107,7 +107,7 @@ impl Script {
 
     /// The trace.
     pub fn trace(&self) -> Trace {
-        Trace { cpus: self.cpus.clone(), lost: Lost::default() }
+        Trace { cpus: self.cpus.clone(), ..Trace::default() }
     }
 
     fn switch(self, cpu: usize, nanos: u64, prev: u32, next: u32, prev_runnable: bool) -> Self {

@@ -48,6 +48,9 @@ pub enum StorageEvent {
     Executed {
         /// The process, which has one thread at that moment.
         process: ThreadId,
+        /// The thread that did it, by its former id. It is another if it was not the first of its
+        /// process, whose id it has taken over.
+        before: ThreadId,
         /// The last component of the program's path, which is the thread's new
         /// name.
         program: Comm,
@@ -114,7 +117,7 @@ pub(super) enum Recipe {
     Uncached(PagesFields),
     Reclaimed(Field),
     Started { thread: Field, flags: Field },
-    Executed { process: Field, file: Field },
+    Executed { process: Field, before: Field, file: Field },
     Ended { thread: Field, last: Option<Field> },
 }
 
@@ -175,7 +178,8 @@ impl Recipe {
                 Self::Started { thread: field("pid")?, flags: field("clone_flags")? }
             }
             ("sched", "sched_process_exec") => {
-                Self::Executed { process: field("pid")?, file: field("filename")? }
+                let (process, before) = (field("pid")?, field("old_pid")?);
+                Self::Executed { process, before, file: field("filename")? }
             }
             ("sched", "sched_process_exit") => {
                 Self::Ended { thread: field("pid")?, last: format.field("group_dead") }
@@ -215,13 +219,14 @@ impl Recipe {
                 thread: thread(new)?,
                 same_process: number(flags)? & CLONE_THREAD != 0,
             },
-            Self::Executed { process, file } => {
+            Self::Executed { process, before, file } => {
                 let file = file.bytes(record)?;
                 let file = file.split(|byte| *byte == 0).next().unwrap_or_default();
                 let program = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
                 // As the kernel names a thread: at most 15 bytes.
                 let program = Comm::new(&program[..program.len().min(15)]);
-                StorageEvent::Executed { process: thread(process)?, program }
+                let (process, before) = (thread(process)?, thread(before)?);
+                StorageEvent::Executed { process, before, program }
             }
             Self::Ended { thread: ended, last } => {
                 let last = last.as_ref().and_then(number).map(|last| last != 0);

@@ -5,6 +5,7 @@ use super::event::Event;
 use super::format::Malformed;
 use super::page::{Layout, Page};
 use crate::clock::Timestamp;
+use crate::sched::ThreadId;
 
 /// The smallest and the largest timestamp.
 const BEGINNING: Timestamp = Timestamp::from_nanos(0);
@@ -17,6 +18,8 @@ pub struct Trace {
     pub cpus: Vec<CpuTrace>,
     /// The events that the kernel lost.
     pub lost: Lost,
+    /// Threads of the kernel, as far as the recorder has found out.
+    pub kernel_threads: Vec<ThreadId>,
 }
 
 /// The events of one CPU.
@@ -66,6 +69,7 @@ impl Trace {
                 None => self.cpus.push(cpu),
             }
         }
+        self.kernel_threads.extend(other.kernel_threads);
         self.lost.overwritten = self.lost.overwritten.saturating_add(other.lost.overwritten);
         self.lost.dropped = self.lost.dropped.saturating_add(other.lost.dropped);
     }
@@ -235,7 +239,7 @@ mod tests {
         assert_eq!(times(&trace.events), [40, 55, 70]);
         assert_eq!(times(trace.events_in(at(40), at(55))), [40, 55]);
         assert!(trace.events_in(at(60), at(41)).is_empty());
-        let trace = Trace { cpus: vec![trace], lost: Lost::default() };
+        let trace = Trace { cpus: vec![trace], ..Trace::default() };
         assert!(trace.has_gap(at(55), at(56)));
         assert!(trace.has_gap(at(10), at(100)));
         assert!(!trace.has_gap(at(60), at(90)), "it ends where the span begins");

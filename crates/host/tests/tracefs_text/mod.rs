@@ -80,6 +80,8 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::VectorExit(name) => format!("{name}_exit:"),
         EventKind::SoftirqEntry(vector) => format!("softirq_entry: {}", softirq(vector)),
         EventKind::SoftirqExit(vector) => format!("softirq_exit: {}", softirq(vector)),
+        EventKind::PacketQueued { packet } => format!("netif_rx: skbaddr={packet:x}"),
+        EventKind::PacketTaken { packet } => format!("netif_receive_skb: skbaddr={packet:x}"),
         EventKind::TimerExpires => "hrtimer_expire_entry:".to_owned(),
         EventKind::Idle(state) => {
             format!("cpu_idle: state={} cpu_id={cpu}", state.unwrap_or(u32::MAX))
@@ -180,7 +182,7 @@ fn storage(event: &StorageEvent) -> String {
         StorageEvent::Started { thread, same_process } => {
             format!("task_newtask: pid={} same_process={same_process}", thread.0)
         }
-        StorageEvent::Executed { process, program } => {
+        StorageEvent::Executed { process, program, .. } => {
             let program = String::from_utf8_lossy(program.as_bytes());
             format!("sched_process_exec: {program} pid={}", process.0)
         }

@@ -140,7 +140,9 @@ impl Converter {
                 }
                 Ok(())
             }
-            StorageEvent::Executed { process, program } => self.executed(at, *process, *program),
+            StorageEvent::Executed { process, program, .. } => {
+                self.executed(at, *process, *program)
+            }
             StorageEvent::Ended { thread, last } => {
                 // Processes without events in this trace are ignored.
                 let Some(who) = self.tasks.ended(*thread, *last) else { return Ok(()) };
@@ -372,10 +374,16 @@ mod tests {
         let (_top, mut converter) = converter();
         let program = Comm::from("game");
         for (process, launches) in [(7, 1), (8, 0)] {
-            let event = StorageEvent::Executed { process: ThreadId(process), program };
+            let event = StorageEvent::Executed {
+                process: ThreadId(process),
+                before: ThreadId(process),
+                program,
+            };
             assert_eq!(converted(&mut converter, 5, &event).len(), launches, "{process}");
         }
-        let again = StorageEvent::Executed { process: ThreadId(7), program: "real".into() };
+        let program = "real".into();
+        let (process, before) = (ThreadId(7), ThreadId(7));
+        let again = StorageEvent::Executed { process, before, program };
         assert!(converted(&mut converter, 6, &again).is_empty(), "a wrapper");
         let who = converter.events[0].who;
         assert_eq!(converter.names.process(who).name, "real");

@@ -1,18 +1,12 @@
 // The first thread computes on a CPU that another process hogs.
-#define _GNU_SOURCE
+#include "clocks.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-static double cpu_time(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec + now.tv_nsec * 1e-9;
-}
-
-int main(void) {
+int main(int count, char **arguments) {
+    if (count != 2) return 2;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
@@ -23,7 +17,7 @@ int main(void) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) __asm__ volatile("");
     }
-    while (cpu_time() < 0.3) __asm__ volatile("");
+    compute(300 * MILLISECOND);
     kill(hog, SIGKILL);
-    return 0;
+    return finish(arguments);
 }

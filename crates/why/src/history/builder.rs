@@ -1,20 +1,21 @@
 //! Builds a history: all events in order of time, each told to the thread,
 //! request or work item that it is about.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{
-    Comm, Context, CpuTrace, Event, EventKind, StorageEvent, SystemCall, Task, Trace,
+    Comm, Context, CpuTrace, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
 };
 
 use super::interrupts::Interrupts;
 use super::life::{Birth, Life, Span, State};
 use super::machine::History;
-use super::origin::Origin;
+use super::origin::{Cause, Origin};
+use super::packets::Packets;
 use super::requests::{InFlight, Request};
-use super::wait::{Asleep, Wait, Wake};
+use super::wait::{Asleep, Carrier, Wait, Wake};
 use super::work::Queues;
 
 impl History {
@@ -40,6 +41,9 @@ impl History {
         builder.finish(trace)
     }
 }
+
+/// The thread that starts all others of the kernel.
+const KTHREADD: ThreadId = ThreadId(2);
 
 /// The place of an event in the order of time. In a trace with a coarse clock a
 /// thread is woken and runs at the same moment: switches come last.
@@ -87,9 +91,13 @@ const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 struct Builder {
     begin: Timestamp,
     threads: HashMap<ThreadId, Thread>,
+    /// Threads that have ended, and whose ids were used again.
+    former: Vec<(ThreadId, Life)>,
     cpus: HashMap<usize, Interrupts>,
     requests: InFlight,
     queues: Queues,
+    packets: Packets,
+    storage: HashSet<Label>,
     clocks: std::collections::BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
 
@@ -112,11 +120,25 @@ impl Builder {
         let Event { at, current, context, kind } = *event;
         let interrupts = self.cpus.entry(cpu).or_default();
         if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
-            interrupts.complete(context, self.requests.complete(&done));
+            // Block devices are known by what their handlers do.
+            self.storage.extend(interrupts.handler(context));
+            let request = self.requests.complete(&done);
+            let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
+            interrupts.is_about(context, cause);
             return;
         }
-        interrupts.apply(context, current, &kind);
+        match kind {
+            EventKind::PacketTaken { packet } => {
+                interrupts.takes(context, self.packets.take(packet));
+            }
+            _ => interrupts.apply(context, current, &kind),
+        }
         let origin = interrupts.origin(context, current);
+        if let EventKind::Storage(StorageEvent::Executed { process, before, .. }) = kind
+            && process != before
+        {
+            self.takes_over(process, before, cpu, at);
+        }
         if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
             self.runs(current, cpu, at);
         }
@@ -126,11 +148,11 @@ impl Builder {
                 self.enters(next, cpu, at);
             }
             EventKind::Waking { task, cpu: queue } => {
-                let wake = self.wake(event, origin);
+                let wake = self.wake(cpu, event, origin, task);
                 self.woken(task, queue, wake, false);
             }
             EventKind::Wakeup { task, cpu: queue } => {
-                let wake = self.wake(event, origin);
+                let wake = self.wake(cpu, event, origin, task);
                 self.woken(task, queue, wake, true);
             }
             EventKind::Migrate { task, to, .. } => {
@@ -144,14 +166,11 @@ impl Builder {
                 self.requests.issue(Request { asked, issued: at, by: origin });
             }
             EventKind::Storage(StorageEvent::Started { thread, same_process }) => {
-                let birth = Birth { at, parent: current, same_process };
-                // An id may be used again.
-                let new = self.threads.entry(thread).or_default();
-                new.life.birth = Some(birth);
-                new.exiting = false;
-                new.wait = Wait::Unknown;
+                self.end_of_id(thread, at);
+                self.thread(thread).life.birth = Some(Birth { at, parent: current, same_process });
             }
-            EventKind::Storage(StorageEvent::Executed { process, program }) => {
+            EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
+            EventKind::Storage(StorageEvent::Executed { process, program, .. }) => {
                 self.thread(process).life.name = program;
             }
             EventKind::Storage(StorageEvent::Ended { thread, .. }) => {
@@ -185,7 +204,40 @@ impl Builder {
         self.threads.entry(thread).or_default()
     }
 
-    fn wake(&self, event: &Event, by: Origin) -> Wake {
+    /// An id is free again: what happened to it until now is another life.
+    fn end_of_id(&mut self, thread: ThreadId, at: Timestamp) {
+        if let Some(former) = self.threads.remove(&thread) {
+            self.former.push((thread, former.finish(at)));
+        }
+    }
+
+    /// A thread that is not the first of its process has executed a program. The
+    /// others have ended, and it has the id of the first.
+    fn takes_over(&mut self, process: ThreadId, before: ThreadId, cpu: usize, at: Timestamp) {
+        self.end_of_id(process, at);
+        let wait = self.threads.get(&before).map(|thread| thread.wait).unwrap_or_default();
+        let birth = Some(Birth { at, parent: before, same_process: true });
+        if let Some(former) = self.threads.get_mut(&before) {
+            former.life.end = Some(at);
+            former.exiting = true;
+            former.change(at, State::Asleep { wait, wake: None });
+        }
+        let life = Life { birth, ..Life::default() };
+        let state = Some((State::Running { cpu }, at));
+        self.threads.insert(process, Thread { life, state, wait, ..Thread::default() });
+    }
+
+    fn wake(&self, cpu: usize, event: &Event, by: Origin, woken: Task) -> Wake {
+        let interrupts = self.cpus.get(&cpu);
+        let device = interrupts.and_then(|interrupts| interrupts.device(event.context));
+        let by = match device {
+            Some(device) if woken.comm.as_bytes().starts_with(b"irq/") => {
+                Origin::Interrupt(Cause::Device(device))
+            }
+            _ => by,
+        };
+        let packet = interrupts.and_then(|interrupts| interrupts.packet(event.context));
+        let sent = packet.and_then(|packet| packet.sent);
         let waker = match by {
             Origin::Thread(waker) => self.threads.get(&waker),
             Origin::Interrupt(_) => None,
@@ -195,6 +247,7 @@ impl Builder {
             by,
             during: waker.map(|waker| waker.wait).unwrap_or_default(),
             exiting: waker.is_some_and(|waker| waker.exiting),
+            carrier: sent.map(|sent| Carrier { sent, thread: event.current }),
         }
     }
 
@@ -286,9 +339,19 @@ impl Builder {
 
     fn finish(self, trace: &Trace) -> History {
         let end = end(trace);
-        let lives = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(end)));
+        let mut lives: HashMap<ThreadId, Vec<Life>> = HashMap::new();
+        let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(end)));
+        for (id, life) in self.former.into_iter().chain(last) {
+            lives.entry(id).or_default().push(life);
+        }
+        let born = lives.iter().filter(|(_, lives)| {
+            lives.iter().any(|life| life.birth.is_some_and(|birth| birth.parent == KTHREADD))
+        });
+        let kernel = born.map(|(id, _)| *id).chain(trace.kernel_threads.iter().copied());
         History {
-            lives: lives.collect(),
+            kernel: kernel.collect(),
+            storage: self.storage,
+            lives,
             requests: self.requests.finish(),
             work: self.queues.finish(),
             clocks: self.clocks,
@@ -321,7 +384,8 @@ impl Thread {
 
     fn inherits(&mut self, at: Timestamp, from: i32, to: i32) {
         match self.inherits_since {
-            None if to < from => self.inherits_since = Some((at, from)),
+            // A thread that waits lends its priority even if it is no higher.
+            None if to <= from => self.inherits_since = Some((at, from)),
             Some((since, own)) if to >= own => {
                 self.life.inherits.push((since, at));
                 self.inherits_since = None;

@@ -17,17 +17,18 @@ pub struct Life {
     pub birth: Option<Birth>,
     /// Its end, if that is in the trace.
     pub end: Option<Timestamp>,
-    /// Times in which it had inherited a priority from a thread that waits for
-    /// it.
+    /// Times in which a thread that waited for it lent it its priority, which
+    /// need not have been a higher one.
     pub inherits: Vec<(Timestamp, Timestamp)>,
 }
 
 /// The creation of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Birth {
-    /// When its parent called `clone`.
+    /// When its parent called `clone`; of a first thread whose id another
+    /// thread of its process took over in `exec`: when that did.
     pub at: Timestamp,
-    /// The thread that did.
+    /// The thread that did, by its former id.
     pub parent: ThreadId,
     /// Whether both are of one process.
     pub same_process: bool,
@@ -67,14 +68,21 @@ pub enum State {
 }
 
 impl Life {
+    /// Its first moment in the trace.
+    pub fn begin(&self) -> Timestamp {
+        let first = self.spans.first().map(|span| span.from);
+        self.birth.map(|birth| birth.at).or(first).unwrap_or_default()
+    }
+
     /// The span before a moment: the one that the nanosecond before it is in.
     pub fn before(&self, moment: Timestamp) -> Option<&Span> {
         let end = self.spans.partition_point(|span| span.from < moment);
         self.spans.get(end.checked_sub(1)?).filter(|span| span.to >= moment)
     }
 
-    /// Whether it had inherited a priority at a moment.
-    pub fn inherited_at(&self, moment: Timestamp) -> bool {
-        self.inherits.iter().any(|&(from, to)| from <= moment && moment <= to)
+    /// Whether a thread lent it its priority between two moments. It has its own
+    /// back just before it wakes the thread that waited for it.
+    pub fn inherited_between(&self, begin: Timestamp, end: Timestamp) -> bool {
+        self.inherits.iter().any(|&(from, to)| from <= end && begin <= to)
     }
 }

@@ -1,11 +1,11 @@
 //! Everything that happened on a machine in the time of a trace, and questions
 //! about it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Comm;
+use unjank_host::tracefs::{Comm, Label};
 
 use super::life::Life;
 use super::origin::RequestId;
@@ -15,8 +15,13 @@ use super::work::WorkItem;
 /// What happened on a machine in the time of a trace.
 #[derive(Debug, Default)]
 pub struct History {
-    /// All threads that the trace names, but for the idle tasks.
-    pub(super) lives: HashMap<ThreadId, Life>,
+    /// All threads that the trace names, but for the idle tasks. Those with the
+    /// same id are in order of time.
+    pub(super) lives: HashMap<ThreadId, Vec<Life>>,
+    /// Threads of the kernel.
+    pub(super) kernel: HashSet<ThreadId>,
+    /// Interrupts of block devices.
+    pub(super) storage: HashSet<Label>,
     /// Requests that a device served.
     pub(super) requests: Vec<Request>,
     /// Work items that a worker thread began, by thread, in order of time.
@@ -26,19 +31,34 @@ pub struct History {
 }
 
 impl History {
-    /// The life of a thread; `None` if the trace does not name it.
-    pub fn life(&self, thread: ThreadId) -> Option<&Life> {
-        self.lives.get(&thread)
+    /// The life of the thread that had an id at a moment; `None` if the trace
+    /// does not name it.
+    pub fn life(&self, thread: ThreadId, at: Timestamp) -> Option<&Life> {
+        let lives = self.lives.get(&thread)?;
+        lives.iter().rev().find(|life| life.begin() <= at).or(lives.first())
     }
 
     /// All threads.
     pub fn lives(&self) -> impl Iterator<Item = (ThreadId, &Life)> {
-        self.lives.iter().map(|(thread, life)| (*thread, life))
+        self.lives.iter().flat_map(|(thread, lives)| lives.iter().map(|life| (*thread, life)))
     }
 
     /// The last name of a thread that the trace has.
     pub fn name(&self, thread: ThreadId) -> Option<Comm> {
-        self.lives.get(&thread).map(|life| life.name).filter(|name| !name.as_bytes().is_empty())
+        let lives = self.lives.get(&thread)?.iter().rev();
+        lives.map(|life| life.name).find(|name| !name.as_bytes().is_empty())
+    }
+
+    /// Whether a thread is one of the kernel, or works for it in a process
+    /// (`io_uring`).
+    pub fn is_kernel(&self, thread: ThreadId) -> bool {
+        self.kernel.contains(&thread)
+            || self.name(thread).is_some_and(|name| is_kernel_name(name.as_bytes()))
+    }
+
+    /// Whether an interrupt is that of a block device.
+    pub fn is_storage(&self, interrupt: Label) -> bool {
+        self.storage.contains(&interrupt)
     }
 
     /// A request by its number.
@@ -70,4 +90,23 @@ impl History {
     pub fn clock(&self, cpu: usize) -> &[(Timestamp, u64)] {
         self.clocks.get(&cpu).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Names of threads of the kernel, for traces of machines that no recorder has
+/// asked which threads they are.
+fn is_kernel_name(name: &[u8]) -> bool {
+    const NAMES: [&[u8]; 11] = [
+        b"kworker/",
+        b"jbd2/",
+        b"ksoftirqd/",
+        b"kswapd",
+        b"irq/",
+        b"rcu_",
+        b"migration/",
+        b"kcompactd",
+        b"napi/",
+        b"iou-wrk-",
+        b"iou-sqp-",
+    ];
+    NAMES.iter().any(|kernel| name.starts_with(kernel))
 }

@@ -6,6 +6,7 @@ mod interrupts;
 mod life;
 mod machine;
 mod origin;
+mod packets;
 mod requests;
 mod wait;
 mod work;
@@ -14,7 +15,7 @@ pub use life::{Birth, Life, Span, State};
 pub use machine::History;
 pub use origin::{Cause, Origin, RequestId};
 pub use requests::Request;
-pub use wait::{Asleep, Wait, Wake};
+pub use wait::{Asleep, Carrier, Wait, Wake};
 pub use work::{Queued, WorkItem};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a thread waited in, and what ended the wait.
 
 use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
 
 use unjank_host::sched::ThreadId;
 
@@ -48,4 +49,17 @@ pub struct Wake {
     pub during: Wait,
     /// Whether the waker was about to exit.
     pub exiting: bool,
+    /// How the wake-up came from the waker, if it did not call `sched_waking`
+    /// itself.
+    pub carrier: Option<Carrier>,
+}
+
+/// What delivered the packet with which a thread woke another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carrier {
+    /// When the waker sent it.
+    pub sent: Timestamp,
+    /// The thread in whose time it was delivered: the waker, `ksoftirqd`, or
+    /// one that was interrupted.
+    pub thread: ThreadId,
 }

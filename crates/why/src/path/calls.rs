@@ -9,8 +9,16 @@
 pub(super) enum Purpose {
     /// Waiting for a futex, or waking its waiters.
     Futex,
+    /// Waiting for a lock of the kernel, or giving it back.
+    Lock,
     /// Waiting for another process.
     Child,
+    /// Waiting for a signal.
+    AwaitSignal,
+    /// Sending a signal.
+    SendSignal,
+    /// Ending the thread or the process.
+    Exit,
     /// Becoming another program.
     Exec,
     /// Taking a message, or waiting for one.
@@ -31,8 +39,16 @@ pub(super) enum Purpose {
 /// architecture.
 pub(super) fn purpose(number: i64) -> Purpose {
     let is = |calls: &[libc::c_long]| calls.iter().any(|&call| i64::from(call) == number);
-    if is(&[libc::SYS_futex, 449, 454, 455]) {
+    if is(&[libc::SYS_futex, 449, 454, 455, 456]) {
         Purpose::Futex
+    } else if is(&[libc::SYS_flock, libc::SYS_fcntl, libc::SYS_semop, libc::SYS_semtimedop]) {
+        Purpose::Lock
+    } else if is(AWAIT_SIGNAL) {
+        Purpose::AwaitSignal
+    } else if is(SEND_SIGNAL) {
+        Purpose::SendSignal
+    } else if is(&[libc::SYS_exit, libc::SYS_exit_group]) {
+        Purpose::Exit
     } else if is(CHILD) {
         Purpose::Child
     } else if is(&[libc::SYS_execve, libc::SYS_execveat]) {
@@ -61,7 +77,26 @@ const CHILD: &[libc::c_long] = &[
     libc::SYS_vfork,
 ];
 
+const AWAIT_SIGNAL: &[libc::c_long] = &[
+    libc::SYS_rt_sigsuspend,
+    libc::SYS_rt_sigtimedwait,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_pause,
+];
+
+const SEND_SIGNAL: &[libc::c_long] = &[
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+];
+
 const RECEIVE: &[libc::c_long] = &[
+    libc::SYS_io_getevents,
+    libc::SYS_io_uring_enter,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_msgrcv,
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_pread64,
@@ -86,6 +121,8 @@ const SEND: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_writev,
     libc::SYS_pwrite64,
+    libc::SYS_mq_timedsend,
+    libc::SYS_msgsnd,
     libc::SYS_sendto,
     libc::SYS_sendmsg,
     libc::SYS_sendmmsg,
@@ -102,7 +139,11 @@ mod tests {
     fn calls_are_for_what_their_manual_pages_say() {
         let of = |number: libc::c_long| purpose(i64::from(number));
         assert_eq!(of(libc::SYS_futex), Purpose::Futex);
+        assert_eq!(of(libc::SYS_flock), Purpose::Lock);
         assert_eq!(of(libc::SYS_wait4), Purpose::Child);
+        assert_eq!(of(libc::SYS_rt_sigsuspend), Purpose::AwaitSignal);
+        assert_eq!(of(libc::SYS_tgkill), Purpose::SendSignal);
+        assert_eq!(of(libc::SYS_exit_group), Purpose::Exit);
         assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
         assert_eq!(of(libc::SYS_write), Purpose::Send);
         assert_eq!(of(libc::SYS_ioctl), Purpose::Both);

@@ -14,8 +14,12 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
-/// | a futex | anything | lock | proved if the waker inherited its priority |
+/// | a futex | the end of a thread | lock | proved: it joins that thread |
+/// | a futex | anything else | lock | proved if the waker inherited its priority |
+/// | flock, semop … | the same | lock | proved |
 /// | wait, vfork | the end of a process, exec | child | proved |
+/// | pause, sigsuspend … | the end of a process | child | proved |
+/// | pause, sigsuspend … | kill … | ipc | proved |
 /// | read, poll … | write, send … | ipc | proved |
 /// | read, poll … | anything else | ipc | inferred |
 /// | anything | a thread of the kernel | work | inferred |
@@ -37,14 +41,20 @@ pub(super) fn leaves_by(
         _ => Purpose::Other,
     };
     match purpose(number) {
-        Purpose::Futex => (Way::Lock, sure(inherited)),
+        Purpose::Futex => (Way::Lock, sure(inherited || of_waker == Purpose::Exit)),
+        Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),
+        Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),
+        Purpose::AwaitSignal => (Way::Ipc, sure(of_waker == Purpose::SendSignal)),
         Purpose::Child => (Way::Child, sure(wake.exiting || of_waker == Purpose::Exec)),
         Purpose::Receive => (Way::Ipc, sure(matches!(of_waker, Purpose::Send | Purpose::Both))),
         Purpose::Both | Purpose::Send => {
             (Way::Ipc, sure(matches!(of_waker, Purpose::Receive | Purpose::Both)))
         }
-        Purpose::Exec | Purpose::Sleep | Purpose::Storage | Purpose::Other => {
-            (Way::Other, Certainty::Inferred)
-        }
+        Purpose::Exec
+        | Purpose::Sleep
+        | Purpose::Storage
+        | Purpose::SendSignal
+        | Purpose::Exit
+        | Purpose::Other => (Way::Other, Certainty::Inferred),
     }
 }

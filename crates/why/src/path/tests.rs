@@ -5,6 +5,8 @@ use unjank_host::sched::ThreadId;
 use super::*;
 use crate::history::History;
 
+mod wakers;
+
 /// The segments of a path as text.
 fn path(script: &Script, thread: u32, from: u64, to: u64) -> Vec<String> {
     let history = History::of(&script.trace());
@@ -110,7 +112,7 @@ fn a_request_leads_from_the_device_to_its_issuer() {
         path(&script, 7, 0, 400),
         [
             "0-100 t7 own Computing",
-            "100-150 t3 work Computing",
+            "100-150 t3 other Computing",
             "150-301 t7 own PageIn",
             "301-310 t7 own RunQueue",
             "310-400 t7 own Computing",
@@ -242,7 +244,7 @@ mod invented {
                     end = segment.to;
                 }
                 prop_assert_eq!(end, to);
-                let Some(life) = history.life(id) else { continue };
+                let Some(life) = history.life(id, to) else { continue };
                 let covers = life.spans.first().is_some_and(|span| span.from <= from)
                     && life.spans.last().is_some_and(|span| span.to >= to);
                 if covers && from < to {

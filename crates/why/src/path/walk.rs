@@ -7,7 +7,7 @@ use super::classify::{is_sleep, leaves_by};
 use super::found::{OwnWait, Path};
 use super::segment::{Activity, Certainty, Detail, Segment, Way};
 
-use crate::history::{Cause, History, Origin, RequestId, State, Wait, Wake};
+use crate::history::{Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
 /// Wakers of wakers that are followed; deeper ones are unknown.
 const DEEPEST: u8 = 64;
@@ -66,7 +66,7 @@ impl Walk<'_> {
                 self.push(thread, from, end, at, Activity::Unknown, Detail::None);
                 return;
             }
-            let life = self.history.life(thread);
+            let life = self.history.life(thread, end);
             let Some(span) = life.and_then(|life| life.before(end)) else {
                 // Before its birth it is its parent that gets on.
                 match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
@@ -128,9 +128,9 @@ impl Walk<'_> {
             Some(Wake { by: Origin::Thread(waker), .. }) if at.way == Way::Own => {
                 let inherited = self
                     .history
-                    .life(waker)
-                    .is_some_and(|life| ended.is_some_and(|wake| life.inherited_at(wake.at)));
-                let kernel = self.is_kernel(waker);
+                    .life(waker, to)
+                    .is_some_and(|life| life.inherited_between(from, to));
+                let kernel = self.history.is_kernel(waker);
                 ended.map_or((Way::Other, Certainty::Inferred), |wake| {
                     leaves_by(wait, &wake, kernel, inherited)
                 })
@@ -146,7 +146,8 @@ impl Walk<'_> {
         match ended {
             Some(wake) => match wake.by {
                 Origin::Thread(waker) if waker != thread => {
-                    self.explain(waker, from, to, inner.deeper());
+                    let sent = self.carried(wake.carrier, waker, from, to, inner);
+                    self.explain(waker, from, sent, inner.deeper());
                 }
                 Origin::Thread(_) => {
                     self.push(thread, from, to, inner, Activity::Unknown, Detail::None);
@@ -159,6 +160,26 @@ impl Walk<'_> {
             }
             None => self.push(thread, from, to, inner, Activity::Unknown, Detail::None),
         }
+    }
+
+    /// Explains the delivery of the packet with which `waker` ended a wait, from
+    /// its sending, which is returned, to the end of the wait.
+    fn carried(
+        &mut self,
+        carrier: Option<Carrier>,
+        waker: ThreadId,
+        from: Timestamp,
+        to: Timestamp,
+        at: At,
+    ) -> Timestamp {
+        let Some(carrier) = carrier else { return to };
+        let sent = carrier.sent.clamp(from, to);
+        if carrier.thread == waker || self.history.is_kernel(carrier.thread) {
+            self.explain(carrier.thread, sent, to, At { follows_work: false, ..at.deeper() });
+        } else {
+            self.push(waker, sent, to, at, Activity::Network, Detail::None);
+        }
+        sent
     }
 
     /// Explains the time before an event by who caused it.
@@ -191,15 +212,19 @@ impl Walk<'_> {
             _ if at.in_fault => Activity::PageIn,
             _ => Activity::Storage,
         };
-        let mut all = |activity, detail| self.push(thread, from, to, at, activity, detail);
-        match cause {
-            Cause::Timer => all(Activity::Timer, Detail::None),
-            Cause::Network => all(Activity::Network, Detail::None),
-            Cause::Device(name) => all(Activity::Device, Detail::Interrupt(name)),
-            Cause::Unknown => all(Activity::Unknown, Detail::None),
-            Cause::StorageOfOld => all(storage, Detail::None),
-            Cause::Storage(id) => self.request(id, storage, thread, from, to, at),
-        }
+        let (activity, detail) = match cause {
+            Cause::Timer => (Activity::Timer, Detail::None),
+            Cause::Network => (Activity::Network, Detail::None),
+            // The end of a flush, which is not a request of its own.
+            Cause::Device(name) if self.history.is_storage(name) => {
+                (storage, Detail::Interrupt(name))
+            }
+            Cause::Device(name) => (Activity::Device, Detail::Interrupt(name)),
+            Cause::Unknown => (Activity::Unknown, Detail::None),
+            Cause::StorageOfOld => (storage, Detail::None),
+            Cause::Storage(id) => return self.request(id, storage, thread, from, to, at),
+        };
+        self.push(thread, from, to, at, activity, detail);
     }
 
     /// Explains a wait for a request: the device, and before it its issuer.
@@ -221,28 +246,15 @@ impl Walk<'_> {
             _ if from >= issued => {}
             // The driver's queue was full until the device had finished another.
             Origin::Interrupt(_) => self.push(thread, from, issued, at, activity, Detail::None),
-            Origin::Thread(_) => {
-                let way = if at.way == Way::Own { Way::Work } else { at.way };
+            Origin::Thread(by) => {
+                let way = match at.way {
+                    Way::Own if self.history.is_kernel(by) => Way::Work,
+                    Way::Own => Way::Other,
+                    way => way,
+                };
                 self.follow(request.by, thread, from, issued, At { way, ..at });
             }
         }
-    }
-
-    /// A thread of the kernel makes no system calls; the names of those that
-    /// wake others most are fixed.
-    fn is_kernel(&self, thread: ThreadId) -> bool {
-        const NAMES: [&[u8]; 8] = [
-            b"kworker/",
-            b"jbd2/",
-            b"ksoftirqd/",
-            b"kswapd",
-            b"irq/",
-            b"rcu_",
-            b"migration/",
-            b"kcompactd",
-        ];
-        let name = self.history.name(thread);
-        name.is_some_and(|name| NAMES.iter().any(|kernel| name.as_bytes().starts_with(kernel)))
     }
 
     /// Adds a segment before those that are there.

@@ -7,6 +7,7 @@ mod reader;
 use std::sync::Arc;
 
 use unjank_host::sched::ThreadId;
+use unjank_host::threads::of_kernel;
 use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs, buffer_per_cpu};
 use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
 
@@ -26,6 +27,7 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "sched/sched_pi_setprio",
     "task/task_newtask",
     "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
     "irq/softirq_entry",
     "irq/softirq_exit",
     "timer/hrtimer_expire_entry",
@@ -34,6 +36,8 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "workqueue/workqueue_execute_start",
     "block/block_rq_issue",
     "block/block_rq_complete",
+    "net/netif_rx",
+    "net/netif_receive_skb",
     "power/cpu_frequency",
 ];
 
@@ -49,6 +53,7 @@ const BUFFER: Bytes = Bytes::from_mib(16);
 /// A recording in progress. Nothing is left of it when it is dropped.
 #[derive(Debug)]
 pub struct Recording {
+    root: Root,
     instances: Arc<Instances>,
     reader: Reader,
 }
@@ -99,7 +104,7 @@ impl Recording {
         instances.machine.start()?;
         instances.program.start()?;
         let reader = waiting.read(Arc::clone(&instances));
-        Ok(Self { instances, reader })
+        Ok(Self { root: root.clone(), instances, reader })
     }
 
     /// Records also what these threads ask of the kernel.
@@ -125,7 +130,7 @@ impl Recording {
     /// # Errors
     /// A trace that cannot be read.
     pub fn finish(self) -> Result<Recorded> {
-        let Self { instances, reader } = self;
+        let Self { root, instances, reader } = self;
         instances.stop()?;
         let (mut pages, full_at) = reader.finish()?;
         instances.take(&mut pages)?;
@@ -133,6 +138,7 @@ impl Recording {
         let Pages { machine, program } = pages;
         let mut trace = instances.machine.decode(machine)?;
         trace.merge(instances.program.decode(program)?);
+        trace.kernel_threads = of_kernel(&root);
         if let Some(Instances { machine, program }) = Arc::into_inner(instances) {
             program.remove()?;
             machine.remove()?;

@@ -26,14 +26,15 @@ pub fn window(
         }
         _ => None,
     });
-    let ended = events().find_map(|event| match event.kind {
+    // A thread that is not the first takes over its id in exec: then it ends twice.
+    let ended = events().filter_map(|event| match event.kind {
         EventKind::Storage(StorageEvent::Ended { thread, .. }) if thread == process => {
             Some(event.at)
         }
         _ => None,
     });
     let from = executed.min().unwrap_or(began);
-    (from, ended.map_or(ready, |ended| ended.min(ready)).max(from))
+    (from, ended.max().map_or(ready, |ended| ended.min(ready)).max(from))
 }
 
 /// The clock frequencies of the machine in kHz, by CPU; empty if it does not

@@ -1,4 +1,4 @@
-use unjank_host::tracefs::{Context, CpuTrace, Event, Gap, Lost, Task};
+use unjank_host::tracefs::{Context, CpuTrace, Event, Gap, Task};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn trace(lines: &[(u64, u32, SystemCall)]) -> Trace {
         kind: EventKind::SystemCall(call),
     };
     let cpu = CpuTrace { events: lines.iter().map(event).collect(), ..CpuTrace::new(0) };
-    Trace { cpus: vec![cpu], lost: Lost::default() }
+    Trace { cpus: vec![cpu], ..Trace::default() }
 }
 
 fn at(micros: u64) -> Timestamp {

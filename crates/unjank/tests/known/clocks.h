@@ -1,0 +1,88 @@
+// A program's own clocks, and the file in which it says how long its parts took.
+#ifndef CLOCKS_H
+#define CLOCKS_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef long long nanos;
+
+static const nanos MILLISECOND = 1000000;
+
+static inline nanos clock_now(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) exit(3);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// The clocks of the CPU time of a thread of this process, and of any process: clock_getres(2).
+static inline clockid_t clock_of_thread(pid_t thread) { return (~thread << 3) | 6; }
+static inline clockid_t clock_of_process(pid_t process) { return (~process << 3) | 2; }
+
+// How long this thread has waited for a CPU: proc_pid_schedstat(5).
+static inline nanos waited_for_cpu(void) {
+    char text[128];
+    int file = open("/proc/thread-self/schedstat", O_RDONLY);
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (length <= 0) exit(3);
+    close(file);
+    text[length] = 0;
+    nanos computed, waited;
+    if (sscanf(text, "%lld %lld", &computed, &waited) != 2) exit(3);
+    return waited;
+}
+
+struct moment {
+    nanos wall, computed, waited;
+};
+
+// A moment at which this thread runs, so that all of its clocks are exact.
+static inline struct moment now(void) {
+    nanos waited = waited_for_cpu();
+    return (struct moment){clock_now(CLOCK_MONOTONIC), clock_now(CLOCK_THREAD_CPUTIME_ID), waited};
+}
+
+// How long this thread slept between two moments: the rest of its time.
+static inline nanos slept(struct moment from, struct moment to) {
+    return (to.wall - from.wall) - (to.computed - from.computed) - (to.waited - from.waited);
+}
+
+static inline void compute(nanos time) {
+    nanos end = clock_now(CLOCK_THREAD_CPUTIME_ID) + time;
+    while (clock_now(CLOCK_THREAD_CPUTIME_ID) < end)
+        for (volatile int turn = 0; turn < 1000; turn++) {}
+}
+
+static char report[4096];
+static int reported;
+static struct moment first;
+
+// The clocks of a process begin at its fork, before the program does.
+__attribute__((constructor)) static void begin_of_program(void) { first = now(); }
+
+static inline void part(const char *name, nanos time) {
+    reported +=
+        snprintf(report + reported, sizeof report - reported, "%s %lld\n", name, time);
+}
+
+// Ends the program: its first argument is the file of its parts.
+static inline int finish(char **arguments) {
+    struct moment last = now();
+    part("computed", last.computed - first.computed);
+    part("computed-since-fork", last.computed);
+    part("waited", last.waited - first.waited);
+    part("waited-since-fork", last.waited);
+    nanos ran = last.computed + last.waited;
+    part("ran", ran - first.computed - first.waited);
+    part("ran-since-fork", ran);
+    int file = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    return file >= 0 && write(file, report, reported) == reported ? 0 : 1;
+}
+
+#endif

@@ -1,0 +1,125 @@
+//! Programs that time their own parts.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Nanoseconds by way and activity.
+pub(crate) type Cells = BTreeMap<(String, String), u64>;
+
+/// Real-time threads and swap belong to one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The compiled programs, and a directory on a disk.
+pub(crate) struct Known {
+    directory: tempfile::TempDir,
+}
+
+/// What a program says of its parts, in nanoseconds.
+#[derive(Debug)]
+pub(crate) struct OwnParts(BTreeMap<String, i64>);
+
+impl Known {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    /// The path of a file beside the programs.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.directory.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn compiled(&self, name: &str) -> PathBuf {
+        let program = self.directory.path().join(name);
+        if !program.exists() {
+            let source = format!("{}/tests/known/{name}.c", env!("CARGO_MANIFEST_DIR"));
+            let mut compiler = Command::new("cc");
+            compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source).arg("-o");
+            let status = compiler.arg(&program).args(["-lpthread", "-lutil"]).status();
+            assert!(status.unwrap().success());
+        }
+        program
+    }
+
+    /// The command that runs a program, which then says how long its parts took.
+    pub(crate) fn command(&self, name: &str, arguments: &[&str]) -> Vec<String> {
+        let program = self.compiled(name).to_str().unwrap().to_owned();
+        let words = arguments.iter().map(|word| (*word).to_owned());
+        [program, self.file("parts")].into_iter().chain(words).collect()
+    }
+
+    /// What the last program said.
+    pub(crate) fn parts(&self) -> OwnParts {
+        let text = std::fs::read_to_string(self.file("parts")).unwrap();
+        std::fs::remove_file(self.file("parts")).unwrap();
+        let part = |line: &str| {
+            let (name, time) = line.split_once(' ').unwrap();
+            (name.to_owned(), time.parse().unwrap())
+        };
+        OwnParts(text.lines().map(part).collect())
+    }
+
+    /// Until it is dropped, no other test has real-time threads or swap.
+    pub(crate) fn alone(&self) -> MutexGuard<'static, ()> {
+        ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Swap on this disk, and as [`alone`](Self::alone), until it is dropped.
+    pub(crate) fn swap(&self) -> (Beside, MutexGuard<'static, ()>) {
+        let alone = self.alone();
+        (self.beside("swap", &self.file("swap-area"), "on"), alone)
+    }
+
+    /// Load on every CPU and on the disk, until it is dropped.
+    pub(crate) fn load(&self) -> Beside {
+        self.beside("busy", self.directory.path().to_str().unwrap(), "busy")
+    }
+
+    fn beside(&self, name: &str, argument: &str, says: &str) -> Beside {
+        let mut command = Command::new(self.compiled(name));
+        command.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut program = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(program.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said.trim(), says);
+        Beside(program)
+    }
+}
+
+/// A program that runs until its standard input ends, even if this process is killed.
+pub(crate) struct Beside(Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let ended = self.0.wait();
+        assert!(std::thread::panicking() || ended.unwrap().success());
+    }
+}
+
+impl OwnParts {
+    /// How the cells differ from what the program itself measured, by more than 5 % and 2 ms.
+    /// A way or an activity may be `*`.
+    pub(crate) fn differs(&self, part: &str, places: &[&str], cells: &Cells) -> Option<String> {
+        let is_in = |way: &str, activity: &str| {
+            places
+                .iter()
+                .filter_map(|place| place.split_once('/'))
+                .any(|(of, what)| (of == "*" || of == way) && (what == "*" || what == activity))
+        };
+        let found: u64 = cells
+            .iter()
+            .filter(|((way, activity), _)| is_in(way, activity))
+            .map(|(_, time)| time)
+            .sum();
+        // Where the clock has begun at the fork, the truth is between the two.
+        let least = self.0[part];
+        let most = self.0.get(&format!("{part}-since-fork")).copied().unwrap_or(least);
+        let tolerance = (least / 20).max(2_000_000);
+        let found = i64::try_from(found).unwrap();
+        let fits = (least - tolerance..=most + tolerance).contains(&found);
+        (!fits).then(|| format!("{part} took {least} ns, {places:?} has {found} ns"))
+    }
+}

@@ -1,0 +1,33 @@
+//! Packets that threads of this machine send to each other.
+
+use std::collections::HashMap;
+
+use unjank_host::Timestamp;
+
+use super::origin::Origin;
+
+/// A packet that a soft interrupt works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packet {
+    /// When it was put into a queue, if that is in the trace.
+    pub(super) sent: Option<Timestamp>,
+    /// Who sent it.
+    pub(super) by: Origin,
+}
+
+/// Packets in queues, by their addresses.
+#[derive(Debug, Default)]
+pub(super) struct Packets {
+    queued: HashMap<u64, Packet>,
+}
+
+impl Packets {
+    pub(super) fn queue(&mut self, packet: u64, at: Timestamp, by: Origin) {
+        self.queued.insert(packet, Packet { sent: Some(at), by });
+    }
+
+    /// The packet that is taken; `None` if it came from outside.
+    pub(super) fn take(&mut self, packet: u64) -> Option<Packet> {
+        self.queued.remove(&packet)
+    }
+}

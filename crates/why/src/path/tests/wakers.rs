@@ -1,0 +1,273 @@
+//! Wake-ups that are not what they seem: interrupts that follow each other,
+//! packets, ids that are used again, threads of the kernel.
+
+#![allow(
+    clippy::useless_conversion,
+    reason = "numbers are c_long, which has 32 bits on some machines"
+)]
+
+use unjank_host::block_device::DeviceNumber;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::{Script, at, task};
+use unjank_host::tracefs::{
+    Context, DeviceRequest, EventKind, Irq, Softirq, StorageEvent, SystemCall,
+};
+
+use super::super::{Certainty, Way, critical_path};
+use super::path;
+use crate::history::History;
+
+const NET_RX: EventKind = EventKind::SoftirqEntry(Softirq(3));
+const RCU: EventKind = EventKind::SoftirqEntry(Softirq(9));
+
+fn woken(tid: u32) -> EventKind {
+    EventKind::Waking { task: task(tid), cpu: 0 }
+}
+
+fn disk() -> Irq {
+    Irq { number: 9, name: "disk".into() }
+}
+
+fn read(sector: u64) -> DeviceRequest {
+    DeviceRequest { device: DeviceNumber(1), sector, sectors: 8, letters: "R".into() }
+}
+
+fn calls(number: libc::c_long) -> EventKind {
+    let number = i64::from(number);
+    EventKind::SystemCall(SystemCall::Begins { number, arguments: [0; 6] })
+}
+
+#[test]
+fn an_interrupt_after_that_of_a_device_is_not_about_the_device() {
+    let sleeps = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).sleeps(0, 100, 7, 0);
+    let interrupted = |script: Script| {
+        let entry = EventKind::IrqEntry(disk());
+        let done = EventKind::Storage(StorageEvent::Completed(read(8)));
+        script.happens(1, 200, Context::Irq, entry).happens(1, 201, Context::Irq, done)
+    };
+    let ends = |script: Script| {
+        let script = script.happens(1, 202, Context::Irq, EventKind::IrqExit(9));
+        script.runs(0, 310, 0, 7).sleeps(0, 400, 7, 0)
+    };
+    let during = interrupted(sleeps()).happens(1, 201, Context::Irq, woken(7));
+    assert_eq!(path(&ends(during), 7, 100, 310)[0], "100-201 t7 own Storage");
+    // A handler of the same device ends a flush.
+    let flush = interrupted(sleeps()).happens(1, 202, Context::Irq, EventKind::IrqExit(9));
+    let flush = flush.happens(1, 250, Context::Irq, EventKind::IrqEntry(disk()));
+    let flush = flush.happens(1, 251, Context::Irq, woken(7)).runs(0, 310, 0, 7);
+    assert_eq!(path(&flush, 7, 100, 310)[0], "100-251 t7 own Storage");
+    // Another interrupt of the processor follows.
+    let after = interrupted(sleeps()).happens(1, 202, Context::Irq, EventKind::IrqExit(9));
+    let after = after.happens(1, 300, Context::Irq, woken(7));
+    let after = after.runs(0, 310, 0, 7).sleeps(0, 400, 7, 0);
+    assert_eq!(path(&after, 7, 100, 310)[0], "100-300 t7 own Unknown");
+    // A grace period of RCU ends on the way out of the interrupt.
+    let grace = interrupted(sleeps()).happens(1, 202, Context::Irq, EventKind::IrqExit(9));
+    let grace = grace.happens(1, 203, Context::Softirq, RCU);
+    let grace = grace.happens(1, 204, Context::Softirq, woken(7));
+    let grace = grace.runs(0, 310, 0, 7).sleeps(0, 400, 7, 0);
+    assert_eq!(path(&grace, 7, 100, 310)[0], "100-204 t7 own Unknown");
+}
+
+#[test]
+fn the_thread_of_an_interrupt_is_woken_by_its_device() {
+    let mut irq = task(7);
+    irq.comm = "irq/9-disk".into();
+    let wakes = EventKind::Waking { task: irq, cpu: 0 };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()))
+        .happens(1, 201, Context::Irq, EventKind::IrqExit(9))
+        .happens(1, 202, Context::Irq, wakes)
+        .runs(0, 210, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    assert_eq!(path(&script, 7, 100, 210)[0], "100-202 t7 own Device");
+}
+
+#[test]
+fn a_packet_leads_to_its_sender_and_others_come_from_outside() {
+    let queued = EventKind::PacketQueued { packet: 5 };
+    let taken = EventKind::PacketTaken { packet: 5 };
+    // Thread 3 sends; the interrupt of another device comes first; then the
+    // packet is taken in the time of thread 9.
+    let sends = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 200, Context::Thread, queued)
+        .runs(1, 210, 3, 9)
+        .happens(1, 220, Context::Irq, EventKind::IrqEntry(disk()))
+        .happens(1, 230, Context::Softirq, NET_RX);
+    let ends = |script: Script| {
+        script.happens(1, 240, Context::Softirq, woken(7)).runs(0, 250, 0, 7).sleeps(0, 300, 7, 0)
+    };
+    let local = ends(sends.clone().happens(1, 235, Context::Softirq, taken));
+    assert_eq!(
+        path(&local, 7, 100, 250),
+        ["100-200 t3 other Computing", "200-240 t3 other Network", "240-250 t7 own RunQueue"]
+    );
+    let other = EventKind::PacketTaken { packet: 6 };
+    let outside = ends(sends.happens(1, 235, Context::Softirq, other));
+    assert_eq!(path(&outside, 7, 100, 250)[0], "100-240 t7 own Network");
+}
+
+#[test]
+fn a_packet_may_wait_for_the_thread_that_delivers_it() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 200, Context::Thread, EventKind::PacketQueued { packet: 5 })
+        .wakes(1, 201, 4, 1)
+        // The sender waits for the answer.
+        .sleeps(1, 210, 3, 9)
+        .sleeps(1, 300, 9, 4)
+        .happens(1, 310, Context::Softirq, NET_RX)
+        .happens(1, 310, Context::Softirq, EventKind::PacketTaken { packet: 5 })
+        .happens(1, 320, Context::Softirq, woken(7))
+        .runs(0, 330, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let mut trace = script.trace();
+    trace.kernel_threads.push(ThreadId(4));
+    let history = History::of(&trace);
+    let found = critical_path(&history, ThreadId(7), at(100), at(330));
+    let parts: Vec<(u64, u32, String)> = found
+        .segments
+        .iter()
+        .map(|it| (it.to.as_nanos(), it.thread.0, format!("{:?}", it.activity)))
+        .collect();
+    let part = |to, thread, what: &str| (to, thread, what.to_owned());
+    assert_eq!(
+        parts,
+        [
+            part(200, 3, "Computing"),
+            part(201, 3, "Computing"),
+            part(300, 4, "RunQueue"),
+            part(320, 4, "Computing"),
+            part(330, 7, "RunQueue")
+        ]
+    );
+}
+
+#[test]
+fn an_id_that_is_used_again_is_another_thread() {
+    let started = StorageEvent::Started { thread: ThreadId(7), same_process: false };
+    let ended = StorageEvent::Ended { thread: ThreadId(7), last: None };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 50, Context::Thread, EventKind::Storage(ended))
+        .sleeps(0, 60, 7, 0)
+        .runs(1, 0, 0, 3)
+        .happens(1, 100, Context::Thread, EventKind::Storage(started))
+        .wakes(1, 110, 7, 0)
+        .runs(0, 130, 0, 7)
+        .sleeps(0, 200, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 200),
+        ["0-100 t3 own Computing", "100-130 t7 own RunQueue", "130-200 t7 own Computing"]
+    );
+    assert_eq!(path(&script, 7, 0, 60), ["0-60 t7 own Computing"]);
+}
+
+#[test]
+fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
+    let process = ThreadId(7);
+    let started = StorageEvent::Started { thread: ThreadId(3), same_process: true };
+    let ended = StorageEvent::Ended { thread: process, last: Some(false) };
+    let executed = StorageEvent::Executed { process, before: ThreadId(3), program: "new".into() };
+    let mut script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 20, Context::Thread, EventKind::Storage(started))
+        .wakes(0, 30, 3, 1)
+        .runs(1, 40, 0, 3)
+        .happens(1, 50, Context::Thread, calls(libc::SYS_execve))
+        .wakes(1, 60, 7, 0)
+        .happens(0, 80, Context::Thread, EventKind::Storage(ended))
+        .sleeps(0, 90, 7, 0)
+        .happens(1, 100, Context::Thread, EventKind::Storage(executed))
+        .sleeps(1, 200, 7, 0);
+    // The kernel exchanges the ids just before.
+    script = script.runs(2, 200, 0, 9);
+    assert_eq!(
+        path(&script, 7, 0, 200),
+        [
+            "0-20 t7 own Computing",
+            "20-40 t3 own RunQueue",
+            "40-100 t3 own Computing",
+            "100-200 t7 own Computing"
+        ]
+    );
+}
+
+#[test]
+fn threads_of_the_kernel_are_known_by_their_parent_the_recorder_or_their_name() {
+    let started = StorageEvent::Started { thread: ThreadId(3), same_process: false };
+    let waits = |parent| {
+        Script::new()
+            .runs(1, 0, 0, parent)
+            .happens(1, 10, Context::Thread, EventKind::Storage(started))
+            .wakes(1, 20, 3, 1)
+            .runs(1, 30, parent, 3)
+            .runs(0, 40, 0, 7)
+            .sleeps(0, 100, 7, 0)
+            .wakes(1, 200, 7, 0)
+            .runs(0, 210, 0, 7)
+            .sleeps(0, 300, 7, 0)
+    };
+    assert_eq!(path(&waits(2), 7, 100, 210)[0], "100-200 t3 work Computing");
+    assert_eq!(path(&waits(4), 7, 100, 210)[0], "100-200 t3 other Computing");
+    let mut trace = waits(4).trace();
+    trace.kernel_threads.push(ThreadId(3));
+    let history = History::of(&trace);
+    let found = critical_path(&history, ThreadId(7), at(100), at(210));
+    assert_eq!(found.segments[0].way, Way::Work);
+}
+
+#[test]
+fn a_lent_priority_proves_the_lock_though_it_goes_back_before_the_wake_up() {
+    let lends = |from, to| EventKind::Inherits { thread: ThreadId(3), from, to };
+    let certainty = |lent: Option<(i32, i32)>| {
+        let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 3).happens(
+            0,
+            90,
+            Context::Thread,
+            calls(libc::SYS_futex),
+        );
+        let script = match lent {
+            Some((own, lent)) => script
+                .happens(0, 95, Context::Thread, lends(own, lent))
+                .sleeps(0, 100, 7, 0)
+                .happens(1, 190, Context::Thread, lends(lent, own)),
+            None => script.sleeps(0, 100, 7, 0),
+        };
+        let script = script.wakes(1, 200, 7, 0).runs(0, 210, 0, 7).sleeps(0, 300, 7, 0);
+        let history = History::of(&script.trace());
+        let found = critical_path(&history, ThreadId(7), at(0), at(300));
+        let waited = found.segments.iter().find(|it| it.way == Way::Lock).unwrap();
+        waited.certainty
+    };
+    assert_eq!(certainty(Some((120, 89))), Certainty::Proved);
+    assert_eq!(certainty(Some((120, 120))), Certainty::Proved, "of the same priority");
+    assert_eq!(certainty(None), Certainty::Inferred);
+}
+
+#[test]
+fn the_end_of_a_process_is_a_signal_to_its_parent() {
+    let ended = StorageEvent::Ended { thread: ThreadId(3), last: Some(true) };
+    let script = |ends: bool| {
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 3)
+            .happens(0, 90, Context::Thread, calls(libc::SYS_rt_sigsuspend))
+            .sleeps(0, 100, 7, 0);
+        let script = if ends {
+            script.happens(1, 150, Context::Thread, EventKind::Storage(ended))
+        } else {
+            script.happens(1, 150, Context::Thread, calls(libc::SYS_kill))
+        };
+        script.wakes(1, 200, 7, 0).runs(0, 210, 0, 7).sleeps(0, 300, 7, 0)
+    };
+    assert_eq!(path(&script(true), 7, 100, 200), ["100-200 t3 child Computing"]);
+    assert_eq!(path(&script(false), 7, 100, 200), ["100-200 t3 ipc Computing"]);
+}
