@@ -19,7 +19,8 @@ const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor
 /// The time of an activity over all ways, in nanoseconds.
 fn time(record: &Value, activity: &str) -> f64 {
     let facts = record["facts"].as_array().unwrap().iter();
-    let of = facts.filter(|fact| fact["name"] == "why/time" && fact["labels"]["activity"] == activity);
+    let of =
+        facts.filter(|fact| fact["name"] == "why/time" && fact["labels"]["activity"] == activity);
     of.map(|fact| fact["value"].as_f64().unwrap()).sum()
 }
 
@@ -40,7 +41,9 @@ fn the_share_of_the_slow_clock_is_that_of_the_frequency() {
     let compiled = Command::new("cc").arg(source).arg("-o").arg(&program).status().unwrap();
     assert!(compiled.success());
     let commands = ["powersave", "performance", "ondemand"].map(|governor| {
-        format!("unjank with {GOVERNOR}={governor} -- unjank why --json --no-store -- compute /parts")
+        format!(
+            "unjank with {GOVERNOR}={governor} -- unjank why --json --no-store -- compute /parts"
+        )
     });
     let commands = commands.each_ref().map(String::as_str);
     let ran = in_one_phone_with(&["--pstates", "exynos4210"], 1, &[program], &commands);
