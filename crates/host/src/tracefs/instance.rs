@@ -297,7 +297,7 @@ impl Instance {
         let moment = |at: &AtomicU64| Timestamp::from_nanos(at.load(Ordering::Relaxed));
         let recorded = (moment(&self.started), moment(&self.stopped));
         let cpus = pages.decode(&self.layout, &self.decoder, recorded)?;
-        Ok(Trace { cpus, lost: self.lost()? })
+        Ok(Trace { cpus, lost: self.lost()?, ..Trace::default() })
     }
 
     /// The readers of all CPUs' buffers.

@@ -26,7 +26,7 @@ fn woken() -> unjank_host::tracefs::Trace {
 }
 
 fn first_wait(history: &History, thread: u32) -> Wait {
-    match history.life(ThreadId(thread)).unwrap().spans[0].state {
+    match history.life(ThreadId(thread), at(0)).unwrap().spans[0].state {
         State::Asleep { wait, .. } => wait,
         other => panic!("{other:?}"),
     }
@@ -45,14 +45,14 @@ fn a_thread_that_sleeps_before_its_first_event_was_seen_in_its_call() {
 fn what_the_trace_has_of_a_thread_is_not_replaced() {
     let history = History::of_running(&woken(), &[seen(9, 100, FUTEX), seen(7, 305, FUTEX)]);
     assert_eq!(first_wait(&history, 7), Wait::Unknown, "the look came after its wake-up");
-    let states = &history.life(ThreadId(9)).unwrap().spans;
+    let states = &history.life(ThreadId(9), at(0)).unwrap().spans;
     assert!(!states.iter().any(|span| matches!(span.state, State::Asleep { .. })));
 }
 
 #[test]
 fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
     let history = History::of_running(&woken(), &[seen(21, 100, SLEEP), seen(22, 600, FUTEX)]);
-    let spans = &history.life(ThreadId(21)).unwrap().spans;
+    let spans = &history.life(ThreadId(21), at(0)).unwrap().spans;
     assert_eq!((spans.len(), spans[0].from, spans[0].to), (1, at(5), at(500)));
     let activity = |thread| {
         let path = critical_path(&history, ThreadId(thread), at(120), at(450));

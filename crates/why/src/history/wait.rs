@@ -3,8 +3,6 @@
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
-use unjank_host::sched::ThreadId;
-
 use super::origin::Origin;
 
 /// What a thread did when it fell asleep.
