@@ -35,12 +35,12 @@ use crate::support::Unsupported;
 /// [`remove_leftovers`](super::remove_leftovers) removes it.
 #[derive(Debug)]
 pub struct Instance {
-    tracefs: Tracefs,
+    pub(super) tracefs: Tracefs,
     name: String,
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     notes: Vec<Unsupported>,
-    layout: Layout,
-    decoder: Decoder,
+    pub(super) layout: Layout,
+    pub(super) decoder: Decoder,
     /// The pages of one CPU's buffer; no more are read at once.
     pages: usize,
     /// `None` only during the removal.
@@ -294,10 +294,14 @@ impl Instance {
     /// # Errors
     /// If a page contradicts the kernel's own description.
     pub fn decode(&self, pages: RawPages) -> Result<Trace> {
-        let moment = |at: &AtomicU64| Timestamp::from_nanos(at.load(Ordering::Relaxed));
-        let recorded = (moment(&self.started), moment(&self.stopped));
-        let cpus = pages.decode(&self.layout, &self.decoder, recorded)?;
+        let cpus = pages.decode(&self.layout, &self.decoder, self.recorded())?;
         Ok(Trace { cpus, lost: self.lost()?, ..Trace::default() })
+    }
+
+    /// The begin and the end of the recording, after its stop.
+    pub(super) fn recorded(&self) -> (Timestamp, Timestamp) {
+        let moment = |at: &AtomicU64| Timestamp::from_nanos(at.load(Ordering::Relaxed));
+        (moment(&self.started), moment(&self.stopped))
     }
 
     /// The readers of all CPUs' buffers.
@@ -368,7 +372,18 @@ impl Instance {
         remove_instance_dir(self.tracefs.root(), &self.dir)
     }
 
-    fn cpus(&self) -> Result<Vec<usize>> {
+    /// The description of an event's records.
+    pub(super) fn format_of(&self, event: &str) -> PathBuf {
+        let own = self.dir.join("events").join(event).join("format");
+        // Events of the tracer itself are not in instances.
+        if self.tracefs.root().exists(&own) {
+            own
+        } else {
+            self.tracefs.path("events").join(event).join("format")
+        }
+    }
+
+    pub(super) fn cpus(&self) -> Result<Vec<usize>> {
         let names = self.tracefs.root().list(self.dir.join("per_cpu"))?;
         Ok(names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect())
     }

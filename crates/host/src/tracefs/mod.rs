@@ -16,6 +16,8 @@
 //! | `event`, `storage`, `system_call`, `name` | the traced events |
 //! | `trace`, `sched`, `occupant` | a trace, and the occupants of its CPUs |
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
+//! | [`trace_file`] | recordings in files of trace-cmd and of ftrace |
+//! | `capture` | a trace as the kernel's own pages, for such a file |
 //! | `tripwire` | stops a trace from another process |
 //! | [`script`] | synthetic traces, for tests of explanations |
 //!
@@ -24,6 +26,7 @@
 //! name contains a line feed or `==>` cannot forge an event in it.
 
 mod buffer;
+mod capture;
 mod decode;
 mod event;
 pub mod format;
@@ -42,9 +45,11 @@ mod storage;
 mod system_call;
 pub mod timeline;
 mod trace;
+pub mod trace_file;
 mod tripwire;
 
 pub use buffer::buffer_per_cpu;
+pub use capture::Capture;
 pub use decode::Decoder;
 pub use event::{Context, Event, EventKind, Irq, Softirq, Task};
 pub use instance::{Instance, keep_instances_with};

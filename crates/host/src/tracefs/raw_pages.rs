@@ -34,6 +34,19 @@ impl RawPages {
         Bytes(self.size)
     }
 
+    /// The pages of each CPU one behind the other, each filled up to its size.
+    pub(super) fn whole(&self, layout: &Layout) -> Vec<(usize, Vec<u8>)> {
+        let whole = |pages: &CpuPages| {
+            let mut bytes = Vec::with_capacity(pages.pages.len() * layout.page_size());
+            for page in &pages.pages {
+                bytes.extend_from_slice(page);
+                bytes.resize(bytes.len().next_multiple_of(layout.page_size()), 0);
+            }
+            (pages.cpu, bytes)
+        };
+        self.cpus.iter().map(whole).collect()
+    }
+
     /// Adds the content of a CPU's buffer, at most `most` pages.
     pub(super) fn take(
         &mut self,

@@ -37,11 +37,12 @@ pub enum StorageEvent {
         /// Whether the page is anonymous, if the event has it.
         anonymous: Option<bool>,
     },
-    /// The current thread started another: `task/task_newtask`.
+    /// The current thread started another: `task/task_newtask`, or
+    /// `sched/sched_process_fork`, which does not tell threads from processes.
     Started {
         /// The new thread.
         thread: ThreadId,
-        /// Whether it belongs to the process of the current one.
+        /// Whether it is known to belong to the process of the current one.
         same_process: bool,
     },
     /// A process became another program: `sched/sched_process_exec`.
@@ -116,7 +117,7 @@ pub(super) enum Recipe {
     Cached(PagesFields),
     Uncached(PagesFields),
     Reclaimed(Field),
-    Started { thread: Field, flags: Field },
+    Started { thread: Field, flags: Option<Field> },
     Executed { process: Field, before: Field, file: Field },
     Ended { thread: Field, last: Option<Field> },
 }
@@ -175,7 +176,10 @@ impl Recipe {
                 Self::Reclaimed(field("reclaim_flags")?)
             }
             ("task", "task_newtask") => {
-                Self::Started { thread: field("pid")?, flags: field("clone_flags")? }
+                Self::Started { thread: field("pid")?, flags: Some(field("clone_flags")?) }
+            }
+            ("sched", "sched_process_fork") => {
+                Self::Started { thread: field("child_pid")?, flags: None }
             }
             ("sched", "sched_process_exec") => {
                 let (process, before) = (field("pid")?, field("old_pid")?);
@@ -217,7 +221,10 @@ impl Recipe {
             }
             Self::Started { thread: new, flags } => StorageEvent::Started {
                 thread: thread(new)?,
-                same_process: number(flags)? & CLONE_THREAD != 0,
+                same_process: match flags {
+                    Some(flags) => number(flags)? & CLONE_THREAD != 0,
+                    None => false,
+                },
             },
             Self::Executed { process, before, file } => {
                 let file = file.bytes(record)?;

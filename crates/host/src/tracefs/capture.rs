@@ -1,0 +1,71 @@
+//! A recorded trace as the kernel's own pages and descriptions, to be kept in a
+//! file.
+
+use super::instance::Instance;
+use super::page::Layout;
+use super::raw_pages::RawPages;
+use crate::clock::Timestamp;
+use crate::error::Result;
+
+/// What an instance recorded, as the kernel's own bytes.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    pub(super) layout: Layout,
+    /// `events/header_page` and `events/header_event`.
+    pub(super) headers: [String; 2],
+    /// The systems and `format` files of its events.
+    pub(super) formats: Vec<(String, String)>,
+    /// `trace_clock`.
+    pub(super) clock: String,
+    /// The pages of each CPU, one behind the other.
+    pub(super) cpus: Vec<(usize, Vec<u8>)>,
+    /// `per_cpu/cpuN/stats` of each CPU.
+    pub(super) statistics: Vec<(usize, String)>,
+    /// When it recorded.
+    pub(super) recorded: (Timestamp, Timestamp),
+}
+
+impl Instance {
+    /// What was recorded, for a file: pages that
+    /// [`take_pages`](Self::take_pages) took since the last start, after the stop.
+    /// `events` are those of the instance.
+    ///
+    /// # Errors
+    /// The file that could not be read.
+    pub fn capture(&self, pages: &RawPages, events: &[&str]) -> Result<Capture> {
+        let root = self.tracefs.root();
+        let read = |name: &str| -> Result<String> {
+            let own = self.dir.join(name);
+            root.read(if root.exists(&own) { own } else { self.tracefs.path(name) })
+        };
+        let mut formats = Vec::new();
+        for &event in events.iter().chain(&["ftrace/print"]) {
+            // This kernel may lack the event.
+            if let Some(format) = root.read_if_there(self.format_of(event))? {
+                let system = event.split('/').next().unwrap_or_default();
+                formats.push((system.to_owned(), format));
+            }
+        }
+        let statistics = self
+            .cpus()?
+            .into_iter()
+            .map(|cpu| Ok((cpu, root.read(self.dir.join(format!("per_cpu/cpu{cpu}/stats")))?)));
+        let statistics = statistics.collect::<Result<Vec<_>>>()?;
+        Ok(Capture {
+            layout: self.layout,
+            headers: [read("events/header_page")?, read("events/header_event")?],
+            formats,
+            clock: read("trace_clock")?,
+            cpus: pages.whole(&self.layout),
+            statistics,
+            recorded: self.recorded(),
+        })
+    }
+}
+
+impl Capture {
+    /// When it recorded.
+    pub fn recorded(&self) -> (Timestamp, Timestamp) {
+        self.recorded
+    }
+}

@@ -1,0 +1,75 @@
+//! What an explanation needs beyond events: kept in a recording of unjank's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// What an explanation needs beyond the events of a recording.
+///
+/// In `trace.dat` it stands in the option VERSION, behind the name of the
+/// program that wrote the file, as JSON. Other readers see the name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Annex {
+    /// The explained thread.
+    pub thread: u32,
+    /// The explained window, in nanoseconds of the trace's clock.
+    pub window: [u64; 2],
+    /// When each buffer recorded, in nanoseconds.
+    pub recorded: Vec<[u64; 2]>,
+    /// The highest clock frequency of each CPU in kHz.
+    pub highest_khz: BTreeMap<usize, u64>,
+    /// The clock frequency of each CPU at the start, in kHz.
+    pub start_khz: BTreeMap<usize, u64>,
+    /// The threads of the kernel.
+    pub kernel_threads: BTreeSet<u32>,
+}
+
+/// The name that the option VERSION begins with.
+const PROGRAM: &str = "unjank";
+
+impl Annex {
+    /// The content of the option VERSION.
+    pub(super) fn to_version(&self, version: &str) -> Vec<u8> {
+        let mut bytes = format!("{PROGRAM} {version}\0").into_bytes();
+        // Numbers and maps of numbers can always be written.
+        bytes.extend(serde_json::to_vec(self).unwrap_or_default());
+        bytes.push(0);
+        bytes
+    }
+
+    /// The annex in the content of the option VERSION; `None` if another
+    /// program wrote it.
+    pub(super) fn of_version(content: &[u8]) -> Option<Result<Self, serde_json::Error>> {
+        let (name, rest) = content.split_at(content.iter().position(|byte| *byte == 0)?);
+        if name.split(|byte| *byte == b' ').next() != Some(PROGRAM.as_bytes()) {
+            return None;
+        }
+        let json = rest.get(1..)?;
+        Some(serde_json::from_slice(json.strip_suffix(&[0]).unwrap_or(json)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_annex_comes_back_and_other_programs_have_none() {
+        let annex = Annex {
+            thread: 7,
+            window: [1, u64::MAX],
+            recorded: vec![[0, 9], [1, 8]],
+            highest_khz: BTreeMap::from([(0, 2_800_000), (3, 1)]),
+            start_khz: BTreeMap::new(),
+            kernel_threads: BTreeSet::from([2, 17]),
+        };
+        let version = annex.to_version("0.1.0");
+        assert!(version.starts_with(b"unjank 0.1.0\0{"));
+        assert_eq!(Annex::of_version(&version).unwrap().unwrap(), annex);
+        assert!(Annex::of_version(b"3.1.6 not-a-git-repo\0").is_none());
+        assert!(Annex::of_version(b"unjanked\0{}").is_none());
+        assert!(Annex::of_version(b"unjank 9").is_none());
+        assert!(Annex::of_version(b"unjank 9\0{").unwrap().is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! Clocks whose times cannot be compared.
+
+use std::collections::HashMap;
+
+use unjank_units::Nanos;
+
+use super::super::event::EventKind;
+use super::super::trace::{CpuTrace, Trace};
+use super::fault::Fault;
+use super::recorded::Recorded;
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+
+/// Trace clocks that count nanoseconds (`Documentation/trace/ftrace.rst`).
+const IN_NANOSECONDS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
+/// A smaller difference of two CPUs' clocks does no harm. Text has microseconds.
+const HARMLESS: Nanos = Nanos::from_micros(2);
+
+/// Checks that the times of a recording can be compared.
+pub(super) fn check(recorded: &Recorded) -> Result<(), Fault> {
+    if let Some(clock) = &recorded.clock
+        && !IN_NANOSECONDS.contains(&clock.as_str())
+    {
+        return Err(Fault::of_file(format!(
+            "its clock {clock:?} does not count nanoseconds; record with trace-cmd record -C mono"
+        )));
+    }
+    match disagreement(&recorded.trace) {
+        Some(Disagreement { cpus: (one, other), thread, by }) => Err(Fault::of_file(format!(
+            "the clocks of CPUs {one} and {other} differ by {by} or more: {thread} would have had \
+             both at once; record with trace-cmd record -C mono"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A thread that would have run on two CPUs at once.
+#[derive(Debug, PartialEq, Eq)]
+struct Disagreement {
+    cpus: (usize, usize),
+    thread: ThreadId,
+    by: Nanos,
+}
+
+/// A time in which a thread had a CPU, from switch to switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    from: Timestamp,
+    to: Timestamp,
+    cpu: usize,
+}
+
+/// The longest time in which a thread had two CPUs, which it cannot.
+fn disagreement(trace: &Trace) -> Option<Disagreement> {
+    let mut runs: HashMap<ThreadId, Vec<Run>> = HashMap::new();
+    for cpu in &trace.cpus {
+        add_runs(cpu, &mut runs);
+    }
+    let found = runs.iter_mut().filter_map(|(&thread, runs)| {
+        runs.sort_unstable();
+        let pairs = runs.windows(2).filter_map(|pair| match pair {
+            [one, other] if one.cpu != other.cpu => Some((one, other)),
+            _ => None,
+        });
+        let overlaps = pairs.map(|(one, other)| Disagreement {
+            cpus: (one.cpu.min(other.cpu), one.cpu.max(other.cpu)),
+            thread,
+            by: one.to.min(other.to).since(other.from),
+        });
+        overlaps.max_by_key(|overlap| overlap.by)
+    });
+    let worst = found.max_by_key(|overlap| (overlap.by, overlap.thread.0));
+    worst.filter(|overlap| overlap.by > HARMLESS)
+}
+
+/// Adds the times between two switches of one CPU, without those in which
+/// events are missing.
+fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>) {
+    let mut gaps = trace.gaps.iter().peekable();
+    let mut since: Option<(ThreadId, Timestamp)> = None;
+    for event in &trace.events {
+        let EventKind::Switch { prev, next, .. } = event.kind else { continue };
+        let began = since.filter(|(thread, _)| *thread == prev.tid && !prev.is_idle());
+        if let Some((thread, from)) = began {
+            while gaps.next_if(|gap| gap.to <= from).is_some() {}
+            let whole = !gaps.peek().is_some_and(|gap| gap.overlaps(from, event.at));
+            if whole {
+                let run = Run { from, to: event.at, cpu: trace.cpu };
+                runs.entry(thread).or_default().push(run);
+            }
+        }
+        since = Some((next.tid, event.at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::script::Script;
+    use super::*;
+
+    fn recorded(clock: &str, trace: Trace) -> Recorded {
+        Recorded { trace, clock: Some(clock.to_owned()), ..Recorded::default() }
+    }
+
+    #[test]
+    fn a_clock_that_does_not_count_nanoseconds_is_refused() {
+        for clock in IN_NANOSECONDS {
+            assert_eq!(check(&recorded(clock, Trace::default())), Ok(()));
+        }
+        let fault = check(&recorded("x86-tsc", Trace::default())).unwrap_err();
+        assert!(fault.to_string().starts_with("its clock \"x86-tsc\" does not count"), "{fault}");
+    }
+
+    #[test]
+    fn a_thread_on_two_cpus_at_once_shows_that_their_clocks_differ() {
+        let moves = |back: u64| {
+            let first = Script::new().runs(0, 10_000, 0, 7).runs(0, 90_000, 7, 0);
+            first.runs(1, 100_000 - back, 0, 7).sleeps(1, 150_000, 7, 0)
+        };
+        assert_eq!(check(&recorded("local", moves(0).trace())), Ok(()));
+        assert_eq!(check(&recorded("local", moves(12_000).trace())), Ok(()), "harmless");
+        let fault = check(&recorded("local", moves(60_000).trace())).unwrap_err();
+        let expected = "the clocks of CPUs 0 and 1 differ by 50.0 µs or more: thread 7 would";
+        assert!(fault.to_string().starts_with(expected), "{fault}");
+        let gap = moves(60_000).loses(0, 20_000, 30_000);
+        assert_eq!(check(&recorded("local", gap.trace())), Ok(()), "it may have left in between");
+    }
+}

@@ -1,0 +1,64 @@
+//! `trace.dat`, the file of trace-cmd: versions 6 and 7, of little-endian
+//! machines.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `header` | the begin: version, byte order, compression |
+//! | `options` | what was recorded, and where the rest is |
+//! | `parts` | the order of parts in version 6, and the sections of version 7 |
+//! | `formats` | layouts of pages and events |
+//! | `pages` | pages of the ring buffers |
+//! | `bytes`, `unpack` | bounded reading and decompressing |
+//!
+//! Sources: `trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`.
+
+mod bytes;
+mod formats;
+mod header;
+mod options;
+mod pages;
+mod parts;
+mod unpack;
+
+use super::super::event::{Event, EventKind};
+use super::super::storage::StorageEvent;
+use super::super::trace::Trace;
+use super::fault::Fault;
+use super::recorded::Recorded;
+use formats::Births;
+
+/// Whether these are the first bytes of a `trace.dat`.
+pub(super) fn is_dat(bytes: &[u8]) -> bool {
+    bytes.starts_with(header::MAGIC)
+}
+
+/// Reads a file.
+pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
+    let parts = parts::read(bytes)?;
+    if !parts.formats.has_switches() {
+        return Err(Fault::of_file(
+            "it has no events of sched_switch; record with trace-cmd record -e sched",
+        ));
+    }
+    let births = parts.formats.births();
+    let mut trace = pages::trace(bytes, &parts, births)?;
+    if births == Births::NewTask && !has_births(&trace) {
+        trace = pages::trace(bytes, &parts, Births::Fork)?;
+    }
+    let options = parts.options;
+    trace.lost = options.lost;
+    Ok(Recorded {
+        trace,
+        clock: options.clock,
+        architecture: options.architecture,
+        annex: options.annex,
+        notes: Vec::new(),
+    })
+}
+
+/// Whether a thread was started in the trace.
+fn has_births(trace: &Trace) -> bool {
+    let starts =
+        |event: &Event| matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }));
+    trace.cpus.iter().any(|cpu| cpu.events.iter().any(starts))
+}

@@ -1,0 +1,210 @@
+//! The options of a `trace.dat`: what was recorded how, and where it is.
+
+use std::collections::BTreeMap;
+
+use super::super::super::trace::Lost;
+use super::super::annex::Annex;
+use super::super::fault::Fault;
+use super::super::limits::HIGHEST_CPU;
+use super::bytes::Cursor;
+use super::header::page_size;
+
+/// Options that are read (`tracecmd_option` of trace-cmd).
+const DONE: u16 = 0;
+const CPU_STATISTICS: u16 = 2;
+const BUFFER: u16 = 3;
+const TRACE_CLOCK: u16 = 4;
+const UNAME: u16 = 5;
+const CPU_COUNT: u16 = 8;
+const VERSION: u16 = 9;
+/// Options with the place of a section; the section has the same number.
+const SECTIONS: std::ops::RangeInclusive<u16> = 16..=21;
+const BUFFER_TEXT: u16 = 22;
+/// The largest number of buffers: trace instances.
+const MOST_BUFFERS: usize = 64;
+
+/// What the options say.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    pub(super) buffers: Vec<Buffer>,
+    /// The places of sections, by their numbers.
+    pub(super) sections: BTreeMap<u16, u64>,
+    pub(super) cpus: Option<u32>,
+    pub(super) clock: Option<String>,
+    /// Whether the clock stands behind the places of the pages, too.
+    pub(super) clock_follows: bool,
+    pub(super) architecture: Option<String>,
+    pub(super) lost: Lost,
+    pub(super) annex: Option<Annex>,
+}
+
+/// The trace of one instance.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// Where it begins.
+    pub(super) offset: u64,
+    pub(super) page_size: Option<usize>,
+    /// Where each CPU's pages are; in version 6 this stands at `offset`.
+    pub(super) cpus: Vec<CpuPages>,
+}
+
+/// The place of one CPU's pages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CpuPages {
+    pub(super) cpu: usize,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+}
+
+impl Options {
+    /// Reads options up to the last one. Returns the place of more, if there
+    /// are more.
+    pub(super) fn read(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        has_sections: bool,
+    ) -> Result<Option<u64>, Fault> {
+        loop {
+            let option = cursor.u16("an option")?;
+            if option == DONE && !has_sections {
+                return Ok(None);
+            }
+            let size = cursor.u32("size of an option")?;
+            let at = cursor.place();
+            let content = cursor.bytes(u64::from(size), "an option")?;
+            let mut inner = Cursor::of_part(content, at);
+            if option == DONE {
+                let next = inner.u64("place of the next options")?;
+                return Ok((next != 0).then_some(next));
+            }
+            self.apply(option, content, &mut inner, has_sections)?;
+        }
+    }
+
+    fn apply(
+        &mut self,
+        option: u16,
+        content: &[u8],
+        inner: &mut Cursor<'_>,
+        has_sections: bool,
+    ) -> Result<(), Fault> {
+        let at = inner.place();
+        match option {
+            CPU_STATISTICS => {
+                let added = self.lost.add_stats(&text(content));
+                added.map_err(|why| Fault::at_byte(at, format!("statistics of a CPU, {why}")))?;
+            }
+            BUFFER => {
+                if self.buffers.len() == MOST_BUFFERS {
+                    let what = format!("more than {MOST_BUFFERS} buffers");
+                    return Err(Fault::at_byte(at, what));
+                }
+                self.buffers.push(Buffer::read(inner, has_sections, &mut self.clock)?);
+            }
+            BUFFER_TEXT => return Err(latency_text(at)),
+            TRACE_CLOCK => {
+                self.clock_follows = true;
+                self.clock = chosen_clock(&text(content)).or(self.clock.take());
+            }
+            UNAME => {
+                let name = text(content);
+                self.architecture = name.split_whitespace().last().map(str::to_owned);
+            }
+            CPU_COUNT => self.cpus = Some(cpu_count(inner)?),
+            VERSION => {
+                if let Some(annex) = Annex::of_version(content) {
+                    let annex = annex.map_err(|why| {
+                        Fault::at_byte(at, format!("unjank's part is damaged: {why}"))
+                    })?;
+                    self.annex = Some(annex);
+                }
+            }
+            option if SECTIONS.contains(&option) => {
+                self.sections.insert(option, inner.u64("place of a section")?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Buffer {
+    fn read(
+        cursor: &mut Cursor<'_>,
+        has_sections: bool,
+        clock: &mut Option<String>,
+    ) -> Result<Self, Fault> {
+        let offset = cursor.u64("place of a buffer")?;
+        let _name = cursor.text("name of a buffer")?;
+        let mut buffer = Self { offset, page_size: None, cpus: Vec::new() };
+        if !has_sections {
+            return Ok(buffer);
+        }
+        let at = cursor.place();
+        let own = cursor.text("clock of a buffer")?;
+        match clock {
+            Some(clock) if *clock != own => {
+                let what = format!("its buffers have different clocks, {clock:?} and {own:?}");
+                return Err(Fault::at_byte(at, what));
+            }
+            _ => *clock = Some(own),
+        }
+        buffer.page_size = Some(page_size(cursor)?);
+        for _ in 0..cpu_count(cursor)? {
+            let at = cursor.place();
+            let cpu = cursor.u32("number of a CPU")? as usize;
+            if cpu > HIGHEST_CPU {
+                return Err(Fault::at_byte(at, format!("there is no CPU {cpu}")));
+            }
+            buffer.cpus.push(CpuPages::read(cursor, cpu)?);
+        }
+        Ok(buffer)
+    }
+}
+
+impl CpuPages {
+    pub(super) fn read(cursor: &mut Cursor<'_>, cpu: usize) -> Result<Self, Fault> {
+        let offset = cursor.u64("place of a CPU's pages")?;
+        let size = cursor.u64("size of a CPU's pages")?;
+        Ok(Self { cpu, offset, size })
+    }
+}
+
+/// The number of CPUs.
+pub(super) fn cpu_count(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
+    let at = cursor.place();
+    let number = cursor.u32("number of CPUs")?;
+    if number as usize <= HIGHEST_CPU + 1 {
+        return Ok(number);
+    }
+    Err(Fault::at_byte(at, format!("{number} CPUs are impossible")))
+}
+
+/// The refusal of the text of a latency tracer.
+pub(super) fn latency_text(at: usize) -> Fault {
+    Fault::at_byte(at, "it holds the text of a latency tracer instead of events")
+}
+
+/// `mono` of `local global [mono]`.
+fn chosen_clock(clocks: &str) -> Option<String> {
+    let (_, rest) = clocks.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_owned())
+}
+
+/// The text up to a zero.
+fn text(content: &[u8]) -> String {
+    let end = content.iter().position(|byte| *byte == 0).unwrap_or(content.len());
+    String::from_utf8_lossy(&content[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_clock_stands_in_brackets() {
+        assert_eq!(chosen_clock("local [mono] boot\n"), Some("mono".to_owned()));
+        assert_eq!(chosen_clock("local mono"), None);
+        assert_eq!(chosen_clock("local [mono"), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! The pages of the ring buffers.
+
+use super::super::super::decode::Decoder;
+use super::super::super::trace::{CpuTrace, Trace};
+use super::super::fault::Fault;
+use super::super::limits::Budget;
+use super::bytes::Cursor;
+use super::formats::Births;
+use super::options::CpuPages;
+use super::parts::{Pages, Parts};
+use crate::clock::Timestamp;
+
+/// Decodes the pages of all buffers.
+pub(super) fn trace(file: &[u8], parts: &Parts, births: Births) -> Result<Trace, Fault> {
+    let decoder = parts.formats.decoder(births);
+    let mut reading = Reading { file, parts, decoder, budget: Budget::default() };
+    let annex = parts.options.annex.as_ref();
+    let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
+    let mut whole: Option<Trace> = None;
+    for (index, pages) in parts.buffers.iter().enumerate() {
+        let trace = reading.buffer(pages, recorded.get(index).copied())?;
+        match &mut whole {
+            Some(whole) => whole.merge(trace),
+            None => whole = Some(trace),
+        }
+    }
+    Ok(whole.unwrap_or_default())
+}
+
+struct Reading<'a> {
+    file: &'a [u8],
+    parts: &'a Parts,
+    decoder: Decoder,
+    budget: Budget,
+}
+
+impl Reading<'_> {
+    /// The events of one buffer. If it is not known when it recorded, nothing is
+    /// known before its first and behind its last event.
+    fn buffer(&mut self, pages: &Pages, recorded: Option<[u64; 2]>) -> Result<Trace, Fault> {
+        let mut cpus = Vec::new();
+        for place in &pages.cpus {
+            cpus.push(self.cpu(pages, place)?);
+        }
+        cpus.sort_by_key(|cpu: &CpuTrace| cpu.cpu);
+        cpus.dedup_by(|later, earlier| later.cpu == earlier.cpu);
+        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
+        let [from, to] = match recorded {
+            Some(recorded) => recorded.map(Timestamp::from_nanos),
+            None => [times().min().unwrap_or_default(), times().max().unwrap_or_default()],
+        };
+        for cpu in &mut cpus {
+            cpu.finish(from, to);
+        }
+        Ok(Trace { cpus, ..Trace::default() })
+    }
+
+    fn cpu(&mut self, pages: &Pages, place: &CpuPages) -> Result<CpuTrace, Fault> {
+        let mut cursor = Cursor::at(self.file, place.offset, "pages of a CPU")?;
+        let mut trace = CpuTrace::new(place.cpu);
+        if pages.compressed && place.size > 0 {
+            let parts = cursor.u32("number of parts")?;
+            for _ in 0..parts {
+                let at = cursor.place();
+                let part = self.parts.algorithm.part(&mut cursor, &mut self.budget)?;
+                self.add(&mut trace, pages, &part, at)?;
+            }
+        } else {
+            let at = cursor.place();
+            let content = cursor.bytes(place.size, "pages of a CPU")?;
+            self.add(&mut trace, pages, content, at)?;
+        }
+        Ok(trace)
+    }
+
+    fn add(
+        &mut self,
+        trace: &mut CpuTrace,
+        pages: &Pages,
+        content: &[u8],
+        at: usize,
+    ) -> Result<(), Fault> {
+        for (page, index) in content.chunks(pages.page_size).zip(0..) {
+            let before = trace.events.len();
+            trace.push_page(&self.parts.layout, &self.decoder, page).map_err(|why| {
+                let at = at + index * pages.page_size;
+                Fault::at_byte(at, format!("a page of CPU {} is malformed {why}", trace.cpu))
+            })?;
+            self.budget.spend_events(trace.events.len() - before)?;
+        }
+        Ok(())
+    }
+}

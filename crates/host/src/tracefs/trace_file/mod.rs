@@ -1,0 +1,49 @@
+//! Recordings in files: trace-cmd's `trace.dat`, and the text of ftrace.
+//!
+//! ```text
+//! bytes ─► dat  ─► pages ─► decoder ─► Recorded
+//!     └──► text ─► lines ────────────► Recorded
+//! instance ─► capture ─► write ─► trace.dat
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | `dat` | `trace.dat`, versions 6 and 7 |
+//! | `text` | `trace`, `trace_pipe` and `trace-cmd report -l` |
+//! | `write` | `trace.dat` version 6 |
+//! | `annex` | what an explanation needs beyond events |
+//! | `clock` | clocks that are not in nanoseconds, or differ between CPUs |
+//! | `limits`, `fault` | bounds, and what is wrong with a file |
+//!
+//! Pure functions over bytes. They keep at most [`MOST_EVENTS`] events.
+
+mod annex;
+mod clock;
+mod dat;
+mod fault;
+mod limits;
+mod recorded;
+mod text;
+mod write;
+
+pub use annex::Annex;
+pub use fault::Fault;
+pub use limits::{MOST_BYTES, MOST_EVENTS};
+pub use recorded::Recorded;
+pub use write::{Buffer, write};
+
+/// Reads a recording: `trace.dat` by its first bytes, else text.
+///
+/// # Errors
+/// What is wrong with the file, and where.
+pub fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
+    let recorded = if dat::is_dat(bytes) { dat::read(bytes)? } else { text::read(bytes)? };
+    if recorded.trace.is_empty() {
+        return Err(Fault::of_file("it has no events that are known here"));
+    }
+    clock::check(&recorded)?;
+    Ok(recorded)
+}
+
+#[cfg(test)]
+mod tests;

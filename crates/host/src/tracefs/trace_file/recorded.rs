@@ -1,0 +1,20 @@
+//! A recording that was read.
+
+use super::super::trace::Trace;
+use super::annex::Annex;
+
+/// A recording that was read from a file.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    /// Its events.
+    pub trace: Trace,
+    /// The trace clock, if the file names it.
+    pub clock: Option<String>,
+    /// The architecture of the recorded machine, as `uname -m` prints it, if
+    /// the file names it. The numbers of system calls depend on it.
+    pub architecture: Option<String>,
+    /// What unjank added to a recording of its own.
+    pub annex: Option<Annex>,
+    /// What its reader should know: one sentence each.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,133 @@
+//! A `trace.dat` that is written is read again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::capture::Capture;
+use super::super::decode::Decoder;
+use super::super::format::Format;
+use super::super::page::Layout;
+use super::super::trace::Trace;
+use super::*;
+use crate::clock::Timestamp;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+/// A recorded trace, as an instance would have captured it.
+fn capture(name: &str) -> Capture {
+    let top = fixture(name);
+    let text = |name: &str| {
+        let bytes = fs::read(top.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let layout = Layout::parse(&text("events/header_page")).unwrap();
+    let mut decoder = Decoder::default();
+    let mut formats = Vec::new();
+    for system in fs::read_dir(top.join("events")).unwrap().map(Result::unwrap) {
+        let Ok(events) = fs::read_dir(system.path()) else { continue };
+        let system = system.file_name().into_string().unwrap();
+        for event in events.map(Result::unwrap) {
+            let format = fs::read_to_string(event.path().join("format")).unwrap();
+            decoder.learn(&system, &Format::parse(&format).unwrap()).unwrap();
+            formats.push((system.clone(), format));
+        }
+    }
+    let cpus = (0..2).map(|cpu| {
+        let mut pages = fs::read(top.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))).unwrap();
+        pages.resize(pages.len().next_multiple_of(layout.page_size()), 0);
+        (cpu, pages)
+    });
+    let statistics = (0..2).map(|cpu| (cpu, format!("overrun: {cpu}\ndropped events: 2\n")));
+    Capture {
+        layout,
+        decoder,
+        headers: [text("events/header_page"), String::new()],
+        formats,
+        clock: "local [mono] boot\n".to_owned(),
+        cpus: cpus.collect(),
+        statistics: statistics.collect(),
+        recorded: (Timestamp::from_nanos(1), Timestamp::from_nanos(1 << 62)),
+    }
+}
+
+fn annex(buffers: &[Buffer<'_>]) -> Annex {
+    let recorded = buffers.iter().map(|buffer| {
+        let (from, to) = buffer.capture.recorded();
+        [from.as_nanos(), to.as_nanos()]
+    });
+    Annex {
+        thread: 77,
+        window: [3, 9],
+        recorded: recorded.collect(),
+        highest_khz: BTreeMap::from([(1, 2_800_000)]),
+        start_khz: BTreeMap::from([(1, 1_400_000)]),
+    }
+}
+
+/// The same kernel recorded the scheduler and storage at different times.
+fn written() -> (Vec<u8>, Trace, Annex) {
+    let captures = ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
+    let mut trace = captures[0].trace().unwrap();
+    trace.merge(captures[1].trace().unwrap());
+    let [machine, storage] = &captures;
+    let buffers =
+        [Buffer { name: "", capture: machine }, Buffer { name: "storage", capture: storage }];
+    let annex = annex(&buffers);
+    let mut bytes = Vec::new();
+    write(&mut bytes, &buffers, &trace, &annex).unwrap();
+    (bytes, trace, annex)
+}
+
+#[test]
+fn what_was_written_is_read_again() {
+    let (bytes, trace, annex) = written();
+    let recorded = read(&bytes).unwrap();
+    assert_eq!(recorded.annex, Some(annex));
+    assert_eq!(recorded.clock.as_deref(), Some("mono"));
+    assert_eq!(recorded.trace.lost, trace.lost);
+    assert!(trace.len() > 160);
+    assert_eq!(recorded.trace.cpus.len(), trace.cpus.len());
+    for (read, written) in recorded.trace.cpus.iter().zip(&trace.cpus) {
+        assert_eq!((read.cpu, &read.events), (written.cpu, &written.events));
+        assert_eq!(read.gaps, written.gaps);
+    }
+    assert_eq!(bytes.len() % 4096, 0, "pages begin and end with a page");
+}
+
+#[test]
+fn a_written_file_that_is_cut_off_is_refused() {
+    let (bytes, ..) = written();
+    for length in (0..bytes.len() - 4096).step_by(53) {
+        assert!(read(&bytes[..length]).is_err(), "{length}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_damaged_file_is_read_or_refused(
+        damage in proptest::collection::vec((0_usize..30_000, 0_u8..), 1..20),
+    ) {
+        let (mut bytes, ..) = written();
+        for (at, byte) in damage {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        if let Ok(recorded) = read(&bytes) {
+            proptest::prop_assert!(recorded.trace.len() <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn any_bytes_behind_the_begin_are_read_or_refused(
+        version in "[67]",
+        rest in proptest::collection::vec(0_u8.., 0..200),
+    ) {
+        let head = [b"\x17\x08\x44tracing", version.as_bytes(), &[0, 0, 8, 0, 16, 0, 0]].concat();
+        let _read_or_refused = read(&[head, rest].concat());
+    }
+}

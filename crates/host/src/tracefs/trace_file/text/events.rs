@@ -1,0 +1,272 @@
+//! What an event says: the text behind its name, as the kernel prints it
+//! (`include/trace/events`), or as `trace-cmd report` does, with and without
+//! `-R`.
+
+use super::super::super::event::{EventKind, Irq, Softirq, Task};
+use super::super::super::name::{Comm, Label, Name};
+use super::super::super::storage::{DeviceRequest, StorageEvent};
+use super::super::super::system_call::SystemCall;
+use super::fields::{
+    Wrong, between, hexadecimal, hexadecimal_word, number, short_task, task, word,
+};
+use crate::block_device::DeviceNumber;
+use crate::sched::ThreadId;
+use unjank_units::Hertz;
+
+/// `CLONE_THREAD` of `clone(2)`.
+const CLONE_THREAD: u64 = 0x0001_0000;
+/// The states in which a thread that was switched away is not runnable.
+const NOT_RUNNABLE: i64 = 0xff;
+/// The bits of a number of a device that are its minor number.
+const MINOR_BITS: u32 = 20;
+
+/// The kind and content of an event; `None` for events that are not used.
+pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> {
+    Ok(Some(match event {
+        "sched_switch" => switch(text)?,
+        "sched_waking" => {
+            let (task, cpu) = woken(text)?;
+            EventKind::Waking { task, cpu }
+        }
+        "sched_wakeup" | "sched_wakeup_new" => {
+            let (task, cpu) = woken(text)?;
+            EventKind::Wakeup { task, cpu }
+        }
+        "sched_migrate_task" => EventKind::Migrate {
+            task: task(text, "")?,
+            from: number(text, "orig_cpu=")?,
+            to: number(text, "dest_cpu=")?,
+        },
+        "sched_pi_setprio" => EventKind::Inherits {
+            thread: ThreadId(number(text, "pid=")?),
+            from: number(text, "oldprio=")?,
+            to: number(text, "newprio=")?,
+        },
+        "irq_handler_entry" => EventKind::IrqEntry(Irq {
+            number: number(text, "irq=")?,
+            name: Label::new(text.split_once("name=").map_or("", |(_, name)| name).as_bytes()),
+        }),
+        "irq_handler_exit" => EventKind::IrqExit(number(text, "irq=")?),
+        "softirq_entry" => EventKind::SoftirqEntry(Softirq(number(text, "vec=")?)),
+        "softirq_exit" => EventKind::SoftirqExit(Softirq(number(text, "vec=")?)),
+        "hrtimer_expire_entry" | "timer_expire_entry" => EventKind::TimerExpires,
+        "workqueue_queue_work" => EventKind::WorkQueued { item: item(text)?, function: 0 },
+        "workqueue_execute_start" => EventKind::WorkBegins { item: item(text)?, function: 0 },
+        "cpu_frequency" => EventKind::Frequency {
+            cpu: number(text, "cpu_id=")?,
+            frequency: Hertz::from_khz(number(text, "state=")?),
+        },
+        "page_fault_user" => EventKind::PageFault { address: address(text)? },
+        "sys_enter" => EventKind::SystemCall(call(text)?),
+        "sys_exit" => EventKind::SystemCall(call_end(text)?),
+        "block_rq_issue" => EventKind::Storage(StorageEvent::Issued(request(text)?)),
+        "block_rq_complete" => EventKind::Storage(StorageEvent::Completed(request(text)?)),
+        "task_newtask" => EventKind::Storage(StorageEvent::Started {
+            thread: ThreadId(number(text, "pid=")?),
+            same_process: hexadecimal(text, "clone_flags=")? & CLONE_THREAD != 0,
+        }),
+        "sched_process_fork" => EventKind::Storage(StorageEvent::Started {
+            thread: ThreadId(number(text, "child_pid=")?),
+            same_process: false,
+        }),
+        "sched_process_exec" => {
+            let file = between(text, "filename=", " pid=")?;
+            let program = file.rsplit('/').next().unwrap_or_default().as_bytes();
+            EventKind::Storage(StorageEvent::Executed {
+                process: ThreadId(number(text, "pid=")?),
+                program: Comm::new(&program[..program.len().min(15)]),
+            })
+        }
+        "sched_process_exit" => EventKind::Storage(StorageEvent::Ended {
+            thread: ThreadId(number(text, "pid=")?),
+            last: word(text, "group_dead=").map(|dead| matches!(dead, "true" | "1")),
+        }),
+        _ => return Ok(None),
+    }))
+}
+
+/// The kernel's form, the one of trace-cmd, or its form with `-R`.
+fn switch(text: &str) -> Result<EventKind, Wrong> {
+    if !text.starts_with("prev_comm=") {
+        let (before, after) = text.rsplit_once(" ==> ").ok_or("expected the next thread")?;
+        let (prev, state) = short_task(before)?;
+        let (next, _) = short_task(after)?;
+        return Ok(EventKind::Switch { prev, prev_runnable: state.trim().starts_with('R'), next });
+    }
+    let place = text.rfind(" next_comm=").ok_or("expected the next thread")?;
+    let (before, after) = text.split_at(place);
+    let state = word(before, "prev_state=").ok_or("expected a state")?;
+    let prev_runnable = match state.parse::<i64>() {
+        Ok(bits) => bits & NOT_RUNNABLE == 0,
+        Err(_) => state.starts_with('R'),
+    };
+    let next: Task = task(after, "next_")?;
+    Ok(EventKind::Switch { prev: task(before, "prev_")?, prev_runnable, next })
+}
+
+fn woken(text: &str) -> Result<(Task, usize), Wrong> {
+    if text.starts_with("comm=") {
+        return Ok((task(text, "")?, number(text, "target_cpu=")?));
+    }
+    let (task, rest) = short_task(text)?;
+    let (_, cpu) = rest.rsplit_once("CPU:").ok_or("expected a CPU")?;
+    Ok((task, cpu.trim().parse().map_err(|_| "expected a CPU")?))
+}
+
+/// `work struct=0x…`, `work struct 0x…: …`, `work=0x…`.
+fn item(text: &str) -> Result<u64, Wrong> {
+    let rest = text.strip_prefix("work").ok_or("expected a work item")?;
+    let rest = rest.strip_prefix(" struct").unwrap_or(rest);
+    let word = rest.trim_start_matches(['=', ' ']).split_whitespace().next().unwrap_or_default();
+    hexadecimal_word(word)
+}
+
+/// A symbol stands for an address in the kernel.
+fn address(text: &str) -> Result<u64, Wrong> {
+    let word = word(text, "address=").ok_or("expected an address")?;
+    Ok(hexadecimal_word(word).unwrap_or(0))
+}
+
+/// `NR 202 (1, 2, …)`, or `id=202 args=ARRAY[…]`.
+fn call(text: &str) -> Result<SystemCall, Wrong> {
+    let mut arguments = [0; 6];
+    if let Some(rest) = text.strip_prefix("NR ") {
+        let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let listed = rest.trim().trim_start_matches('(').trim_end_matches(')').split(", ");
+        for (argument, text) in arguments.iter_mut().zip(listed.filter(|text| !text.is_empty())) {
+            *argument = hexadecimal_word(text)?;
+        }
+        let number = number.parse().map_err(|_| "expected a number")?;
+        return Ok(SystemCall::Begins { number, arguments });
+    }
+    if let Some((_, bytes)) = text.split_once("args=ARRAY[") {
+        let mut bytes = bytes.trim_end_matches(']').split(", ");
+        for argument in &mut arguments {
+            let mut word = [0; 8];
+            for (byte, text) in word.iter_mut().zip(bytes.by_ref().take(8)) {
+                *byte = u8::from_str_radix(text, 16).map_err(|_| "expected a byte")?;
+            }
+            *argument = u64::from_le_bytes(word);
+        }
+    }
+    Ok(SystemCall::Begins { number: number(text, "id=")?, arguments })
+}
+
+/// `NR 202 = 0`, or `id=202 ret=0`.
+fn call_end(text: &str) -> Result<SystemCall, Wrong> {
+    let Some(rest) = text.strip_prefix("NR ") else {
+        return Ok(SystemCall::Ends {
+            number: number(text, "id=")?,
+            result: number(text, "ret=")?,
+        });
+    };
+    let (number, result) = rest.split_once(" = ").ok_or("expected a result")?;
+    let parse = |text: &str| text.trim().parse().map_err(|_| "expected a number");
+    Ok(SystemCall::Ends { number: parse(number)?, result: parse(result)? })
+}
+
+/// `254,0 WS 4096 () 1234 + 8 none,0,0 [comm]`, or `dev=… sector=… nr_sector=…
+/// rwbs=…`.
+fn request(text: &str) -> Result<DeviceRequest, Wrong> {
+    if text.starts_with("dev=") {
+        return Ok(DeviceRequest {
+            device: DeviceNumber(number(text, "dev=")?),
+            sector: number(text, "sector=")?,
+            sectors: number(text, "nr_sector=")?,
+            letters: Name::from(word(text, "rwbs=").unwrap_or_default()),
+        });
+    }
+    let (device, rest) = text.split_once(' ').ok_or("expected a device")?;
+    let (major, minor) = device.split_once(',').ok_or("expected a device")?;
+    let part = |text: &str| text.parse::<u32>().map_err(|_| "expected a device");
+    let (major, minor) = (part(major)?, part(minor)?);
+    if major >= 1 << (32 - MINOR_BITS) || minor >= 1 << MINOR_BITS {
+        return Err("the device is impossible");
+    }
+    let (letters, rest) = rest.split_once(' ').ok_or("expected an operation")?;
+    // A command in brackets stands before the sector.
+    let rest = rest.rsplit_once(") ").map_or(rest, |(_, behind)| behind);
+    let (sector, rest) = rest.split_once(" + ").ok_or("expected a sector")?;
+    let sectors = rest.split_whitespace().next().unwrap_or_default();
+    Ok(DeviceRequest {
+        device: DeviceNumber(major << MINOR_BITS | minor),
+        sector: sector.trim().parse().map_err(|_| "expected a sector")?,
+        sectors: sectors.parse().map_err(|_| "expected a number of sectors")?,
+        letters: Name::from(letters),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(event: &str, text: &str) -> EventKind {
+        kind(event, text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn all_forms_of_an_event_mean_the_same() {
+        let kernel = "prev_comm=a b prev_pid=5 prev_prio=120 prev_state=D ==> next_comm=x ==> y \
+                      next_pid=0 next_prio=100";
+        let raw = "prev_comm=a b prev_pid=5 prev_prio=120 prev_state=2 next_comm=x ==> y \
+                   next_pid=0 next_prio=100";
+        let EventKind::Switch { prev, prev_runnable, next } = of("sched_switch", kernel) else {
+            panic!()
+        };
+        assert_eq!((prev.tid, prev_runnable, next.prio), (ThreadId(5), false, 100));
+        assert_eq!((prev.comm, next.comm), (Comm::from("a b"), Comm::from("x ==> y")));
+        assert_eq!(of("sched_switch", kernel), of("sched_switch", raw));
+        let short = "a b:5 [120] D ==> x y:0 [100]";
+        let plain = kernel.replace("x ==> y", "x y");
+        assert_eq!(of("sched_switch", short), of("sched_switch", &plain));
+        let woken = "comm=kworker/1:0 pid=9 prio=100 target_cpu=001";
+        assert_eq!(of("sched_wakeup", "kworker/1:0:9 [100] CPU:001"), of("sched_wakeup", woken));
+        let request = "254,0 RA 1044480 () 10088160 + 2040 0x2,0,4 [kworker/1:0H]";
+        let raw = "dev=266338304 sector=10088160 nr_sector=2040 bytes=1044480 rwbs=RA comm=x cmd=";
+        assert_eq!(of("block_rq_issue", request), of("block_rq_issue", raw));
+        let call = "NR 59 (7fff30e03bd0, 1, 2, 3, 4, 5)";
+        let raw = "id=59 args=ARRAY[d0, 3b, e0, 30, ff, 7f, 00, 00, 01, 00, 00, 00, 00, 00, 00, \
+                   00, 02, 00, 00, 00, 00, 00, 00, 00, 03, 00, 00, 00, 00, 00, 00, 00, 04, 00, \
+                   00, 00, 00, 00, 00, 00, 05, 00, 00, 00, 00, 00, 00, 00]";
+        assert_eq!(of("sys_enter", call), of("sys_enter", raw));
+        assert_eq!(of("sys_exit", "NR 59 = -2"), of("sys_exit", "id=59 ret=-2"));
+        let item = "work struct=0xffff88810254d240 function=f workqueue=w req_cpu=256 cpu=1";
+        let begins = "work struct 0xffff88810254d240: function f";
+        let EventKind::WorkQueued { item, .. } = of("workqueue_queue_work", item) else { panic!() };
+        assert_eq!(
+            of("workqueue_execute_start", begins),
+            EventKind::WorkBegins { item, function: 0 }
+        );
+    }
+
+    #[test]
+    fn a_preempted_thread_is_runnable() {
+        for (state, runnable) in [("R", true), ("R+", true), ("S", false), ("256", true)] {
+            let text = format!(
+                "prev_comm=a prev_pid=5 prev_prio=120 prev_state={state} ==> next_comm=b \
+                 next_pid=6 next_prio=120"
+            );
+            let EventKind::Switch { prev_runnable, .. } = of("sched_switch", &text) else {
+                panic!()
+            };
+            assert_eq!(prev_runnable, runnable, "{state}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_event_is_an_error_and_an_unknown_one_is_not() {
+        assert_eq!(kind("sched_waking", "comm=a pid=x"), Err("expected a number"));
+        assert_eq!(kind("block_rq_issue", "9999999,0 R 1 + 8"), Err("the device is impossible"));
+        assert_eq!(kind("ext4_sync", "anything"), Ok(None));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(
+            event in "sched_(switch|waking|wakeup|process_(exec|exit|fork)|migrate_task)|sys_(enter|exit)|block_rq_issue|task_newtask|workqueue_queue_work",
+            text in "( |=|comm=|pid=|prev_|next_|prio=|==>|args=ARRAY\\[|NR |\\(|\\)|\\+|[0-9]{1,4}|,|work struct|.){0,30}",
+        ) {
+            let _read_or_refused = kind(&event, &text);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The begin of a line: thread, CPU, flags, time, event.
+//!
+//! ```text
+//!           <idle>-0       [001] d.h2.   123.456789: sched_waking: comm=…
+//!             bash-4711  ( 4711) [000] ...1.   123.456789: sys_enter: NR 0 (…
+//!   <idle>-0       1d.h2. 123.456789123: sched_waking:         comm=…
+//!   <idle>-0       1-0x9 123.456789: irq_handler_entry:     irq=36 …
+//! ```
+//!
+//! The first two are the kernel's, the others `trace-cmd report -l` without and
+//! with `-R`.
+
+use super::super::super::event::Context;
+use super::super::limits::HIGHEST_CPU;
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+
+/// A line of a trace.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Event(Begin<'a>),
+    /// An event without a column of flags.
+    WithoutFlags,
+    /// Events that the kernel lost.
+    Lost {
+        cpu: usize,
+        events: u64,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// The begin of an event's line, and the rest of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Begin<'a> {
+    pub(super) current: ThreadId,
+    pub(super) cpu: usize,
+    pub(super) context: Context,
+    pub(super) at: Timestamp,
+    pub(super) event: &'a str,
+    pub(super) what: &'a str,
+}
+
+/// What stands before the time.
+enum Column {
+    Flags(Context),
+    CpuAndFlags(usize, Context),
+    Cpu(usize),
+}
+
+pub(super) fn parse(line: &str) -> Line<'_> {
+    if let Some(lost) = lost(line) {
+        return lost;
+    }
+    // A thread's name may contain anything: the time is the first one that
+    // stands behind a column of flags or a CPU.
+    let mut before: [Option<&str>; 2] = [None, None];
+    let mut rest = line;
+    loop {
+        let Some((word, behind)) = next_word(rest) else { return Line::Other };
+        rest = behind;
+        if let Some(at) = time(word)
+            && let Some((column, cpu_word)) = column(before)
+        {
+            return match column {
+                Some((cpu, context)) => event(line, cpu_word, cpu, context, at, behind),
+                None => Line::WithoutFlags,
+            };
+        }
+        before = [before[1], Some(word)];
+    }
+}
+
+/// The CPU and the context before a time, and the first word of both; `None` of
+/// the two without flags.
+fn column(before: [Option<&str>; 2]) -> Option<(Option<(usize, Context)>, &str)> {
+    let last = before[1]?;
+    match of_word(last)? {
+        Column::CpuAndFlags(cpu, context) => Some((Some((cpu, context)), last)),
+        Column::Cpu(_) => Some((None, last)),
+        Column::Flags(context) => match of_word(before[0]?)? {
+            Column::Cpu(cpu) => Some((Some((cpu, context)), before[0]?)),
+            Column::Flags(_) | Column::CpuAndFlags(..) => None,
+        },
+    }
+}
+
+fn of_word(word: &str) -> Option<Column> {
+    if let Some(cpu) = word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return Some(Column::Cpu(cpu_number(cpu)?));
+    }
+    if let Some(context) = flags(word) {
+        return Some(Column::Flags(context));
+    }
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (cpu, rest) = word.split_at(digits);
+    let context = match rest.strip_prefix("-0x") {
+        Some(bits) => Context::of_flags(i64::from(u8::from_str_radix(bits, 16).ok()?)),
+        None => flags(rest)?,
+    };
+    Some(Column::CpuAndFlags(cpu_number(cpu)?, context))
+}
+
+fn cpu_number(digits: &str) -> Option<usize> {
+    digits.parse().ok().filter(|cpu| *cpu <= HIGHEST_CPU)
+}
+
+/// The flags: irqs-off, need-resched, hardirq/softirq, preempt-depth, and
+/// migrate-disable of newer kernels (`trace_print_lat_fmt` of
+/// `kernel/trace/trace_output.c`).
+fn flags(word: &str) -> Option<Context> {
+    let [irqs_off, resched, interrupt, depth, others @ ..] = word.as_bytes() else { return None };
+    let is_depth = |byte: &u8| matches!(byte, b'.' | b'+') || byte.is_ascii_hexdigit();
+    let plausible = b"dDbX.".contains(irqs_off)
+        && b"NnpbBlLT.".contains(resched)
+        && is_depth(depth)
+        && others.len() <= 2
+        && others.iter().all(is_depth);
+    match interrupt {
+        _ if !plausible => None,
+        b'h' | b'H' | b'z' | b'Z' => Some(Context::Irq),
+        b's' => Some(Context::Softirq),
+        b'.' => Some(Context::Thread),
+        _ => None,
+    }
+}
+
+/// `123.456789:` or `123.456789123:`.
+fn time(word: &str) -> Option<Timestamp> {
+    let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let scale = match fraction.len() {
+        6 => 1_000,
+        9 => 1,
+        _ => return None,
+    };
+    if !digits(seconds) || !digits(fraction) {
+        return None;
+    }
+    let seconds: u64 = seconds.parse().ok()?;
+    let fraction: u64 = fraction.parse().ok()?;
+    Some(Timestamp::from_nanos(seconds.checked_mul(1_000_000_000)?.checked_add(fraction * scale)?))
+}
+
+fn event<'a>(
+    line: &'a str,
+    cpu_word: &'a str,
+    cpu: usize,
+    context: Context,
+    at: Timestamp,
+    behind: &'a str,
+) -> Line<'a> {
+    // `cpu_word` is a part of `line`.
+    let before = cpu_word.as_ptr().addr() - line.as_ptr().addr();
+    let Some(current) = line.get(..before).and_then(current) else { return Line::Other };
+    let Some((name, what)) = behind.trim_start().split_once(':') else { return Line::Other };
+    Line::Event(Begin { current, cpu, context, at, event: name, what: what.trim() })
+}
+
+/// The thread of `comm-4711` or `comm-4711 ( 4710)`.
+fn current(before: &str) -> Option<ThreadId> {
+    let mut before = before.trim_end();
+    if let Some((rest, process)) = before.strip_suffix(')').and_then(|rest| rest.rsplit_once('('))
+        && process.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    {
+        before = rest.trim_end();
+    }
+    let (_, number) = before.rsplit_once('-')?;
+    number.parse().ok().map(ThreadId)
+}
+
+/// `CPU:1 [LOST 5 EVENTS]` of the kernel, `CPU:1 [5 EVENTS DROPPED]` of
+/// trace-cmd.
+fn lost(line: &str) -> Option<Line<'_>> {
+    let (cpu, what) = line.trim_start().strip_prefix("CPU:")?.split_once(" [")?;
+    let cpu = cpu_number(cpu)?;
+    let number = what.split_whitespace().find_map(|word| word.parse().ok());
+    (what.contains("EVENTS")).then_some(Line::Lost { cpu, events: number.unwrap_or(1) })
+}
+
+/// The next word, and what follows it.
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(line: &str) -> Begin<'_> {
+        match parse(line) {
+            Line::Event(begin) => begin,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_forms_of_the_kernel_and_of_trace_cmd_are_read() {
+        let at = Timestamp::from_nanos(123_456_789_000);
+        for (line, context, cpu, current) in [
+            (
+                "          <idle>-0       [001] d.h2.   123.456789: sched_waking: comm=a b",
+                Context::Irq,
+                1,
+                0,
+            ),
+            (
+                " my - [0] prog-4711  ( 4710) [000] ..s1   123.456789: sched_waking: comm=a b",
+                Context::Softirq,
+                0,
+                4711,
+            ),
+            ("b-7 (-----) [000] ....  123.456789: sched_waking: comm=a b", Context::Thread, 0, 7),
+            ("  <...>-5    12d.Zf. 123.456789: sched_waking:   comm=a b", Context::Irq, 12, 5),
+            ("  <...>-5    1-0x34 123.456789: sched_waking:   comm=a b", Context::Softirq, 1, 5),
+        ] {
+            let (event, what) = ("sched_waking", "comm=a b");
+            let current = ThreadId(current);
+            assert_eq!(begin(line), Begin { current, cpu, context, at, event, what }, "{line}");
+        }
+        let exact = begin("a-5  1d.... 0.000000789: x: y");
+        assert_eq!(exact.at, Timestamp::from_nanos(789));
+    }
+
+    #[test]
+    fn text_without_flags_is_recognised() {
+        let line = "   <...>-19138 [001] 38735.805942: sched_process_exec: pid=19138";
+        assert_eq!(parse(line), Line::WithoutFlags);
+    }
+
+    #[test]
+    fn lost_events_name_their_cpu() {
+        assert_eq!(parse("CPU:1 [LOST 5 EVENTS]"), Line::Lost { cpu: 1, events: 5 });
+        assert_eq!(parse("CPU:3 [7 EVENTS DROPPED]"), Line::Lost { cpu: 3, events: 7 });
+        assert_eq!(parse("CPU:0 [EVENTS DROPPED]"), Line::Lost { cpu: 0, events: 1 });
+    }
+
+    #[test]
+    fn other_lines_are_not_events() {
+        for line in ["hello", "a-5 [001] d.h2. soon: x: y", "a [001] d.h2. 1.000000: x: y"] {
+            assert_eq!(parse(line), Line::Other, "{line}");
+        }
+        let forged = "0.000000: x-5 [000] d.... 1.000000: irq: x";
+        assert_eq!(begin(forged).at, Timestamp::from_nanos(1_000_000_000), "a thread's name");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_read(line in "( |a-[0-9]{1,3}|\\[00[0-9]\\]|d\\.h1\\.|[0-9]\\.[0-9]{6}:|sched_waking:|.){0,30}") {
+            let _read = parse(&line);
+        }
+    }
+}

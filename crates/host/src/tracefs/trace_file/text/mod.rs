@@ -1,0 +1,133 @@
+//! The text of ftrace: files `trace` and `trace_pipe`, and the output of
+//! `trace-cmd report -l`.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `line` | who, where and when: the begin of a line |
+//! | `events` | what: the rest of it |
+//! | `fields` | values in the rest |
+//!
+//! Text says less than a page: times are microseconds, and a thread's name may
+//! look like a field.
+
+mod events;
+mod fields;
+mod line;
+
+use std::collections::BTreeMap;
+
+use super::super::event::Event;
+use super::super::trace::{CpuTrace, Gap, Trace};
+use super::fault::Fault;
+use super::limits::Budget;
+use super::recorded::Recorded;
+use crate::clock::Timestamp;
+use line::Line;
+
+/// The longest line in bytes.
+const LONGEST_LINE: usize = 1 << 16;
+
+/// Reads a text.
+pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
+    let mut reading = Reading::default();
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        if line.len() > LONGEST_LINE {
+            let what = format!("a line of more than {LONGEST_LINE} bytes is not ftrace's");
+            return Err(Fault::at_line(number, what));
+        }
+        reading.line(String::from_utf8_lossy(line).trim_end(), number)?;
+    }
+    reading.finish()
+}
+
+#[derive(Default)]
+struct Reading {
+    cpus: BTreeMap<usize, CpuTrace>,
+    budget: Budget,
+    lost: u64,
+    /// CPUs that have lost events since their last one.
+    losing: BTreeMap<usize, Timestamp>,
+    /// Lines that are no events.
+    others: usize,
+    has_switches: bool,
+    /// `task_newtask` was seen, which precedes `sched_process_fork` and says
+    /// more.
+    has_new_tasks: bool,
+}
+
+impl Reading {
+    fn line(&mut self, text: &str, number: usize) -> Result<(), Fault> {
+        if text.is_empty() || text.starts_with('#') || text.starts_with("cpus=") {
+            return Ok(());
+        }
+        match line::parse(text) {
+            Line::Event(begin) => {
+                let trace = self.cpus.entry(begin.cpu).or_insert_with(|| CpuTrace::new(begin.cpu));
+                if let Some(from) = self.losing.remove(&begin.cpu) {
+                    trace.gaps.push(Gap { from, to: begin.at.max(from) });
+                }
+                if self.has_new_tasks && begin.event == "sched_process_fork" {
+                    return Ok(());
+                }
+                let kind = events::kind(begin.event, begin.what)
+                    .map_err(|what| Fault::at_line(number, format!("{}: {what}", begin.event)))?;
+                self.has_switches |= begin.event == "sched_switch";
+                self.has_new_tasks |= begin.event == "task_newtask";
+                match kind {
+                    Some(kind) => {
+                        self.budget.spend_events(1)?;
+                        let (at, current, context) = (begin.at, begin.current, begin.context);
+                        trace.events.push(Event { at, current, context, kind });
+                    }
+                    None => trace.undecoded += 1,
+                }
+            }
+            Line::WithoutFlags => {
+                return Err(Fault::at_line(
+                    number,
+                    "there is no column of flags (irqs-off, need-resched, hardirq/softirq, \
+                     preempt-depth), so a wake-up from an interrupt would be taken for one by the \
+                     interrupted thread; use trace-cmd report -l, or the option irq-info of \
+                     tracefs",
+                ));
+            }
+            Line::Lost { cpu, events } => {
+                self.lost = self.lost.saturating_add(events);
+                let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last());
+                let last = last.map_or(Timestamp::default(), |event| event.at);
+                self.losing.entry(cpu).or_insert(last);
+            }
+            Line::Other => self.others += 1,
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Recorded, Fault> {
+        let mut cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
+        if cpus.is_empty() {
+            return Err(Fault::of_file("it is neither a trace.dat nor the text of ftrace"));
+        }
+        if !self.has_switches {
+            return Err(Fault::of_file(
+                "it has no events of sched_switch; record with trace-cmd record -e sched",
+            ));
+        }
+        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
+        let from = times().min().unwrap_or_default();
+        let to = times().max().unwrap_or_default();
+        for cpu in &mut cpus {
+            if let Some(since) = self.losing.get(&cpu.cpu) {
+                cpu.gaps.push(Gap { from: *since, to });
+            }
+            cpu.finish(from, to);
+        }
+        let mut trace = Trace { cpus, ..Trace::default() };
+        trace.lost.overwritten = self.lost;
+        let mut recorded = Recorded { trace, ..Recorded::default() };
+        if self.others > 0 {
+            let note = format!("lines that are no events, and were skipped: {}", self.others);
+            recorded.notes.push(note);
+        }
+        Ok(recorded)
+    }
+}

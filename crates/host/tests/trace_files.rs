@@ -1,0 +1,139 @@
+//! One launch that trace-cmd recorded, read from each form of file.
+// A test fails by panicking, also where it prepares itself.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use unjank_host::tracefs::trace_file::{Fault, Recorded, read};
+use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent};
+
+const FORMS: [&str; 4] = ["launch.v6.dat", "launch.v7.dat", "launch.v7.zlib.dat", "launch.txt"];
+
+fn bytes(name: &str) -> Vec<u8> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/trace-file");
+    fs::read(fixtures.join(name)).unwrap()
+}
+
+fn events(recorded: &Recorded) -> Vec<(usize, Event)> {
+    let cpus = recorded.trace.cpus.iter();
+    cpus.flat_map(|cpu| cpu.events.iter().map(|event| (cpu.cpu, *event))).collect()
+}
+
+fn fault(bytes: &[u8]) -> String {
+    read(bytes).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_form_has_the_same_events() {
+    let first = read(&bytes(FORMS[0])).unwrap();
+    assert_eq!(first.clock.as_deref(), Some("mono"));
+    assert_eq!(first.architecture.as_deref(), Some("x86_64"));
+    let expected = events(&first);
+    assert_eq!(expected.len(), 133);
+    for name in FORMS {
+        let recorded = read(&bytes(name)).unwrap();
+        assert_eq!(events(&recorded), expected, "{name}");
+        assert!(recorded.annex.is_none() && recorded.notes.is_empty(), "{name}");
+        let gaps: Vec<_> = recorded.trace.cpus.iter().map(|cpu| cpu.gaps.clone()).collect();
+        let same: Vec<_> = first.trace.cpus.iter().map(|cpu| cpu.gaps.clone()).collect();
+        assert_eq!(gaps, same, "{name}");
+    }
+}
+
+#[test]
+fn forks_stand_for_new_threads_and_interrupts_are_told() {
+    let events = events(&read(&bytes(FORMS[0])).unwrap());
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|(_, event)| is(event)).count();
+    let births =
+        |event: &Event| matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }));
+    assert_eq!(count(births), 5, "of all processes");
+    let woken_by_timer = |event: &Event| {
+        matches!(event.kind, EventKind::Waking { .. }) && event.context != Context::Thread
+    };
+    assert!(count(woken_by_timer) > 0);
+}
+
+#[test]
+fn text_without_flags_is_refused() {
+    let text = "cpus=2\n   <...>-25395 [001] 40328.891301: sched_process_exec: filename=/bin/sh \
+                pid=25395 old_pid=25395\n";
+    let fault = fault(text.as_bytes());
+    assert!(fault.starts_with("line 2: there is no column of flags"), "{fault}");
+    assert!(fault.contains("trace-cmd report -l"), "{fault}");
+}
+
+#[test]
+fn other_files_are_refused_by_what_is_wrong_with_them() {
+    assert_eq!(fault(b"hello\n"), "it is neither a trace.dat nor the text of ftrace");
+    assert_eq!(fault(b""), "it is neither a trace.dat nor the text of ftrace");
+    let changed = |name: &str, at: usize, byte: u8| {
+        let mut bytes = bytes(name);
+        bytes[at] = byte;
+        fault(&bytes)
+    };
+    assert_eq!(
+        changed("launch.v6.dat", 12, 1),
+        "byte 12: it comes from a big-endian machine, which is not decoded"
+    );
+    assert_eq!(
+        changed("launch.v6.dat", 10, b'5'),
+        "byte 10: its version is \"5\"; versions 6 and 7 are read"
+    );
+    assert_eq!(changed("launch.v6.dat", 13, 5), "byte 13: expected a long of 4 or 8 bytes");
+    assert_eq!(
+        changed("launch.v7.dat", 18, b'x'),
+        "it is compressed with \"xstd\"; zlib and zstd are read"
+    );
+    let without = String::from_utf8(bytes("launch.txt")).unwrap();
+    let without = without.replace("sched_switch", "sched_switched");
+    assert!(fault(without.as_bytes()).starts_with("it has no events of sched_switch"));
+}
+
+#[test]
+fn text_counts_lost_events_and_lines_that_are_none() {
+    let text = String::from_utf8(bytes("launch.txt")).unwrap();
+    let place = text.match_indices('\n').nth(60).unwrap().0 + 1;
+    let (before, after) = text.split_at(place);
+    let text = format!("{before}CPU:1 [LOST 5 EVENTS]\nsomething else\n{after}");
+    let recorded = read(text.as_bytes()).unwrap();
+    assert_eq!(recorded.trace.lost.overwritten, 5);
+    assert_eq!(recorded.trace.cpu(1).unwrap().gaps.len(), 3);
+    assert_eq!(recorded.notes, ["lines that are no events, and were skipped: 1"]);
+}
+
+/// A file that is damaged is read or refused, never more than it has bytes.
+fn try_read(bytes: &[u8]) -> Result<(), Fault> {
+    let recorded = read(bytes)?;
+    assert!(recorded.trace.len() <= bytes.len());
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_refused() {
+    for name in &FORMS[..3] {
+        let whole = bytes(name);
+        // The last page is padding.
+        for length in (0..whole.len() - 4096).step_by(61) {
+            assert!(try_read(&whole[..length]).is_err(), "{name}: {length}");
+        }
+    }
+    let text = bytes("launch.txt");
+    for length in (0..text.len()).step_by(61) {
+        let _read_or_refused = try_read(&text[..length]);
+    }
+}
+
+#[test]
+fn a_file_that_is_damaged_anywhere_is_read_or_refused() {
+    for name in FORMS {
+        let whole = bytes(name);
+        for at in (0..whole.len()).step_by(29) {
+            for damage in [0x01, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= damage;
+                let _read_or_refused = try_read(&bytes);
+            }
+        }
+    }
+}
