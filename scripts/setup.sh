@@ -66,6 +66,8 @@ test)
     need python3 python3
     # Debian has it in a directory for each version.
     ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || missing="$missing postgresql"
+    # A recorder whose files `why` reads, and a reader of those that it writes.
+    need trace-cmd trace-cmd
     # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"

@@ -46,6 +46,7 @@ fn a_signal_ends_the_wait_for_a_fifo_without_a_writer() {
         (&["swap", "analyze", "--no-store", fifo], "-INT"),
         (&["swap", "mrc", "--no-store", fifo], "-TERM"),
         (&["swap", "simulate", "--no-store", "--tier", "1MiB", fifo], "-INT"),
+        (&["why", "--no-store", fifo], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-TERM"),
     ] {

@@ -231,7 +231,7 @@ fn an_inversion_without_a_lent_priority_is_inferred() {
         return;
     }
     let known = Known::new();
-    let _alone = known.alone();
+    let _alone = Known::alone();
     let evidence = |mode: &str| {
         let record = record(&[], &known.command("inversion", &[mode]));
         rows(&record, "why/waits").next().unwrap()[5].clone()

@@ -22,6 +22,12 @@ fn probes() {
 }
 
 #[test]
+fn recordings() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
+    assert!(check(&["why", file, "--process", "sh"]).contains("What is explained"));
+}
+
+#[test]
 fn locks() {
     let small = ["--threads", "1,2", "--section", "0", "--outside", "1us", "--rounds", "6"];
     let bench = [&["lock", "bench", "--visit", "5ms"], &small[..]].concat();

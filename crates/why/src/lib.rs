@@ -8,12 +8,14 @@
 //! | module | subject |
 //! |---|---|
 //! | [`record`] | two private traces of a machine and of the explained program |
+//! | [`choose`] | the thread and the window of a recording in a file |
 //! | [`history`] | what each thread did when, who woke it, which requests a device served |
 //! | [`path`] | the critical path: backwards from the end of the window through the wakers |
 //! | [`split`] | the path's time by cause |
 //! | [`what_if`] | the same history with other lengths, and when it would have ended |
 //! | [`report`] | what a command says of launches |
 
+pub mod choose;
 pub mod history;
 pub mod path;
 pub mod record;

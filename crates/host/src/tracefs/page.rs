@@ -316,7 +316,7 @@ pub(super) mod tests {
     #[test]
     fn a_page_can_be_cut_after_its_last_byte_in_use() {
         let mut bytes = page(5, true, &[(6, vec![1; 4]), (9, vec![2; 8])]);
-        bytes[8..16].copy_from_slice(&(20 | MISSED | COUNT_STORED).to_le_bytes());
+        bytes[8..16].copy_from_slice(&(0x14 | MISSED | COUNT_STORED).to_le_bytes());
         bytes[36..44].copy_from_slice(&77_u64.to_le_bytes());
         let whole = read(&bytes);
         assert_eq!(Page::length(&layout(), &bytes), Ok(44));

@@ -122,13 +122,12 @@ impl Load {
         }
         let (micro, milli) = (1_000, 1_000_000);
         let period = self.period.get();
-        if !(10 * micro..=60_000 * milli).contains(&period) || period % micro != 0 {
+        if !(10 * micro..=60_000 * milli).contains(&period) || !period.is_multiple_of(micro) {
             return invalid(format!(
-                "--period must be a whole number of microseconds from 10us to 60s, not {} ns",
-                period
+                "--period must be a whole number of microseconds from 10us to 60s, not {period} ns"
             ));
         }
-        if self.way == Way::Timer && period % milli != 0 {
+        if self.way == Way::Timer && !period.is_multiple_of(milli) {
             return invalid(format!(
                 "--way timer needs a --period of whole milliseconds, not {}: java.util.Timer \
                  counts in milliseconds",

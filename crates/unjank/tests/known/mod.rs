@@ -62,13 +62,13 @@ impl Known {
     }
 
     /// Until it is dropped, no other test has real-time threads or swap.
-    pub(crate) fn alone(&self) -> MutexGuard<'static, ()> {
+    pub(crate) fn alone() -> MutexGuard<'static, ()> {
         ALONE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Swap on this disk, and as [`alone`](Self::alone), until it is dropped.
     pub(crate) fn swap(&self) -> (Beside, MutexGuard<'static, ()>) {
-        let alone = self.alone();
+        let alone = Self::alone();
         (self.beside("swap", &self.file("swap-area"), "on"), alone)
     }
 

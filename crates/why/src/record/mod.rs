@@ -2,6 +2,7 @@
 //! each other, and what the explained program asks of the kernel.
 
 mod instances;
+mod kept;
 mod reader;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs, buffer_per_cpu};
 use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
 
 use instances::{Instances, Pages};
+pub use kept::Kept;
 use reader::Reader;
 
 /// What every thread does to others: who runs, who wakes whom, what devices
@@ -130,10 +132,23 @@ impl Recording {
     /// # Errors
     /// A trace that cannot be read.
     pub fn finish(self) -> Result<Recorded> {
+        self.end(|_, _| Ok(())).map(|(recorded, ())| recorded)
+    }
+
+    /// As [`finish`](Self::finish), and keeps the kernel's pages for a file.
+    ///
+    /// # Errors
+    /// A trace that cannot be read.
+    pub fn finish_keeping(self) -> Result<(Recorded, Kept)> {
+        self.end(Kept::of)
+    }
+
+    fn end<T>(self, keep: impl FnOnce(&Instances, &Pages) -> Result<T>) -> Result<(Recorded, T)> {
         let Self { root, instances, reader } = self;
         instances.stop()?;
         let (mut pages, full_at) = reader.finish()?;
         instances.take(&mut pages)?;
+        let kept = keep(&instances, &pages)?;
         let size = pages.size();
         let Pages { machine, program } = pages;
         let mut trace = instances.machine.decode(machine)?;
@@ -143,6 +158,6 @@ impl Recording {
             program.remove()?;
             machine.remove()?;
         }
-        Ok(Recorded { trace, full_at, size })
+        Ok((Recorded { trace, full_at, size }, kept))
     }
 }

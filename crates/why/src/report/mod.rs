@@ -10,6 +10,7 @@ mod split;
 mod storage;
 mod waits;
 mod what_if;
+mod window;
 
 use unjank_measure::record::{Fact, Quantity, Verdict};
 use unjank_measure::{Answer, Findings, Series, Unit};
@@ -19,6 +20,7 @@ use crate::split::Cell;
 
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
+pub use window::window_table;
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;

@@ -8,7 +8,7 @@ use super::super::capture::Capture;
 use super::super::decode::Decoder;
 use super::super::format::Format;
 use super::super::page::Layout;
-use super::super::trace::Trace;
+use super::super::trace::{CpuTrace, Trace};
 use super::*;
 use crate::clock::Timestamp;
 
@@ -16,8 +16,8 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
-/// A recorded trace, as an instance would have captured it.
-fn capture(name: &str) -> Capture {
+/// A recorded trace, and what an instance would have captured of it.
+fn capture(name: &str) -> (Trace, Capture) {
     let top = fixture(name);
     let text = |name: &str| {
         let bytes = fs::read(top.join(name)).unwrap_or_default();
@@ -41,16 +41,32 @@ fn capture(name: &str) -> Capture {
         (cpu, pages)
     });
     let statistics = (0..2).map(|cpu| (cpu, format!("overrun: {cpu}\ndropped events: 2\n")));
-    Capture {
+    let capture = Capture {
         layout,
-        decoder,
         headers: [text("events/header_page"), String::new()],
         formats,
         clock: "local [mono] boot\n".to_owned(),
         cpus: cpus.collect(),
         statistics: statistics.collect(),
         recorded: (Timestamp::from_nanos(1), Timestamp::from_nanos(1 << 62)),
+    };
+    (decoded(&capture, &decoder), capture)
+}
+
+fn decoded(capture: &Capture, decoder: &Decoder) -> Trace {
+    let mut trace = Trace::default();
+    for (cpu, pages) in &capture.cpus {
+        let mut events = CpuTrace::new(*cpu);
+        for page in pages.chunks(capture.layout.page_size()) {
+            events.push_page(&capture.layout, decoder, page).unwrap();
+        }
+        events.finish(capture.recorded.0, capture.recorded.1);
+        trace.cpus.push(events);
     }
+    for (_, text) in &capture.statistics {
+        trace.lost.add_stats(text).unwrap();
+    }
+    trace
 }
 
 fn annex(buffers: &[Buffer<'_>]) -> Annex {
@@ -64,17 +80,17 @@ fn annex(buffers: &[Buffer<'_>]) -> Annex {
         recorded: recorded.collect(),
         highest_khz: BTreeMap::from([(1, 2_800_000)]),
         start_khz: BTreeMap::from([(1, 1_400_000)]),
+        ..Annex::default()
     }
 }
 
 /// The same kernel recorded the scheduler and storage at different times.
 fn written() -> (Vec<u8>, Trace, Annex) {
-    let captures = ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
-    let mut trace = captures[0].trace().unwrap();
-    trace.merge(captures[1].trace().unwrap());
-    let [machine, storage] = &captures;
+    let [(mut trace, machine), (more, storage)] =
+        ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
+    trace.merge(more);
     let buffers =
-        [Buffer { name: "", capture: machine }, Buffer { name: "storage", capture: storage }];
+        [Buffer { name: "", capture: &machine }, Buffer { name: "storage", capture: &storage }];
     let annex = annex(&buffers);
     let mut bytes = Vec::new();
     write(&mut bytes, &buffers, &trace, &annex).unwrap();

@@ -35,9 +35,10 @@ pub(crate) struct Args {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let comparison = match args.quick {
-        true => Comparison { visit: Nanos::from_millis(100), pairs: 8 },
-        false => Comparison { visit: args.visit, pairs: args.pairs },
+    let comparison = if args.quick {
+        Comparison { visit: Nanos::from_millis(100), pairs: 8 }
+    } else {
+        Comparison { visit: args.visit, pairs: args.pairs }
     };
     let command = measured::Command {
         name: "ipc bench",

@@ -1,23 +1,27 @@
 //! Launches of a program, recorded and explained.
 
 use anyhow::Result;
-use unjank_host::Root;
+use unjank_host::files::Destination;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
+use unjank_host::tracefs::trace_file::Annex;
+use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
-use unjank_why::record::{Recorded, Recording};
+use unjank_why::record::{Kept, Recorded, Recording};
 use unjank_why::report::{self, Clocks, Explained, Family};
 
 use super::clocks::ClockReader;
 use super::launch::{self, Launch, Plan};
 use super::window::memory_was_full;
 
-/// Launches the program as often as asked, unless interrupted.
+/// Launches the program as often as asked, unless interrupted. The recording of
+/// the first launch is kept in a file.
 pub(super) fn record(
     plan: &Plan,
     root: &Root,
     tracefs: &Tracefs,
+    mut keep: Option<Destination>,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Explained>> {
     let clocks = ClockReader::new(root);
@@ -29,14 +33,27 @@ pub(super) fn record(
         }
         let clocks = clocks.read();
         let recording = Recording::start(tracefs, root, &[ThreadId::current()], plan.memory)?;
-        let launched = launch::once(plan, monitor, |_| Ok(recording.finish()?))?;
-        let Some((launch, recorded)) = launched else { break };
-        launches.push(explain(plan, &launch, recorded, clocks));
+        let ready = launch::once(plan, monitor, |_| {
+            if keep.is_none() {
+                return Ok((recording.finish()?, None));
+            }
+            let (recorded, kept) = recording.finish_keeping()?;
+            Ok((recorded, Some(kept)))
+        })?;
+        let Some((launch, (recorded, kept))) = ready else { break };
+        let kept = kept.zip(keep.take());
+        launches.push(explain(plan, &launch, recorded, clocks, kept)?);
     }
     Ok(launches)
 }
 
-fn explain(plan: &Plan, launch: &Launch, recorded: Recorded, clocks: Clocks) -> Explained {
+fn explain(
+    plan: &Plan,
+    launch: &Launch,
+    recorded: Recorded,
+    clocks: Clocks,
+    kept: Option<(Kept, Destination)>,
+) -> Result<Explained> {
     let Recorded { trace, full_at, .. } = recorded;
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
@@ -44,6 +61,9 @@ fn explain(plan: &Plan, launch: &Launch, recorded: Recorded, clocks: Clocks) -> 
     let (from, _) = report::window(&trace, process, launch.began, launch.ready());
     let ready = family.end_of(thread).unwrap_or(launch.ready());
     let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
+    if let Some((kept, to_file)) = kept {
+        kept.write(to_file, &trace, annex(thread, (from, to), &clocks))?;
+    }
     let at_exit = matches!(plan.program.ready, Ready::Exit);
     let mut explained = Explained::new(trace, thread, (from, to), clocks);
     if let Some(failure) = launch.failure() {
@@ -71,5 +91,16 @@ fn explain(plan: &Plan, launch: &Launch, recorded: Recorded, clocks: Clocks) -> 
              time until a service is ready, use --ready"
         ));
     }
-    explained
+    Ok(explained)
+}
+
+/// What an explanation needs beyond the events.
+fn annex(thread: ThreadId, (from, to): (Timestamp, Timestamp), clocks: &Clocks) -> Annex {
+    Annex {
+        thread: thread.0,
+        window: [from, to].map(Timestamp::as_nanos),
+        highest_khz: clocks.highest.clone(),
+        start_khz: clocks.at_start.clone(),
+        ..Annex::default()
+    }
 }

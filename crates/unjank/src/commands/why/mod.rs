@@ -2,15 +2,18 @@
 
 mod clocks;
 mod cost;
+mod file;
 mod launch;
 mod launches;
 mod unrecorded;
 mod window;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::files::Destination;
 use unjank_host::process::is_root;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
@@ -20,16 +23,22 @@ use unjank_why::report;
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
+use file::FileArgs;
 use launch::Plan;
 use window::WindowArgs;
 
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "unjank why [OPTIONS] <-- COMMAND... | --pid PID | FILE>")]
+#[command(group = clap::ArgGroup::new("subject").required(true).args(["file", "pid", "command"]))]
 #[command(after_help = "Examples:
   sudo unjank why -- git status
   sudo unjank why -n 5 --ready window --html why.html -- xterm
   sudo unjank why --ready port:8080 -- ./server
   sudo unjank why --pid 4711 --thread render --for 10s
+  sudo unjank why --trace-file launch.dat -- ./app    # keep the recording
+  unjank why launch.dat                               # explain it again
+  unjank why trace.dat --process app                  # a recording of trace-cmd
   sudo unjank why -n 20 --cost -- git status
 
 From exec until the program is ready, every nanosecond gets one cause. The path
@@ -42,36 +51,50 @@ computed by replaying all recorded wake-ups with shorter waits.
 Without root nothing is recorded; it says what the program used, and what is n/a.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
-    #[arg(long, value_name = "WAY", default_value = "exit")]
+    #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "file")]
     ready: Ready,
     /// Launches; the one of median length is shown
-    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 1, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
     launches: u32,
     /// Idle time before each launch but the first
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "500ms", conflicts_with = "file", value_parser = values::duration_or_zero)]
     gap: Nanos,
     /// Longest time of a launch
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", conflicts_with = "file", value_parser = values::duration)]
     timeout: Nanos,
     /// Memory for recorded events, in the kernel's form; when it is full, the
     /// recording ends
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", conflicts_with = "file", value_parser = values::bytes)]
     memory: Bytes,
     /// Measure what the recording costs: launches with and without it, in
     /// alternating pairs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     cost: bool,
+    /// Keep the recording as a trace.dat, for trace-cmd and for unjank why FILE
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["file", "pid", "cost"])]
+    trace_file: Option<PathBuf>,
+    /// Of a running process or a recording: the thread to explain [default: the first]
+    #[arg(long, value_name = "NAME|TID", conflicts_with = "command")]
+    thread: Option<String>,
     #[command(flatten)]
     window: WindowArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    recording: FileArgs,
     /// The program and its arguments
-    #[arg(required_unless_present = "pid", last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Records, explains and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(path) = &args.recording.file {
+        let thread = args.thread.as_deref();
+        let settings = file::settings(&args.recording, path, thread);
+        let command = measured::Command { name: "why", output: &args.output, settings };
+        return command.run(|_, _, _| file::explain(&args.recording, path, thread));
+    }
     let words: Vec<String> = args.command.iter().map(|word| word.display().to_string()).collect();
     let settings = Settings::default()
         .with("command", words)
@@ -83,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = match args.window.pid {
         Some(pid) => settings
             .with("pid", pid)
-            .with("thread", args.window.thread.clone())
+            .with("thread", args.thread.clone())
             .with("for", args.window.duration.get()),
         None => settings.with("cost", args.cost),
     };
@@ -99,26 +122,40 @@ fn explain(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         timeout: args.timeout,
         memory: args.memory,
     };
+    let keep = destination(args)?;
+    let thread = args.thread.as_deref();
     let tracefs = match Tracefs::open(root) {
         Support::Yes(tracefs) => tracefs,
         Support::No(reason) if args.cost => return Err(cannot_record(reason).into()),
         Support::No(reason) => {
             let reason = cannot_record(reason).to_string();
             return match args.window.pid {
-                Some(pid) => unrecorded::window(&args.window, pid, root, &reason, monitor),
+                Some(pid) => {
+                    unrecorded::window(&args.window, (pid, thread), root, &reason, monitor)
+                }
                 None => unrecorded::launches(&plan, root, &reason, monitor),
             };
         }
     };
     if let Some(pid) = args.window.pid {
-        let window = window::record(&args.window, args.memory, pid, root, &tracefs, monitor)?;
+        let window =
+            window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?;
         return Ok(report::findings(&[window]));
     }
     if args.cost {
         return cost::measure(&plan, root, &tracefs, seed, monitor);
     }
-    let launches = launches::record(&plan, root, &tracefs, monitor)?;
+    let launches = launches::record(&plan, root, &tracefs, keep, monitor)?;
     Ok(report::findings(&launches))
+}
+
+/// The file that keeps the recording of the launch.
+fn destination(args: &Args) -> Result<Option<Destination>> {
+    if args.trace_file.is_some() && args.launches > 1 {
+        let what = "--trace-file keeps one launch; leave out --count".to_owned();
+        return Err(Error::Invalid(what).into());
+    }
+    Ok(args.trace_file.as_deref().map(Destination::open).transpose()?)
 }
 
 /// Why nothing can be recorded.

@@ -44,11 +44,11 @@ pub(super) fn launches(
             break;
         }
         let before = Usage::of_ended_children()?;
-        let launched = launch::once(plan, monitor, |process| {
+        let ready = launch::once(plan, monitor, |process| {
             // The process may have ended, but has not been waited for.
             Ok(run_delay(root, process.0))
         })?;
-        let Some((launch, delay)) = launched else { break };
+        let Some((launch, delay)) = ready else { break };
         let used = Usage::of_ended_children()?.since(before);
         launch.failure().into_iter().for_each(|failure| findings.warn(failure));
         launches.push((launch.took, used, delay));
@@ -69,12 +69,12 @@ pub(super) fn launches(
 /// Watches a thread of a running process for the length of the window.
 pub(super) fn window(
     args: &WindowArgs,
-    process: u32,
+    (process, thread): (u32, Option<&str>),
     root: &Root,
     reason: &str,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
-    let thread = window::chosen(root, process, args.thread.as_deref())?;
+    let thread = window::chosen(root, process, thread)?;
     let look = || thread_activity::of(root, process, thread);
     let gone = || Error::Invalid(format!("thread {} has ended", thread.0));
     let first = look()?.ok_or_else(gone)?;
@@ -158,7 +158,9 @@ fn note(
     findings: &mut Findings,
 ) {
     let mut series = Series::new("why/total");
-    totals.iter().for_each(|&total| series.record(total));
+    for &total in totals {
+        series.record(total);
+    }
     findings.series.push(series.finish());
     let total = typical.get() as f64;
     findings.facts.push(Fact::new("why/total", total, Unit::Nanoseconds));

@@ -32,12 +32,9 @@ pub(crate) struct WindowArgs {
     #[arg(
         long,
         value_name = "PID",
-        conflicts_with_all = ["command", "ready", "launches", "gap", "timeout", "cost"]
+        conflicts_with_all = ["command", "file", "ready", "launches", "gap", "timeout", "cost"]
     )]
     pub(super) pid: Option<u32>,
-    /// The thread to explain, by its number or name [default: the main thread]
-    #[arg(long, value_name = "THREAD", requires = "pid")]
-    pub(super) thread: Option<String>,
     /// How long to record
     #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", value_parser = values::duration)]
     pub(super) duration: Nanos,
@@ -59,12 +56,12 @@ enum End {
 pub(super) fn record(
     args: &WindowArgs,
     memory: Bytes,
-    pid: u32,
+    (pid, thread): (u32, Option<&str>),
     root: &Root,
     tracefs: &Tracefs,
     monitor: &dyn Monitor,
 ) -> Result<Explained> {
-    let thread = chosen(root, pid, args.thread.as_deref())?;
+    let thread = chosen(root, pid, thread)?;
     let clocks = ClockReader::new(root);
     let clocks = clocks.read();
     let mut known = family(root, pid);

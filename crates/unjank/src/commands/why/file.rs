@@ -1,0 +1,155 @@
+//! Explains a recording in a file.
+
+use std::env::consts::ARCH;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use unjank_host::input::Input;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::EventKind;
+use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
+use unjank_host::{Error, Timestamp};
+use unjank_measure::Findings;
+use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
+use unjank_why::report::{self, Clocks, Explained};
+
+use crate::commands::measured::Settings;
+use crate::interrupt;
+use crate::values;
+
+/// What of a recording is explained.
+#[derive(Debug, clap::Args)]
+pub(super) struct FileArgs {
+    /// A recording instead of a launch: trace-cmd's trace.dat, or ftrace's text with flags
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// The process in the recording
+    #[arg(
+        long,
+        value_name = "NAME|PID",
+        requires = "file",
+        conflicts_with_all = ["command", "pid"],
+        help_heading = "Recordings"
+    )]
+    process: Option<String>,
+    /// Begin of the window: seconds of the trace, or +TIME after its first event [default: the
+    /// exec of the process]
+    #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
+    from: Option<Moment>,
+    /// End of the window [default: the end of the thread]
+    #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
+    to: Option<Moment>,
+}
+
+/// The settings of a run that explains a recording.
+pub(super) fn settings(args: &FileArgs, file: &Path, thread: Option<&str>) -> Settings {
+    let word = |word: &Option<String>| word.clone().unwrap_or_default();
+    Settings::default()
+        .with("file", file.display().to_string())
+        .with("process", word(&args.process))
+        .with("thread", thread.unwrap_or_default())
+}
+
+/// Explains a recording.
+pub(super) fn explain(args: &FileArgs, file: &Path, thread: Option<&str>) -> Result<Findings> {
+    let mut recorded = read(file)?;
+    let mut notes = std::mem::take(&mut recorded.notes);
+    notes.extend(drop_foreign_calls(&mut recorded));
+    let annex = recorded.annex.take();
+    if let Some(annex) = &annex {
+        recorded.trace.kernel_threads =
+            annex.kernel_threads.iter().copied().map(ThreadId).collect();
+    }
+    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
+        .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
+    let Chosen { thread, from: (from, _), to: (to, _) } = chosen;
+    let clocks = annex.map_or_else(Clocks::default, |annex| Clocks {
+        highest: annex.highest_khz,
+        at_start: annex.start_khz,
+    });
+    let launch = Explained::new(recorded.trace, thread, (from, to), clocks);
+    let table = report::window_table(&launch, &chosen);
+    let mut findings = report::findings(&[launch]);
+    findings.tables.insert(0, table);
+    for note in notes {
+        findings.warn(note);
+    }
+    Ok(findings)
+}
+
+fn read(file: &Path) -> Result<Recorded> {
+    let failed = |why: io::Error| Error::file("read", file, why).of_named_file();
+    let input = Input::named(file, &interrupt::stop()).map_err(failed)?;
+    let bytes = input.bytes(MOST_BYTES).map_err(failed)?;
+    let recorded = trace_file::read(&bytes)
+        .map_err(|fault| failed(io::Error::new(io::ErrorKind::InvalidData, fault)))?;
+    Ok(recorded)
+}
+
+/// Removes system calls whose numbers mean something else here.
+fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
+    let architecture = recorded.architecture.as_ref().filter(|name| *name != ARCH)?;
+    let is_call = |kind: &EventKind| matches!(kind, EventKind::SystemCall(_));
+    let mut dropped = 0;
+    for cpu in &mut recorded.trace.cpus {
+        let before = cpu.events.len();
+        cpu.events.retain(|event| !is_call(&event.kind));
+        dropped += before - cpu.events.len();
+    }
+    (dropped > 0).then(|| {
+        format!(
+            "system calls were recorded on {architecture} and are not known here: waits for \
+             locks, messages and children are those for another thread"
+        )
+    })
+}
+
+fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
+    Wanted {
+        process: args.process.clone(),
+        thread: thread.map(str::to_owned),
+        from: args.from,
+        to: args.to,
+    }
+}
+
+fn own(annex: &Annex) -> choose::Recorded {
+    let [from, to] = annex.window.map(Timestamp::from_nanos);
+    choose::Recorded { thread: ThreadId(annex.thread), window: (from, to) }
+}
+
+/// Parses `38735.806062`, the time of an event, or `+250ms`.
+fn moment(text: &str) -> Result<Moment, String> {
+    if let Some(after) = text.strip_prefix('+') {
+        return values::duration_or_zero(after).map(Moment::After);
+    }
+    let wrong = "a moment looks like 38735.806062 (seconds of the trace) or +250ms";
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if seconds.is_empty() || !digits(seconds) || !digits(fraction) || fraction.len() > 9 {
+        return Err(wrong.to_owned());
+    }
+    let nanos = format!("{seconds}{fraction:0<9}").parse().map_err(|_| wrong.to_owned())?;
+    Ok(Moment::At(Timestamp::from_nanos(nanos)))
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {
+        let at = |nanos| Ok(Moment::At(Timestamp::from_nanos(nanos)));
+        assert_eq!(moment("38735.806062"), at(38_735_806_062_000));
+        assert_eq!(moment("1.000000001"), at(1_000_000_001));
+        assert_eq!(moment("7"), at(7_000_000_000));
+        assert_eq!(moment("+250ms"), Ok(Moment::After(Nanos::from_millis(250))));
+        assert_eq!(moment("+0"), Ok(Moment::After(Nanos::ZERO)));
+        for wrong in ["", ".5", "soon", "-1", "1.0000000001", "99999999999999", "+", "1.5s"] {
+            assert!(moment(wrong).is_err(), "{wrong}");
+        }
+    }
+}

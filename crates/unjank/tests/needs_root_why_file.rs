@@ -1,0 +1,138 @@
+//! Recordings of `unjank why` and of trace-cmd, explained by `unjank why FILE` and read by
+//! trace-cmd.
+//!
+//! Fails without root and trace-cmd when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn why(arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let output = run(command.args(["why", "--no-store", "--json"]).args(arguments));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The facts and tables of the launch, and whether the answer is known.
+fn explanation(record: &Value) -> (Vec<Value>, Vec<Value>, Value) {
+    let of_launch = |what: &str| -> Vec<Value> {
+        let all = record[what].as_array().unwrap().iter();
+        let name = |it: &Value| it["name"].as_str().unwrap().to_owned();
+        all.filter(|it| name(it).starts_with("why/") && name(it) != "why/window").cloned().collect()
+    };
+    (of_launch("facts"), of_launch("tables"), record["verdicts"].clone())
+}
+
+/// trace-cmd is there, and so is root.
+fn has_needs() -> bool {
+    let there = Command::new("trace-cmd").arg("list").arg("-h").output().is_ok();
+    unjank_needs::root() && unjank_needs::is_there("trace-cmd", there)
+}
+
+/// The lines of `trace-cmd report`, which has no complaint.
+fn report(options: &[&str], file: &Path) -> String {
+    let output = run(Command::new("trace-cmd").arg("report").args(options).arg(file));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_kept_recording_gives_the_same_explanation_to_the_nanosecond() {
+    if !has_needs() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("launch.dat");
+    let name = file.to_str().unwrap();
+    let program = "dd if=/dev/zero of=out bs=64k count=4 conv=fsync 2>/dev/null; sleep 0.05 | cat";
+    let program = format!("cd {}; {program}", directory.path().display());
+    let live = why(&["--trace-file", name, "--", "sh", "-c", &program]);
+    let again = why(&[name]);
+    assert_eq!(explanation(&again), explanation(&live));
+    assert!(explanation(&again).0.len() > 3);
+    assert_eq!(again["tables"][0]["name"], "why/window");
+
+    // Both buffers are there for other tools.
+    let text = report(&[], &file);
+    assert!(text.contains("sched_switch"), "{text}");
+    let calls = text.lines().find(|line| line.contains("sys_enter")).unwrap();
+    assert!(calls.trim_start().starts_with("program:"), "{calls}");
+
+    // trace-cmd's own version of it.
+    let converted = directory.path().join("v7.dat");
+    let (from, to) = (&file, &converted);
+    run(Command::new("trace-cmd").arg("convert").arg("-i").arg(from).arg("-o").arg(to));
+    let process = explained_process(&again);
+    let converted = why(&[to.to_str().unwrap(), "--process", &process]);
+    assert_eq!(converted["tables"][0]["rows"][0], again["tables"][0]["rows"][0]);
+}
+
+/// The number in `sh (4711)`.
+fn explained_process(record: &Value) -> String {
+    let thread = record["tables"][0]["rows"][0][1].as_str().unwrap();
+    thread.rsplit_once('(').unwrap().1.trim_end_matches(')').to_owned()
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_at_once() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let arguments = ["why", "--no-store", "--trace-file", "/no/such/place", "--", "touch", "began"];
+    let directory = tempfile::tempdir().unwrap();
+    let output = command.args(arguments).current_dir(directory.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!directory.path().join("began").exists());
+}
+
+/// Records with trace-cmd. It sets up the function tracer, too, which some machines forbid: what
+/// it writes there goes elsewhere.
+fn record(file: &Path, version: &str, command: &[&str]) {
+    let script = "for f in /proc/sys/kernel/ftrace_enabled /sys/kernel/tracing/set_ftrace_pid \
+                  /sys/kernel/tracing/set_ftrace_filter /sys/kernel/tracing/set_ftrace_notrace; do \
+                  [ ! -e $f ] || mount --bind \"$1\" $f; done; shift; exec \"$@\"";
+    let directory = tempfile::tempdir().unwrap();
+    let aside = directory.path().join("aside");
+    std::fs::write(&aside, "").unwrap();
+    let mut recorder = Command::new("unshare");
+    recorder.args(["-m", "sh", "-c", script, "sh"]).arg(aside).current_dir(directory.path());
+    recorder.args(["trace-cmd", "record", "-q", "--file-version", version, "-C", "mono", "-o"]);
+    recorder.arg(file).args(["-e", "sched", "-e", "irq", "-e", "timer:hrtimer_expire_entry"]);
+    run(recorder.args(command));
+}
+
+#[test]
+fn recordings_of_trace_cmd_are_explained() {
+    if !has_needs() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for version in ["6", "7"] {
+        let file = directory.path().join(version);
+        record(&file, version, &["sh", "-c", "sleep 0.2; exec true"]);
+        let name = file.to_str().unwrap();
+        let record = why(&[name, "--process", "true"]);
+        let facts = explanation(&record).0;
+        let time = |fact: &Value| fact["value"].as_f64().unwrap() as u64;
+        let (total, parts) = facts.split_first().unwrap();
+        assert_eq!(parts.iter().map(time).sum::<u64>(), time(total), "{parts:?}");
+        let timer = parts.iter().filter(|fact| fact["labels"]["activity"] == "timer");
+        assert!(timer.map(time).sum::<u64>() >= 190_000_000, "{parts:?}");
+
+        // The text with flags, in nanoseconds, says the same.
+        let text = directory.path().join("text");
+        std::fs::write(&text, report(&["-t", "-l"], &file)).unwrap();
+        let text = why(&[text.to_str().unwrap(), "--process", "true"]);
+        assert_eq!(explanation(&text).0, facts);
+    }
+}

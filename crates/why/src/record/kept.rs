@@ -1,0 +1,47 @@
+//! A recording as the kernel wrote it, for a file.
+
+use unjank_host::files::Destination;
+use unjank_host::tracefs::trace_file::{self, Annex};
+use unjank_host::tracefs::{Capture, Trace};
+use unjank_host::{Error, Result};
+
+use super::instances::{Instances, Pages};
+use super::{MACHINE_EVENTS, PROGRAM_EVENTS};
+
+/// The two traces of a recording, as the kernel wrote them.
+#[derive(Debug)]
+pub struct Kept {
+    machine: Capture,
+    program: Capture,
+}
+
+impl Kept {
+    /// Copies what was taken out of the buffers of instances that are stopped.
+    pub(super) fn of(instances: &Instances, pages: &Pages) -> Result<Self> {
+        Ok(Self {
+            machine: instances.machine.capture(&pages.machine, MACHINE_EVENTS)?,
+            program: instances.program.capture(&pages.program, PROGRAM_EVENTS)?,
+        })
+    }
+
+    /// Writes them as a `trace.dat`: the machine's is the top buffer, the
+    /// program's the instance `program`. `trace` has the events of both. When
+    /// they recorded, and which threads are the kernel's, is added to `annex`.
+    ///
+    /// # Errors
+    /// The file that cannot be written.
+    pub fn write(&self, to: Destination, trace: &Trace, annex: Annex) -> Result<()> {
+        let buffers = [("", &self.machine), ("program", &self.program)];
+        let recorded = buffers.map(|(_, capture)| {
+            let (from, to) = capture.recorded();
+            [from.as_nanos(), to.as_nanos()]
+        });
+        let kernel_threads = trace.kernel_threads.iter().map(|thread| thread.0).collect();
+        let annex = Annex { recorded: recorded.to_vec(), kernel_threads, ..annex };
+        let buffers = buffers.map(|(name, capture)| trace_file::Buffer { name, capture });
+        let mut bytes = Vec::new();
+        trace_file::write(&mut bytes, &buffers, trace, &annex)
+            .map_err(|why| Error::file("write", to.path(), why))?;
+        to.write(&bytes)
+    }
+}

@@ -1,0 +1,22 @@
+//! What of a recording is explained.
+
+use unjank_host::Timestamp;
+use unjank_measure::record::{Column, Table};
+
+use super::explained::Explained;
+use super::names;
+use crate::choose::{Chosen, seconds};
+
+/// The thread and the window, and why they were chosen.
+pub fn window_table(launch: &Explained, chosen: &Chosen) -> Table {
+    let columns = [Column::text("what"), Column::text("chosen"), Column::text("it is")];
+    let mut table = Table::new("why/window", "What is explained", columns);
+    let thread = names::thread(&launch.history, launch.thread);
+    table.push(["thread".into(), thread.into()]);
+    let mut moment = |name: &str, (at, what): (Timestamp, &str)| {
+        table.push([name.into(), seconds(at).into(), what.into()]);
+    };
+    moment("from", chosen.from);
+    moment("to", chosen.to);
+    table
+}
