@@ -62,7 +62,7 @@ fn findings(visits: Visits<Visit>) -> Findings {
     let sides: [fn(&Pair<Visit>) -> Visit; 2] = [|pair| pair.a, |pair| pair.b];
     for (arm, side) in ARMS.into_iter().zip(sides) {
         let mut series = Series::new("why/cost/total").with_label("arm", arm);
-        for pair in pairs {
+        for pair in &pairs {
             series.record(side(pair).took);
         }
         findings.series.push(series.finish());
