@@ -221,7 +221,7 @@ mod tests {
             decoder.push(bytes);
             decoder.next_frame().unwrap_err().to_string()
         };
-        assert_eq!(error(b"SeaBIOS"), "a message of the unknown kind 83");
+        assert_eq!(error(b"SeaBIOS"), "a message of unknown kind 83");
         assert_eq!(error(&[2, 0, 0, 0, 255]), "a message of 4278190080 bytes");
         assert_eq!(error(&[7, 1, 0, 0, 0, 0]), "a message of kind 7 that cannot be read");
         assert_eq!(error(&[4, 2, 0, 0, 0, b'{', b'}']), "a message of kind 4 that cannot be read");

@@ -12,16 +12,18 @@ use unjank_measure::Answer;
 use victim::{Victim, kinds};
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
+/// Lengths of attempts, in seconds: on a busy machine a program does little in one.
+const LONGER: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
-/// Watches until a thread of this name has an expected diagnosis, for longer each time: on a busy
-/// machine a program does little in a second. Returns the last diagnoses if none is expected.
+/// Watches until a thread of this name has an expected diagnosis, for longer each time. Returns the
+/// last diagnoses if none is expected.
 fn found(
     victim: &Victim,
     name: &str,
     expected: impl Fn(&DiagnosisKind) -> bool,
 ) -> Result<(), Vec<Vec<DiagnosisKind>>> {
     let mut last = Vec::new();
-    for times in [1, 2, 4, 8, 16, 32] {
+    for times in LONGER {
         last = kinds(&victim.examine(SECOND.times(times)), name);
         if last.iter().flatten().any(&expected) {
             return Ok(());
@@ -63,9 +65,9 @@ fn every_way_to_wait_badly_is_named() {
 
 fn the_record_says_the_same() {
     let victim = Victim::start("yield");
-    let examined = victim.examine(SECOND);
-    let verdicts = &examined.findings.verdicts;
-    assert_eq!(verdicts[0].answer, Answer::Yes, "{:?}", verdicts[0]);
+    let mut attempts = LONGER.iter().map(|times| victim.examine(SECOND.times(*times)));
+    let examined = attempts.find(|it| it.findings.verdicts[0].answer == Answer::Yes);
+    let examined = examined.expect("a yield storm is seen, sooner or later");
     let table = examined.findings.table_named("lock/doctor/diagnoses").expect("a table");
     let told = format!("{:?}", table.rows[0]);
     assert!(told.contains("(yields)") && told.contains("yield storm"), "{told}");

@@ -175,7 +175,7 @@ fn a_thread_is_chosen_by_its_number_or_by_a_name_that_only_it_has() {
     assert_eq!(none.matches("of CPU time").count(), 5, "{none}");
     assert!(fails(&["--", "true"]).contains("cannot be used with"));
     let gone = why(&["--pid", "4194300", "--for", "100ms"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&gone.stderr).contains("there is no process 4194300"));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("no such process: 4194300"));
     assert_eq!(gone.status.code(), Some(2));
 }
 

@@ -135,6 +135,6 @@ mod tests {
         assert!(says(Options { pairs: 0, ..good.clone() }).contains("at least one launch"));
         let mut empty = good;
         empty.workloads[0].program.command.clear();
-        assert!(says(empty).contains("no command"));
+        assert!(says(empty).contains("give a command"));
     }
 }

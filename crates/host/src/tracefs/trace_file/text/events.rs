@@ -73,7 +73,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             let file = between(text, "filename=", " pid=")?;
             let program = file.rsplit('/').next().unwrap_or_default().as_bytes();
             EventKind::Storage(StorageEvent::Executed {
-                process: ThreadId(number(text, " pid=")?),
+                process: ThreadId(number(text, "pid=")?),
                 before: ThreadId(number(text, "old_pid=")?),
                 program: Comm::new(&program[..program.len().min(15)]),
             })
