@@ -6,6 +6,7 @@ set -eu
 
 RUST_NEEDED=1.89
 LIBCACHESIM=0.3.5
+PERFETTO=0.59.1
 
 die() {
     echo "unjank: $*" >&2
@@ -31,14 +32,13 @@ need_python() {
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
 }
 
-# The simulator with which replacement policies are compared, in its own virtual
-# environment.
-need_libcachesim() {
-    peer="${CARGO_TARGET_DIR:-target}/libcachesim-$LIBCACHESIM"
+# A package of PyPI in its own virtual environment: a peer to compare with.
+need_from_pypi() { # package version
+    peer="${CARGO_TARGET_DIR:-target}/$1-$2"
     [ ! -e "$peer/installed" ] || return 0
-    echo "unjank: installing libcachesim $LIBCACHESIM into $peer" >&2
+    echo "unjank: installing $1 $2 into $peer" >&2
     python3 -m venv "$peer"
-    "$peer/bin/pip" install --quiet --disable-pip-version-check "libcachesim==$LIBCACHESIM"
+    "$peer/bin/pip" install --quiet --disable-pip-version-check "$1==$2"
     : >"$peer/installed"
 }
 
@@ -96,7 +96,10 @@ bench)
     ;;
 esac
 peers() {
-    case "$1" in test | bench) need_libcachesim ;; esac
+    # The simulator with which replacement policies are compared.
+    case "$1" in test | bench) need_from_pypi libcachesim "$LIBCACHESIM" ;; esac
+    # The classes with which exported traces are read back.
+    case "$1" in test) need_from_pypi perfetto "$PERFETTO" ;; esac
 }
 
 if [ -z "$missing" ]; then

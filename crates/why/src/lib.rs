@@ -14,8 +14,10 @@
 //! | [`split`] | the path's time by cause |
 //! | [`what_if`] | the same history with other lengths, and when it would have ended |
 //! | [`report`] | what a command says of launches |
+//! | [`export`] | a launch in formats of other tools |
 
 pub mod choose;
+pub mod export;
 pub mod history;
 pub mod path;
 pub mod record;

@@ -67,7 +67,11 @@ impl WholeFile {
         Self::begin(Destination::open(path)?, existing, readers)
     }
 
-    fn begin(destination: Destination, existing: Existing, readers: Readers) -> Result<Self> {
+    /// Begins an empty file at a destination that was opened before.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn begin(destination: Destination, existing: Existing, readers: Readers) -> Result<Self> {
         let (path, target) = (destination.path().to_owned(), destination.target);
         let error = |source| Error::file("write", &path, source);
         let (file, temporary) = match &target {

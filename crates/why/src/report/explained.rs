@@ -1,13 +1,13 @@
 //! One launch: its window, history, path and split.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_units::Nanos;
 
-use crate::history::{Asleep, History};
+use crate::history::{Asleep, History, Origin, WorkItem};
 use crate::path::{Path, critical_path};
 use crate::split::{HighestClocks, Split};
 
@@ -74,6 +74,8 @@ pub struct Explained {
     pub(super) split: Split,
     pub(super) highest: HighestClocks,
     pub(super) warnings: Vec<String>,
+    /// Functions of the kernel by address, as far as they are known.
+    pub(super) functions: BTreeMap<u64, String>,
 }
 
 impl Explained {
@@ -114,8 +116,20 @@ impl Explained {
         let highest = clocks.highest;
         let path = critical_path(&history, thread, from, to);
         let split = Split::of(&path, &history, &highest);
-        let warnings = Vec::new();
-        Self { subject, thread, from, to, trace, history, path, split, highest, warnings }
+        let (warnings, functions) = (Vec::new(), BTreeMap::new());
+        Self {
+            subject,
+            thread,
+            from,
+            to,
+            trace,
+            history,
+            path,
+            split,
+            highest,
+            warnings,
+            functions,
+        }
     }
 
     /// Adds a warning with which the explanation must be read.
@@ -126,6 +140,43 @@ impl Explained {
     /// The length of the window.
     pub fn total(&self) -> Nanos {
         self.to.since(self.from)
+    }
+
+    /// The recording.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// What all threads did in it.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Addresses of the kernel whose functions are shown, if they are known.
+    pub fn kernel_addresses(&self) -> BTreeSet<u64> {
+        let on_path = self.path.segments.iter().map(|segment| (segment.thread, segment.to));
+        let wakers = self.path.waits.iter().filter_map(|wait| wait.wake);
+        let wakers = wakers.filter_map(|wake| match wake.by {
+            Origin::Thread(waker) => Some((waker, wake.at)),
+            Origin::Interrupt(_) => None,
+        });
+        let work = on_path.chain(wakers).filter_map(|(thread, at)| self.work(thread, at));
+        work.map(|item| item.function).collect()
+    }
+
+    /// Names functions of the kernel: those of
+    /// [`kernel_addresses`](Self::kernel_addresses).
+    pub fn name_functions(&mut self, functions: BTreeMap<u64, String>) {
+        self.functions = functions;
+    }
+
+    /// The function of the work item that a thread of the kernel was on.
+    pub(crate) fn work_function(&self, thread: ThreadId, at: Timestamp) -> Option<&str> {
+        self.functions.get(&self.work(thread, at)?.function).map(String::as_str)
+    }
+
+    fn work(&self, thread: ThreadId, at: Timestamp) -> Option<&WorkItem> {
+        self.history.work_begun(thread, Timestamp::default(), at)
     }
 
     /// Its time by cause.

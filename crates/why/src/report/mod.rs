@@ -20,17 +20,23 @@ use crate::split::Cell;
 
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
+pub(crate) use names::{ended_by, operation, place, thread_name};
 pub use window::window_table;
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
 
-/// What is said of launches of one program; the one of median length is drawn.
-pub fn findings(launches: &[Explained]) -> Findings {
-    let mut findings = Findings::default();
+/// The launch of median length, which is drawn; `None` if there is none.
+pub fn typical(launches: &[Explained]) -> Option<&Explained> {
     let mut by_length: Vec<&Explained> = launches.iter().collect();
     by_length.sort_by_key(|launch| launch.total());
-    let Some(&typical) = by_length.get(by_length.len().saturating_sub(1) / 2) else {
+    by_length.get(by_length.len().saturating_sub(1) / 2).copied()
+}
+
+/// What is said of launches of one program; the [`typical`] one is drawn.
+pub fn findings(launches: &[Explained]) -> Findings {
+    let mut findings = Findings::default();
+    let Some(typical) = typical(launches) else {
         findings.warn("no launch was explained");
         return findings;
     };
@@ -92,7 +98,7 @@ fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
         Subject::Window => (
             format!(
                 "Would one change let {} do the same in a tenth less time?",
-                names::thread(&launch.history, launch.thread)
+                thread_name(&launch.history, launch.thread)
             ),
             "length of the window",
         ),

@@ -1,24 +1,44 @@
-//! Names of threads and devices.
+//! Names of threads, devices and the places of waits.
 
 use unjank_host::sched::ThreadId;
 
+use super::calls::call_name;
 use super::explained::Explained;
-use crate::history::{Cause, History, Origin};
+use crate::history::{Cause, History, Origin, Wait};
 use crate::path::OwnWait;
 
 /// `bash (4711)`.
-pub(super) fn thread(history: &History, thread: ThreadId) -> String {
+pub(crate) fn thread_name(history: &History, thread: ThreadId) -> String {
     match history.name(thread) {
         Some(name) => format!("{name} ({})", thread.0),
         None => thread.to_string(),
     }
 }
 
+/// In what a thread sleeps: `futex 0x7f…`, `page fault 0x55…`, `read`.
+pub(crate) fn place(wait: &Wait) -> String {
+    match *wait {
+        Wait::Call { number, arguments } => match call_name(number) {
+            Some("futex") => format!("futex {:#x}", arguments[0]),
+            Some(name) => name.to_owned(),
+            None => format!("system call {number}"),
+        },
+        Wait::Fault { address } => format!("page fault {address:#x}"),
+        Wait::Unknown => "not recorded".to_owned(),
+    }
+}
+
 /// What ended a wait.
-pub(super) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
+pub(crate) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
     let Some(wake) = wait.wake else { return "not in the trace".to_owned() };
     match wake.by {
-        Origin::Thread(waker) => thread(&launch.history, waker),
+        Origin::Thread(waker) => {
+            let thread = thread_name(&launch.history, waker);
+            match launch.work_function(waker, wake.at) {
+                Some(function) => format!("{thread} in {function}"),
+                None => thread,
+            }
+        }
         Origin::Interrupt(Cause::Timer) => "a timer".to_owned(),
         Origin::Interrupt(Cause::Network) => "the network".to_owned(),
         Origin::Interrupt(Cause::Device(name)) => format!("device {name}"),
@@ -38,7 +58,7 @@ pub(super) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
 }
 
 /// The operation of a request, by the letters of `blk_fill_rwbs`.
-pub(super) fn operation(letters: &[u8]) -> &'static str {
+pub(crate) fn operation(letters: &[u8]) -> &'static str {
     match letters {
         [b'F', ..] => "flush",
         letters if letters.contains(&b'R') => "read",

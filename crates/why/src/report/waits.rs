@@ -6,11 +6,9 @@ use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
-use super::calls::call_name;
 use super::explained::Explained;
 use super::names;
-use crate::history::Wait;
-use crate::path::{Activity, Certainty, OwnWait, Segment};
+use crate::path::{Activity, Certainty, Detail, OwnWait, Segment};
 use crate::split::Cell;
 
 /// Rows of the table.
@@ -38,9 +36,9 @@ pub(super) fn table(launch: &Explained) -> Table {
         table.push([
             TableCell::number(wait.to.since(wait.from).get() as f64),
             TableCell::number(wait.from.since(launch.from).get() as f64),
-            place(wait).into(),
+            names::place(&wait.wait).into(),
             names::ended_by(launch, wait).into(),
-            meanwhile(segments()).into(),
+            meanwhile(launch, segments()).into(),
             if proved { "proved" } else { "inferred" }.into(),
         ]);
     }
@@ -53,28 +51,84 @@ pub(super) fn table(launch: &Explained) -> Table {
     table
 }
 
-fn place(wait: &OwnWait) -> String {
-    match wait.wait {
-        Wait::Call { number, arguments } => match call_name(number) {
-            Some("futex") => format!("futex {:#x}", arguments[0]),
-            Some(name) => name.to_owned(),
-            None => format!("system call {number}"),
+/// `computing 12.1 ms, device virtio0-input 3.40 ms`: the largest parts of a
+/// wait.
+fn meanwhile<'a>(launch: &Explained, segments: impl Iterator<Item = &'a Segment>) -> String {
+    let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
+    for segment in segments {
+        let time = times.entry(part(launch, segment)).or_default();
+        *time = *time + segment.length();
+    }
+    let mut times: Vec<(String, Nanos)> = times.into_iter().collect();
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let words = times.iter().take(NAMED).map(|(part, time)| format!("{part} {time}"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// An activity; with the interrupt of a device, or the function of a work item.
+fn part(launch: &Explained, segment: &Segment) -> String {
+    let activity = Cell::Of(segment.activity).name();
+    match (segment.activity, segment.detail) {
+        (_, Detail::Interrupt(name)) => format!("{activity} {name}"),
+        (Activity::Computing, _) => match launch.work_function(segment.thread, segment.to) {
+            Some(function) => format!("{activity} in {function}"),
+            None => activity.to_owned(),
         },
-        Wait::Fault { address } => format!("page fault {address:#x}"),
-        Wait::Unknown => "not recorded".to_owned(),
+        _ => activity.to_owned(),
     }
 }
 
-/// `computing 12.1 ms, run-queue 3.40 ms`: the largest parts of a wait.
-fn meanwhile<'a>(segments: impl Iterator<Item = &'a Segment>) -> String {
-    let mut times: BTreeMap<Activity, Nanos> = BTreeMap::new();
-    for segment in segments {
-        let time = times.entry(segment.activity).or_default();
-        *time = *time + segment.length();
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at, task};
+    use unjank_host::tracefs::{Context, EventKind, Irq};
+
+    use super::*;
+    use crate::report::Clocks;
+
+    fn rows(script: &Script, functions: BTreeMap<u64, String>) -> Vec<[String; 2]> {
+        let window = (at(0), at(700));
+        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        assert!(functions.keys().all(|address| launch.kernel_addresses().contains(address)));
+        launch.name_functions(functions);
+        let text = |cell: &TableCell| match cell {
+            TableCell::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        table(&launch).rows.iter().map(|row| [text(&row[3]), text(&row[4])]).collect()
     }
-    let mut times: Vec<(Activity, Nanos)> = times.into_iter().collect();
-    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-    let words =
-        times.iter().take(NAMED).map(|(of, time)| format!("{} {time}", Cell::Of(*of).name()));
-    words.collect::<Vec<_>>().join(", ")
+
+    #[test]
+    fn a_work_item_is_shown_with_its_function() {
+        let begins = EventKind::WorkBegins { item: 1, function: 0x2a };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .sleeps(0, 100, 7, 0)
+            .runs(1, 110, 0, 9)
+            .happens(1, 120, Context::Thread, begins)
+            .wakes(1, 400, 7, 0)
+            .runs(0, 410, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        let named = BTreeMap::from([(0x2a, "wb_workfn".to_owned())]);
+        let [by, meanwhile] = &rows(&script, named)[0];
+        assert_eq!(by, "hog (9) in wb_workfn");
+        assert!(meanwhile.starts_with("computing in wb_workfn 290 ns"), "{meanwhile}");
+        assert_eq!(rows(&script, BTreeMap::new())[0][0], "hog (9)", "a function without a name");
+    }
+
+    #[test]
+    fn a_device_is_shown_with_its_interrupt() {
+        let irq = EventKind::IrqEntry(Irq { number: 9, name: "gpu\n".into() });
+        let woken = EventKind::Waking { task: task(7), cpu: 0 };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .sleeps(0, 100, 7, 0)
+            .happens(0, 600, Context::Thread, irq)
+            .happens(0, 600, Context::Irq, woken)
+            .runs(0, 600, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        let expected = ["device gpu\\n".to_owned(), "device gpu\\n 500 ns".to_owned()];
+        assert_eq!(rows(&script, BTreeMap::new())[0], expected);
+    }
 }

@@ -11,7 +11,7 @@ use crate::choose::{Chosen, seconds};
 pub fn window_table(launch: &Explained, chosen: &Chosen) -> Table {
     let columns = [Column::text("what"), Column::text("chosen"), Column::text("it is")];
     let mut table = Table::new("why/window", "What is explained", columns);
-    let thread = names::thread(&launch.history, launch.thread);
+    let thread = names::thread_name(&launch.history, launch.thread);
     table.push(["thread".into(), thread.into()]);
     let mut moment = |name: &str, (at, what): (Timestamp, &str)| {
         table.push([name.into(), seconds(at).into(), what.into()]);

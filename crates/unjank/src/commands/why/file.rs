@@ -52,7 +52,11 @@ pub(super) fn settings(args: &FileArgs, file: &Path, thread: Option<&str>) -> Se
 }
 
 /// Explains a recording.
-pub(super) fn explain(args: &FileArgs, file: &Path, thread: Option<&str>) -> Result<Findings> {
+pub(super) fn explain(
+    args: &FileArgs,
+    file: &Path,
+    thread: Option<&str>,
+) -> Result<(Explained, Findings)> {
     let mut recorded = read(file)?;
     let mut notes = std::mem::take(&mut recorded.notes);
     notes.extend(drop_foreign_calls(&mut recorded));
@@ -70,12 +74,14 @@ pub(super) fn explain(args: &FileArgs, file: &Path, thread: Option<&str>) -> Res
     });
     let launch = Explained::new(recorded.trace, thread, (from, to), clocks);
     let table = report::window_table(&launch, &chosen);
-    let mut findings = report::findings(&[launch]);
+    let launches = [launch];
+    let mut findings = report::findings(&launches);
+    let [launch] = launches;
     findings.tables.insert(0, table);
     for note in notes {
         findings.warn(note);
     }
-    Ok(findings)
+    Ok((launch, findings))
 }
 
 fn read(file: &Path) -> Result<Recorded> {

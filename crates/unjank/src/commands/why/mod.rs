@@ -2,7 +2,9 @@
 
 mod clocks;
 mod cost;
+mod export;
 mod file;
+mod kernel;
 mod launch;
 mod launches;
 mod unrecorded;
@@ -19,10 +21,11 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report;
+use unjank_why::report::{self, Explained};
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
+use export::{ExportArgs, Exports};
 use file::FileArgs;
 use launch::Plan;
 use window::WindowArgs;
@@ -36,6 +39,7 @@ use window::WindowArgs;
   sudo unjank why -n 5 --ready window --html why.html -- xterm
   sudo unjank why --ready port:8080 -- ./server
   sudo unjank why --pid 4711 --thread render --for 10s
+  sudo unjank why --perfetto git.pftrace -- git status
   sudo unjank why --trace-file launch.dat -- ./app    # keep the recording
   unjank why launch.dat                               # explain it again
   unjank why trace.dat --process app                  # a recording of trace-cmd
@@ -84,17 +88,30 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
     #[command(flatten)]
+    export: ExportArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Records, explains and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(path) = &args.recording.file {
-        let thread = args.thread.as_deref();
-        let settings = file::settings(&args.recording, path, thread);
-        let command = measured::Command { name: "why", output: &args.output, settings };
-        return command.run(|_, _, _| file::explain(&args.recording, path, thread));
-    }
+    let settings = match &args.recording.file {
+        Some(path) => file::settings(&args.recording, path, args.thread.as_deref()),
+        None => settings(args),
+    };
+    let command = measured::Command { name: "why", output: &args.output, settings };
+    let exports = Exports::open(&args.export)?;
+    let mut exported = Ok(());
+    let code = command.run(|root, seed, monitor| {
+        let (launches, findings) = explain(args, root, seed, monitor)?;
+        exported = report::typical(&launches).map_or(Ok(()), |launch| exports.write(launch));
+        Ok(findings)
+    })?;
+    exported.map(|()| code)
+}
+
+/// The settings of a run that records.
+fn settings(args: &Args) -> Settings {
     let words: Vec<String> = args.command.iter().map(|word| word.display().to_string()).collect();
     let settings = Settings::default()
         .with("command", words)
@@ -103,18 +120,26 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("gap", args.gap.get())
         .with("timeout", args.timeout.get())
         .with("memory", args.memory.get());
-    let settings = match args.window.pid {
+    match args.window.pid {
         Some(pid) => settings
             .with("pid", pid)
             .with("thread", args.thread.clone())
             .with("for", args.window.duration.get()),
         None => settings.with("cost", args.cost),
-    };
-    let command = measured::Command { name: "why", output: &args.output, settings };
-    command.run(|root, seed, monitor| explain(args, root, seed, monitor))
+    }
 }
 
-fn explain(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
+/// What was explained, and what is said of it.
+fn explain(
+    args: &Args,
+    root: &Root,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<(Vec<Explained>, Findings)> {
+    if let Some(path) = &args.recording.file {
+        let (launch, findings) = file::explain(&args.recording, path, args.thread.as_deref())?;
+        return Ok((vec![launch], findings));
+    }
     let plan = Plan {
         program: Program { command: args.command.clone(), ready: args.ready.clone() },
         launches: args.launches,
@@ -129,24 +154,27 @@ fn explain(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         Support::No(reason) if args.cost => return Err(cannot_record(reason).into()),
         Support::No(reason) => {
             let reason = cannot_record(reason).to_string();
-            return match args.window.pid {
+            let findings = match args.window.pid {
                 Some(pid) => {
-                    unrecorded::window(&args.window, (pid, thread), root, &reason, monitor)
+                    unrecorded::window(&args.window, (pid, thread), root, &reason, monitor)?
                 }
-                None => unrecorded::launches(&plan, root, &reason, monitor),
+                None => unrecorded::launches(&plan, root, &reason, monitor)?,
             };
+            return Ok((Vec::new(), findings));
         }
     };
-    if let Some(pid) = args.window.pid {
-        let window =
-            window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?;
-        return Ok(report::findings(&[window]));
-    }
     if args.cost {
-        return cost::measure(&plan, root, &tracefs, seed, monitor);
+        return Ok((Vec::new(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
-    let launches = launches::record(&plan, root, &tracefs, keep, monitor)?;
-    Ok(report::findings(&launches))
+    let mut launches = match args.window.pid {
+        Some(pid) => {
+            vec![window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?]
+        }
+        None => launches::record(&plan, root, &tracefs, keep, monitor)?,
+    };
+    kernel::name_functions(root, &mut launches);
+    let findings = report::findings(&launches);
+    Ok((launches, findings))
 }
 
 /// The file that keeps the recording of the launch.

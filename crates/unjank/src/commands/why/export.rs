@@ -1,0 +1,53 @@
+//! The explained launch in files for other tools.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use unjank_host::files::{Destination, Existing, Readers, WholeFile};
+use unjank_why::export;
+use unjank_why::report::Explained;
+
+/// The files to write.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct ExportArgs {
+    /// Write the recording and its critical path as a trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Write the critical path as folded stacks in nanoseconds, for flame graphs
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+}
+
+/// The files, opened before anything is recorded.
+#[derive(Debug)]
+pub(super) struct Exports {
+    perfetto: Option<Destination>,
+    folded: Option<Destination>,
+}
+
+impl Exports {
+    pub(super) fn open(args: &ExportArgs) -> Result<Self> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
+        Ok(Self { perfetto: open(&args.perfetto)?, folded: open(&args.folded)? })
+    }
+
+    /// Writes them. A failure does not prevent the other file.
+    pub(super) fn write(self, launch: &Explained) -> Result<()> {
+        let trace = write(self.perfetto, |out| export::perfetto(launch, out));
+        trace.and(write(self.folded, |out| export::folded(launch, out)))
+    }
+}
+
+fn write(
+    place: Option<Destination>,
+    export: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<()> {
+    let Some(place) = place else { return Ok(()) };
+    let whole = WholeFile::begin(place, Existing::Replace, Readers::AsUsual)?;
+    let mut out = BufWriter::new(whole.file()?);
+    export(&mut out).and_then(|()| out.flush()).map_err(|why| whole.error(why))?;
+    Ok(whole.finish()?)
+}

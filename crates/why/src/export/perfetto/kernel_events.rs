@@ -1,0 +1,249 @@
+//! The recording as bundles of kernel events, which Perfetto draws as if it had
+//! recorded them itself.
+//!
+//! Events of which Perfetto makes slices are left out where the recording has
+//! begins without ends (interrupt handlers, work items): they would never end.
+
+use std::io::{self, Write};
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{
+    Context, CpuTrace, DeviceRequest, Event, EventKind, StorageEvent, SystemCall, Task, Trace,
+};
+use unjank_host::{Hertz, Timestamp};
+
+use super::kernel_messages::{
+    BlockRequest, Bundle, Exec, Exit, IrqHandlerEntry, IrqHandlerExit, KernelEvent, Kind,
+    Migration, NewTask, OfCpu, SchedSwitch, SetPriority, Softirq, SysEnter, SysExit, Wakeup,
+};
+use super::packets::Packet;
+use super::write::PacketWriter;
+use crate::history::History;
+use crate::report::Explained;
+
+/// Events of a packet: all that is in memory at a time.
+const BUNDLE: usize = 1_000;
+/// Bits of `common_flags`: `include/linux/trace_events.h`.
+const HARDIRQ: u32 = 0x08;
+const SOFTIRQ: u32 = 0x10;
+/// `prev_state` of a thread that sleeps, and of one that has ended, as Perfetto
+/// reads them in a trace without the kernel's version. The recording does not
+/// keep whether a sleep can be interrupted.
+const ASLEEP: i64 = 0x01;
+const DEAD: i64 = 0x10;
+/// `CLONE_THREAD` of `clone(2)`.
+const CLONE_THREAD: u64 = 0x0001_0000;
+
+/// Writes the events of all CPUs.
+pub(super) fn write<W: Write>(
+    launch: &Explained,
+    packets: &mut PacketWriter<'_, W>,
+) -> io::Result<()> {
+    let (trace, history) = (launch.trace(), launch.history());
+    let converter = Converter { history, with_handlers: has_ends_of_handlers(trace) };
+    let first_clocks = first_clocks(trace, history);
+    if !first_clocks.is_empty() {
+        packets.write(packet(0, first_clocks, false))?;
+    }
+    for cpu in &trace.cpus {
+        let mut known_to = Timestamp::default();
+        for events in cpu.events.chunks(BUNDLE) {
+            let Some(latest) = events.last() else { continue };
+            let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
+                || misses_events(cpu, known_to, latest.at);
+            known_to = latest.at;
+            let messages = events.iter().filter_map(|event| converter.message(cpu.cpu, event));
+            packets.write(packet(cpu.cpu, messages.collect(), lost))?;
+        }
+    }
+    Ok(())
+}
+
+fn packet(cpu: usize, event: Vec<KernelEvent>, lost: bool) -> Packet {
+    let bundle = Bundle { cpu: Some(cpu as u32), event, lost_events: lost.then_some(true) };
+    Packet { ftrace_events: Some(bundle), ..Packet::default() }
+}
+
+/// Whether a gap within the recording begins in a time.
+fn misses_events(cpu: &CpuTrace, from: Timestamp, to: Timestamp) -> bool {
+    let end = Timestamp::from_nanos(u64::MAX);
+    let mut within = cpu.gaps.iter().filter(|gap| gap.from > Timestamp::default() && gap.to < end);
+    within.any(|gap| from <= gap.from && gap.from < to)
+}
+
+fn has_ends_of_handlers(trace: &Trace) -> bool {
+    let mut events = trace.cpus.iter().flat_map(|cpu| &cpu.events);
+    events.any(|event| matches!(event.kind, EventKind::IrqExit(_)))
+}
+
+/// The clock frequencies with which the recording begins.
+fn first_clocks(trace: &Trace, history: &History) -> Vec<KernelEvent> {
+    let firsts = trace.cpus.iter().filter_map(|cpu| cpu.events.first());
+    let Some(begin) = firsts.map(|event| event.at).min() else { return Vec::new() };
+    let clock = |cpu: &CpuTrace| {
+        let (at, khz) = history.clock(cpu.cpu).first().copied()?;
+        let kind = frequency(cpu.cpu, Hertz::from_khz(khz));
+        let at_start = at == Timestamp::default();
+        at_start.then(|| message(begin, ThreadId(0), Context::Thread, kind))
+    };
+    trace.cpus.iter().filter_map(clock).collect()
+}
+
+fn message(at: Timestamp, current: ThreadId, context: Context, kind: Kind) -> KernelEvent {
+    KernelEvent {
+        timestamp: Some(at.as_nanos()),
+        pid: Some(current.0),
+        common_flags: Some(match context {
+            Context::Thread => 0,
+            Context::Softirq => SOFTIRQ,
+            Context::Irq => HARDIRQ,
+        }),
+        event: Some(kind),
+    }
+}
+
+struct Converter<'a> {
+    history: &'a History,
+    /// The recording has the ends of interrupt handlers.
+    with_handlers: bool,
+}
+
+impl Converter<'_> {
+    /// The message of an event that Perfetto uses.
+    fn message(&self, cpu: usize, event: &Event) -> Option<KernelEvent> {
+        let Event { at, current, context, kind } = *event;
+        let kind = match kind {
+            EventKind::Switch { prev, prev_runnable, next } => {
+                Kind::SchedSwitch(self.switch(at, prev, prev_runnable, next))
+            }
+            EventKind::Waking { task, cpu: to } => Kind::SchedWaking(wakeup(task, to)),
+            EventKind::Wakeup { task, cpu: to } => Kind::SchedWakeup(wakeup(task, to)),
+            EventKind::Migrate { task, from, to } => Kind::SchedMigrateTask(Migration {
+                comm: comm(task),
+                pid: number(task.tid),
+                prio: Some(task.prio),
+                orig_cpu: Some(from as i32),
+                dest_cpu: Some(to as i32),
+            }),
+            EventKind::IrqEntry(irq) if self.with_handlers => {
+                let name = Some(irq.name.to_string());
+                Kind::IrqHandlerEntry(IrqHandlerEntry { irq: Some(irq.number), name })
+            }
+            EventKind::IrqExit(irq) => {
+                Kind::IrqHandlerExit(IrqHandlerExit { irq: Some(irq), ret: Some(1) })
+            }
+            EventKind::SoftirqEntry(vector) => Kind::SoftirqEntry(Softirq { vec: Some(vector.0) }),
+            EventKind::SoftirqExit(vector) => Kind::SoftirqExit(Softirq { vec: Some(vector.0) }),
+            EventKind::Inherits { thread, from, to } => Kind::SchedPiSetprio(SetPriority {
+                comm: self.name(thread),
+                newprio: Some(to),
+                oldprio: Some(from),
+                pid: number(thread),
+            }),
+            EventKind::Idle(state) => {
+                // The kernel has −1 for an idle state that ends.
+                let state = Some(state.unwrap_or(u32::MAX));
+                Kind::CpuIdle(OfCpu { state, cpu_id: Some(cpu as u32) })
+            }
+            EventKind::Frequency { cpu: of, frequency: hertz } => frequency(of, hertz),
+            EventKind::Storage(event) => self.storage(event)?,
+            EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
+                Kind::SysEnter(SysEnter { id: Some(number), args: arguments.to_vec() })
+            }
+            EventKind::SystemCall(SystemCall::Ends { number, result }) => {
+                Kind::SysExit(SysExit { id: Some(number), ret: Some(result) })
+            }
+            EventKind::IrqEntry(_)
+            | EventKind::VectorEntry(_)
+            | EventKind::VectorExit(_)
+            | EventKind::TimerExpires
+            | EventKind::PageFault { .. }
+            | EventKind::WorkQueued { .. }
+            | EventKind::WorkBegins { .. }
+            | EventKind::PacketQueued { .. }
+            | EventKind::PacketTaken { .. }
+            | EventKind::Mark(_) => return None,
+        };
+        Some(message(at, current, context, kind))
+    }
+
+    fn switch(&self, at: Timestamp, prev: Task, prev_runnable: bool, next: Task) -> SchedSwitch {
+        let end = self.history.life(prev.tid, at).and_then(|life| life.end);
+        let ended = end.is_some_and(|end| end <= at);
+        let state = match (prev_runnable, ended) {
+            (true, _) => 0,
+            (false, true) => DEAD,
+            (false, false) => ASLEEP,
+        };
+        SchedSwitch {
+            prev_comm: comm(prev),
+            prev_pid: number(prev.tid),
+            prev_prio: Some(prev.prio),
+            prev_state: Some(state),
+            next_comm: comm(next),
+            next_pid: number(next.tid),
+            next_prio: Some(next.prio),
+        }
+    }
+
+    fn storage(&self, event: StorageEvent) -> Option<Kind> {
+        Some(match event {
+            StorageEvent::Issued(request) => Kind::BlockRqIssue(block_request(&request)),
+            StorageEvent::Completed(request) => Kind::BlockRqComplete(block_request(&request)),
+            StorageEvent::Started { thread, same_process } => Kind::TaskNewtask(NewTask {
+                pid: number(thread),
+                comm: self.name(thread),
+                clone_flags: Some(if same_process { CLONE_THREAD } else { 0 }),
+            }),
+            StorageEvent::Executed { process, program, .. } => Kind::SchedProcessExec(Exec {
+                filename: Some(program.to_string()),
+                pid: number(process),
+            }),
+            StorageEvent::Ended { thread, .. } => {
+                Kind::SchedProcessExit(Exit { comm: self.name(thread), pid: number(thread) })
+            }
+            StorageEvent::Request(_)
+            | StorageEvent::Cached(_)
+            | StorageEvent::Uncached(_)
+            | StorageEvent::Reclaimed { .. } => return None,
+        })
+    }
+
+    fn name(&self, thread: ThreadId) -> Option<String> {
+        self.history.name(thread).map(|name| name.to_string())
+    }
+}
+
+fn frequency(cpu: usize, frequency: Hertz) -> Kind {
+    let khz = (frequency.0 / 1_000) as u32;
+    Kind::CpuFrequency(OfCpu { state: Some(khz), cpu_id: Some(cpu as u32) })
+}
+
+fn wakeup(task: Task, cpu: usize) -> Wakeup {
+    Wakeup {
+        comm: comm(task),
+        pid: number(task.tid),
+        prio: Some(task.prio),
+        success: Some(1),
+        target_cpu: Some(cpu as i32),
+    }
+}
+
+fn block_request(request: &DeviceRequest) -> BlockRequest {
+    BlockRequest {
+        dev: Some(u64::from(request.device.0)),
+        sector: Some(request.sector),
+        nr_sector: Some(request.sectors),
+        rwbs: Some(request.letters.to_string()),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a field")]
+fn comm(task: Task) -> Option<String> {
+    Some(task.comm.to_string())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a field")]
+fn number(thread: ThreadId) -> Option<i32> {
+    Some(thread.0.cast_signed())
+}

@@ -1,0 +1,51 @@
+//! A trace for `ui.perfetto.dev`: the recorded events in Perfetto's own form,
+//! so that its scheduling tracks and queries work, and the critical path as
+//! tracks of slices.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `packets` | messages of the file, but for events of the kernel |
+//! | `kernel_messages` | messages of events of the kernel |
+//! | `kernel_events` | the recording in these messages |
+//! | `tracks` | the critical path, lanes of its threads, and waits |
+//! | `slices` | begins and ends of slices, with interned names |
+//! | `write` | packets into a file, one by one |
+//!
+//! The messages are those of `protos/perfetto/trace` in Perfetto's source; a
+//! test reads files with Perfetto's generated classes.
+
+mod kernel_events;
+mod kernel_messages;
+mod packets;
+mod slices;
+mod tracks;
+mod write;
+
+use std::io::{self, Write};
+
+use self::packets::{Packet, SystemInfo, Utsname};
+use self::write::PacketWriter;
+use crate::report::Explained;
+
+/// Writes a launch as a Perfetto trace.
+///
+/// Times are those of the recording (`CLOCK_MONOTONIC`), in Perfetto's default
+/// clock. Thread names are escaped as on a terminal.
+///
+/// # Errors
+/// A failed write.
+pub fn perfetto(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
+    let mut packets = PacketWriter::new(out);
+    packets.write(Packet { system: Some(system()), ..Packet::default() })?;
+    kernel_events::write(launch, &mut packets)?;
+    tracks::write(launch, &mut packets)
+}
+
+/// Numbers of system calls are those of this machine's architecture.
+fn system() -> SystemInfo {
+    let utsname = Utsname {
+        sysname: Some("Linux".to_owned()),
+        machine: Some(std::env::consts::ARCH.to_owned()),
+    };
+    SystemInfo { utsname: Some(utsname) }
+}

@@ -1,0 +1,22 @@
+//! Names of what a segment of the path is about.
+
+use crate::history::{State, Wait};
+use crate::path::{Certainty, Segment};
+use crate::report::Explained;
+
+/// What the segment's thread waits in, if it sleeps.
+pub(super) fn wait_of(launch: &Explained, segment: &Segment) -> Option<Wait> {
+    let span = launch.history().life(segment.thread, segment.from)?.before(segment.to)?;
+    match span.state {
+        State::Asleep { wait, .. } if wait != Wait::Unknown => Some(wait),
+        _ => None,
+    }
+}
+
+/// The word for a certainty in tables.
+pub(super) const fn evidence(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Proved => "proved",
+        Certainty::Inferred => "inferred",
+    }
+}
