@@ -9,8 +9,17 @@ use crate::words::{self, counted};
 /// The most subjects named in one line; the rest is counted.
 const NAMED: usize = 4;
 
+/// The subject of a verdict whose reason explains a launch: it is the answer.
+const EXPLAINED: &str = "why";
+
 /// Sums up the verdicts of all records; without verdicts, what was measured.
 pub(crate) fn headline(records: &[RunRecord]) -> String {
+    if let [only] = records
+        && let [explained] = only.findings.verdicts.as_slice()
+        && explained.subject == EXPLAINED
+    {
+        return words::sentence(&explained.reason);
+    }
     let is_question = |verdict: &&Verdict| matches!(verdict.answer, Answer::Yes | Answer::No);
     let (questions, verdicts): (Vec<&Verdict>, Vec<&Verdict>) =
         records.iter().flat_map(|record| &record.findings.verdicts).partition(is_question);
@@ -253,6 +262,12 @@ mod tests {
         let both = &both[..2];
         assert_eq!(told(both), "Yes: ipc/unix; no: ipc/pi.");
         assert!(told(&both[..1]).ends_with(" Yes."));
+    }
+
+    #[test]
+    fn an_explanation_is_its_own_headline() {
+        let why = Verdict { reason: "it slept".to_owned(), ..verdict("why", Answer::No, 1.0) };
+        assert_eq!(line(Findings { verdicts: vec![why], ..Findings::default() }), "It slept.");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | `delay`, `group`, `limit`, `names`, `samples` | grouping and naming of series, facts and samples |
 //! | `layout`, `table` | parts of a record, views of its tables, texts of cells |
 //! | `heat` | curves as rows of a heat map |
+//! | `timeline` | a critical path over time |
 //! | `chart` | scales, labels, curves: SVG without colours |
 //! | `visible` | escapes text from a record |
 
@@ -32,6 +33,7 @@ mod names;
 mod samples;
 mod table;
 mod terminal;
+mod timeline;
 mod visible;
 mod words;
 

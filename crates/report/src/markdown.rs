@@ -10,9 +10,13 @@ use crate::heat::{Cell, HeatMap, maps};
 use crate::layout;
 use crate::machine;
 use crate::samples::Worst;
-use crate::table::{drawn, heading, is_numeric, text, used};
+use crate::table::{self, drawn, heading, is_numeric, text, used};
+use crate::timeline::{self, Timeline};
 use crate::visible::visible;
 use crate::words;
+
+/// The width of a path in characters.
+const LINE: usize = 100;
 
 /// The report of `record` in GitHub's dialect of Markdown. Text from the record cannot
 /// leave its table cell, link anywhere or contain markup.
@@ -25,7 +29,7 @@ pub fn markdown(record: &RunRecord) -> String {
         &["About", "Answer", "Measured", "Healthy", "Why", "Next"],
         findings.verdicts.iter().map(verdict),
     );
-    drawn(record).for_each(|it| view(&mut out, it));
+    drawn(record).for_each(|it| view(&mut out, it, record));
     series(&mut out, record);
     table(
         &mut out,
@@ -160,7 +164,10 @@ fn series(out: &mut String, record: &RunRecord) {
 }
 
 /// A table of the record; in Markdown, cards and bars are rows as well.
-fn view(out: &mut String, shown: &Table) {
+fn view(out: &mut String, shown: &Table, record: &RunRecord) {
+    if table::view(shown) == table::View::Timeline {
+        return timeline(out, shown, record);
+    }
     let used = used(shown);
     let heads: Vec<String> = used.iter().map(|&at| plain(&heading(shown, at))).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -171,6 +178,15 @@ fn view(out: &mut String, shown: &Table) {
     for note in &shown.notes {
         add(out, &format!("\n{}\n", plain(note)));
     }
+}
+
+/// A path in characters, as code.
+fn timeline(out: &mut String, shown: &Table, record: &RunRecord) {
+    let lines = timeline::lines(&Timeline::of(shown, record), LINE);
+    let text = lines.join("\n");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    add(out, &format!("\n## {}\n\n{fence}\n{text}\n{fence}\n", plain(&shown.title)));
 }
 
 fn heat_map(out: &mut String, map: &HeatMap) {

@@ -16,12 +16,14 @@ pub(crate) enum View {
     Cards,
     /// A bar for each row. The second cell is its length, the third its filled share.
     Bars,
+    /// Pieces of a critical path, over time.
+    Timeline,
     /// Not drawn: for programs only.
     Data,
 }
 
 /// Views by the name of the table; other tables are [`View::Rows`].
-const VIEWS: [(&str, View); 9] = [
+const VIEWS: [(&str, View); 12] = [
     ("ipc/throughput/turns", View::Data),
     ("lock/bench/relative", View::Matrix),
     ("lock/bench/waits", View::Matrix),
@@ -31,6 +33,10 @@ const VIEWS: [(&str, View); 9] = [
     ("swap/mrc/miss_ratio", View::Matrix),
     ("swap/sweep/storage", View::Matrix),
     ("swap/sweep/over_budget", View::Matrix),
+    // Parts of the path's drawing.
+    ("why/clock", View::Data),
+    ("why/path", View::Timeline),
+    ("why/requests", View::Data),
 ];
 
 /// The view of `table`.

@@ -19,5 +19,12 @@ fn runs_that_need_root_are_shown_again() {
     let trace = directory.path().join("trace.parquet").display().to_string();
     check(&["swap", "record", "--for", "300ms", "--out", &trace]);
     check(&["launch", "verify", "burst"]);
-    assert!(check(&["why", "--", "sh", "-c", "ls / | cat"]).contains("Where the time went"));
+    let why = check(&["why", "--", "sh", "-c", "ls / | cat"]);
+    assert!(why.contains("The critical path") && why.contains("Where the time went"), "{why}");
+    let several = check(&["why", "-n", "2", "--gap", "0", "--", "true"]);
+    assert!(several.contains("The same over 2 launches"), "{several}");
+    let checkup = ["checkup", "--quick", "--only", "jitter", "--launch", "sh -c 'ls / | cat'"];
+    let checkup = check(&checkup);
+    assert!(checkup.contains("Did waits for a CPU delay the launch?"), "{checkup}");
+    assert!(checkup.contains("the machine itself: "), "{checkup}");
 }

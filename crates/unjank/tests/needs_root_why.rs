@@ -246,11 +246,62 @@ fn what_another_change_would_save_is_never_more_than_there_is() {
     }
     let record = record(&["-n", "2", "--gap", "0"], &["sh", "-c", "ls / | sort; ls /usr"]);
     assert_eq!(rows(&record, "why/what_if").count(), 5);
-    for row in rows(&record, "why/what_if") {
+    for row in rows(&record, "why/what_if").filter(|row| row[1] != "n/a") {
         let saved = row[2]["value"].as_f64().unwrap();
         assert!((-1.0..=1e-9).contains(&saved), "{row}");
     }
-    assert!(record["verdicts"][0]["reason"].as_str().unwrap().starts_with("of "));
+    let reason = record["verdicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("Launching sh -c 'ls / | sort; ls /usr' took "), "{reason}");
+    let all = rows(&record, "why/launches").last().unwrap();
+    let times = [3, 2, 4].map(|at| all[at]["value"].as_f64().unwrap());
+    assert!(times.is_sorted() && times[0] > 0.0, "least, median, most: {all}");
+}
+
+#[test]
+fn the_path_over_time_fills_the_launch_and_its_page_draws_it() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // Sixty processes, which are more than there are lanes.
+    let loops = "i=0; while [ $i -lt 60 ]; do ls / | cat > /dev/null; i=$((i+1)); done";
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("why.html");
+    let record = record(&["--html", page.to_str().unwrap()], &["sh", "-c", loops]);
+    let (_, total) = cells(&record);
+    let number = |row: &Value, at: usize| row[at]["value"].as_f64().unwrap() as u64;
+    let mut end = 0;
+    for row in rows(&record, "why/path") {
+        assert_eq!(number(row, 0), end, "{row}");
+        end += number(row, 1);
+    }
+    assert_eq!(end, total);
+    let pieces = rows(&record, "why/path").count();
+    assert!((60..=400).contains(&pieces), "{pieces} rows");
+    let page = std::fs::read_to_string(page).unwrap();
+    for part in ["The critical path", "class=\"a-computing\"", "Closer: ", "As text: "] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_next_commands_can_be_typed() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let words = ["sh", "-c", "exec \"$@\"", "a 'quoted' word"].map(str::to_owned);
+    let record = record(&[], &[&words[..], &known.command("hog", &[])].concat());
+    let commands: Vec<&str> =
+        rows(&record, "why/next").map(|row| row[1].as_str().unwrap()).collect();
+    assert!(commands.iter().any(|command| command.contains("-- nice -n -10 ")), "{commands:?}");
+    for command in commands {
+        let words = shlex::split(command).unwrap();
+        let own = words.iter().skip_while(|word| *word != "unjank").skip(1);
+        let own: Vec<&String> = own.take_while(|word| *word != "--").collect();
+        let own: Vec<&String> = own.into_iter().filter(|word| *word != "$!").collect();
+        let help = Command::new(env!("CARGO_BIN_EXE_unjank")).args(own).arg("--help").output();
+        assert!(help.unwrap().status.success(), "{command}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! | [`parts`] | parts of wholes, as stacked bars |
 //! | [`intervals`] | single numbers with their intervals |
 //! | [`strip`] | one measured value and its healthy limit |
+//! | [`timeline`] | a critical path over time |
 
 pub(crate) mod arms;
 pub(crate) mod course;
@@ -33,6 +34,7 @@ mod scale;
 pub(crate) mod strip;
 mod tick_text;
 mod ticks;
+pub(crate) mod timeline;
 
 use maud::{Markup, html};
 

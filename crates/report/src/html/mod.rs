@@ -14,6 +14,7 @@ mod outline;
 mod pareto_fronts;
 mod side_by_side;
 mod tables;
+mod timeline;
 mod verdicts;
 mod views;
 

@@ -7,6 +7,7 @@ use crate::chart::Domain;
 use crate::chart::strip::{self, Strip};
 use crate::chart::svg;
 use crate::delay;
+use crate::headline::headline;
 use crate::html::outline::Outline;
 use crate::visible::visible;
 use crate::words;
@@ -21,14 +22,16 @@ pub(super) fn section(record: &RunRecord, outline: &Outline) -> Markup {
         return html! {};
     }
     let shared = strip::shared_domain(verdicts.iter());
+    let headline = headline(std::slice::from_ref(record));
     let body = html! {
-        @for verdict in verdicts.iter().take(VERDICTS) { (row(verdict, shared, outline)) }
+        @for verdict in verdicts.iter().take(VERDICTS) { (row(verdict, &headline, shared, outline)) }
         (super::tables::rest(verdicts.len(), VERDICTS, "verdicts"))
     };
     outline.section("answers", &html! { "Answers" }, &body)
 }
 
-fn row(verdict: &Verdict, shared: Domain, outline: &Outline) -> Markup {
+fn row(verdict: &Verdict, headline: &str, shared: Domain, outline: &Outline) -> Markup {
+    let reason = words::sentence(&verdict.reason);
     html! {
         div class={ "verdict " (strip::class_of(verdict.answer)) } {
             div class="said" {
@@ -40,7 +43,7 @@ fn row(verdict: &Verdict, shared: Domain, outline: &Outline) -> Markup {
                     }
                 }
                 (outline.subheading(&visible(&verdict.question)))
-                p class="reason" { (words::sentence(&verdict.reason)) }
+                @if reason != headline { p class="reason" { (reason) } }
                 @if let Some(next) = &verdict.next {
                     p class="next" { "Next " code { (visible(next)) } }
                 }

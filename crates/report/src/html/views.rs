@@ -5,6 +5,7 @@ use unjank_measure::{Cell, RunRecord, Table};
 
 use crate::html::outline::Outline;
 use crate::html::tables::{rest, scrolling};
+use crate::html::timeline;
 use crate::table::{Bar, View, bars, drawn, heading, is_numeric, text, used, view};
 use crate::visible::visible;
 
@@ -13,14 +14,15 @@ const ROWS: usize = 500;
 
 /// A section for each table that has rows.
 pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
-    html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, outline)) } }
+    html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, record, outline)) } }
 }
 
-fn section(table: &Table, number: usize, outline: &Outline) -> Markup {
+fn section(table: &Table, number: usize, record: &RunRecord, outline: &Outline) -> Markup {
     let body = match view(table) {
         View::Rows | View::Matrix | View::Data => rows(table),
         View::Cards => cards(table, outline),
         View::Bars => bar_list(table),
+        View::Timeline => timeline::section(table, record, &visible(&table.title)),
     };
     let body = html! {
         (body)

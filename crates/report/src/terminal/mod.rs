@@ -42,8 +42,9 @@ pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
     }
     let width = style.width.clamp(40, 250);
     let prose = width.min(PROSE);
-    let mut blocks =
-        vec![head(record, prose), verdicts::block(&record.findings.verdicts, width, prose)];
+    let headline = headline(std::slice::from_ref(record));
+    let verdicts = verdicts::block(&record.findings.verdicts, &headline, width, prose);
+    let mut blocks = vec![head(record, &headline, prose), verdicts];
     blocks.extend(views::tables(record, prose));
     let parts = if style.all { EVERYTHING } else { parts(record) };
     blocks.extend(parts.iter().map(|part| match part {
@@ -60,7 +61,7 @@ pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
 }
 
 /// Command, labels, headline, machine.
-fn head(record: &RunRecord, width: usize) -> Vec<String> {
+fn head(record: &RunRecord, headline: &str, width: usize) -> Vec<String> {
     let mut title = Paint::Strong.on(&format!("unjank {}", visible(&record.command)));
     for label in &record.labels {
         title.push(' ');
@@ -70,7 +71,7 @@ fn head(record: &RunRecord, width: usize) -> Vec<String> {
     let findings = &record.findings;
     // Without verdicts, the tables show what was measured.
     if !findings.verdicts.is_empty() || (findings.series.is_empty() && findings.facts.is_empty()) {
-        lines.extend(paragraph(0, &headline(std::slice::from_ref(record)), width));
+        lines.extend(paragraph(0, headline, width));
     }
     let run = format!(
         "{} · took {} · run {}",

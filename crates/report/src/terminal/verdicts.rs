@@ -13,8 +13,13 @@ const SUBJECT: usize = 28;
 const INDENT: usize = 12;
 
 /// The table of verdicts. Each row is followed by the quantity's name, the reason, the
-/// source of the limit, and the next command.
-pub(super) fn block(verdicts: &[Verdict], width: usize, prose: usize) -> Vec<String> {
+/// source of the limit, and the next command. A reason that is the headline is not repeated.
+pub(super) fn block(
+    verdicts: &[Verdict],
+    headline: &str,
+    width: usize,
+    prose: usize,
+) -> Vec<String> {
     if verdicts.is_empty() {
         return Vec::new();
     }
@@ -42,7 +47,7 @@ pub(super) fn block(verdicts: &[Verdict], width: usize, prose: usize) -> Vec<Str
         rows.by_ref().take(1).flat_map(|head| columns(&kinds, &[head], width)).collect();
     for (verdict, row) in verdicts.iter().zip(rows) {
         lines.extend(columns(&kinds, &[row], width));
-        for text in below(verdict, fits) {
+        for text in below(verdict, fits).into_iter().filter(|text| text != headline) {
             lines.extend(paragraph(indent, &text, prose));
         }
         if let Some(next) = &verdict.next {

@@ -6,6 +6,7 @@ use unjank_measure::{RunRecord, Table};
 use super::layout::paragraph;
 use super::paint::{Paint, heading};
 use crate::table::{self, View, bars, drawn, is_numeric, text, used, view};
+use crate::timeline::{self, Timeline};
 use crate::visible::visible;
 
 /// The longest bar, in characters.
@@ -13,10 +14,10 @@ const BAR: f64 = 40.0;
 
 /// Blocks of lines, one for each table that has rows.
 pub(super) fn tables(record: &RunRecord, prose: usize) -> Vec<Vec<String>> {
-    drawn(record).map(|table| block(table, prose)).collect()
+    drawn(record).map(|table| block(table, record, prose)).collect()
 }
 
-fn block(table: &Table, prose: usize) -> Vec<String> {
+fn block(table: &Table, record: &RunRecord, prose: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.title.is_empty() {
         lines.extend(paragraph(0, &heading(&visible(&table.title)), prose));
@@ -25,7 +26,12 @@ fn block(table: &Table, prose: usize) -> Vec<String> {
         View::Rows | View::Matrix | View::Data => rows(table),
         View::Cards => table.rows.iter().flat_map(|row| card(table, row, prose)).collect(),
         View::Bars => bar_lines(table),
+        View::Timeline => timeline::lines(&Timeline::of(table, record), prose),
     });
+    if view(table) == View::Timeline {
+        // The notes are about its rows, which are on the page.
+        return lines;
+    }
     for note in &table.notes {
         lines.extend(paragraph(0, &Paint::Soft.on(&visible(note)), prose));
     }

@@ -20,7 +20,7 @@ pub(crate) fn body(page: &str) -> Document<'_> {
 }
 
 /// Writes a page to `target/tmp`, for inspection by eye.
-fn page_of(name: &str, records: &[RunRecord]) -> String {
+pub(crate) fn page_of(name: &str, records: &[RunRecord]) -> String {
     let page = html(records);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
     std::fs::write(&path, &page).expect("the target directory can be written to");
@@ -36,6 +36,7 @@ static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {
         page_of("short", &[fixture::short()]),
         page_of("comparison", &[fixture::comparison()]),
         page_of("nothing", &[fixture::nothing()]),
+        page_of("why-some", &[fixture::why(12, "cc")]),
         page_of("several", &[fixture::rich(), again, fixture::short(), fixture::facts_only()]),
         page_of("none", &[]),
     ]

@@ -5,3 +5,4 @@ mod hostile;
 mod html;
 mod markdown;
 mod terminal;
+mod timeline;

@@ -1,30 +1,36 @@
 //! What is said of launches: an answer, the split, the longest waits, who had
 //! the CPU, and what changes would save.
 
+mod about;
+mod agreement;
 mod calls;
+mod delays;
 mod explained;
 mod family;
 mod names;
+mod next;
 mod run_queue;
+mod sentence;
 mod split;
 mod storage;
+mod timeline;
+mod verdict;
 mod waits;
 mod what_if;
 mod window;
 
-use unjank_measure::record::{Fact, Quantity, Verdict};
-use unjank_measure::{Answer, Findings, Series, Unit};
+use unjank_measure::record::Fact;
+use unjank_measure::{Findings, Series, Unit};
 use unjank_units::Nanos;
 
 use crate::split::Cell;
 
+pub use about::About;
+pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
 pub(crate) use names::{ended_by, operation, place, thread_name};
 pub use window::window_table;
-
-/// A saving that is worth a change: a tenth of the launch.
-const WORTH: f64 = 0.1;
 
 /// The launch of median length, which is drawn; `None` if there is none.
 pub fn typical(launches: &[Explained]) -> Option<&Explained> {
@@ -34,7 +40,7 @@ pub fn typical(launches: &[Explained]) -> Option<&Explained> {
 }
 
 /// What is said of launches of one program; the [`typical`] one is drawn.
-pub fn findings(launches: &[Explained]) -> Findings {
+pub fn findings(launches: &[Explained], about: &About) -> Findings {
     let mut findings = Findings::default();
     let Some(typical) = typical(launches) else {
         findings.warn("no launch was explained");
@@ -44,17 +50,25 @@ pub fn findings(launches: &[Explained]) -> Findings {
     for launch in launches {
         totals.record(launch.total());
     }
-    findings.series.push(totals.finish());
+    let totals = totals.finish();
     findings.facts = facts(typical);
-    let changes = what_if::changes(launches);
-    findings.verdicts.push(verdict(typical, &changes));
-    findings.tables.extend([
-        split::table(typical),
-        waits::table(typical),
-        what_if::table(typical, &changes),
-    ]);
+    let savings = what_if::changes(launches);
+    findings.verdicts.push(verdict::verdict(typical, launches, &totals, &savings, about));
+    findings.series.push(totals);
+    findings.tables.push(timeline::path(typical));
+    findings.tables.push(split::table(typical));
+    if let Some((table, facts)) = agreement::table(typical, launches) {
+        findings.tables.push(table);
+        findings.facts.extend(facts);
+    }
+    findings
+        .tables
+        .extend([waits::table(typical), what_if::table(typical, &savings, launches.len())]);
+    findings.tables.extend(next::table(&savings, launches.len(), about));
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(storage::table(typical));
+    findings.tables.extend(timeline::clock(typical));
+    findings.tables.extend(timeline::requests(typical));
     warn(typical, &mut findings);
     for warning in launches.iter().flat_map(|launch| &launch.warnings) {
         findings.warn(warning);
@@ -75,51 +89,6 @@ fn facts(launch: &Explained) -> Vec<Fact> {
     facts
 }
 
-fn verdict(launch: &Explained, changes: &[what_if::Saving]) -> Verdict {
-    let total = launch.total();
-    let share = |time: Nanos| time.get() as f64 / (total.get() as f64).max(1.0);
-    let mut cells: Vec<(Cell, Nanos)> =
-        Cell::ALL.map(|cell| (cell, launch.split.of_cell(cell))).to_vec();
-    cells.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-    let largest = cells.iter().take(3).filter(|(_, time)| share(*time) >= 0.01);
-    let parts: Vec<String> = largest
-        .map(|(cell, time)| format!("{} {:.0} %", cell.name(), 100.0 * share(*time)))
-        .collect();
-    let best = changes.iter().filter(|saving| !saving.of_all).max_by_key(|saving| saving.saved());
-    let pays = best.filter(|best| share(best.saved()) >= WORTH);
-    let mut reason = format!("of {total}: {}", parts.join(", "));
-    if let Some(best) = best.filter(|best| best.saved() > Nanos::ZERO) {
-        reason = format!("{reason}; {}: {} → {}", best.name, best.before, best.after);
-    }
-    let (question, name) = match launch.subject {
-        Subject::Launch => {
-            (format!("Would one change save a tenth of the {total}?"), "time from exec to ready")
-        }
-        Subject::Window => (
-            format!(
-                "Would one change let {} do the same in a tenth less time?",
-                thread_name(&launch.history, launch.thread)
-            ),
-            "length of the window",
-        ),
-    };
-    let answer = match pays {
-        _ if launch.trace.has_gap(launch.from, launch.to) => Answer::CannotTell,
-        Some(_) => Answer::Yes,
-        None => Answer::No,
-    };
-    let mut verdict = Verdict::new("why", question, answer, reason);
-    verdict.measured = Some(Quantity {
-        name: name.to_owned(),
-        value: total.get() as f64,
-        unit: Unit::Nanoseconds,
-        interval: None,
-        n: 1,
-    });
-    verdict.next = pays.map(|best| best.next.to_owned());
-    verdict
-}
-
 fn warn(launch: &Explained, findings: &mut Findings) {
     let lost = launch.trace.lost;
     if lost.overwritten + lost.dropped > 0 {
@@ -138,33 +107,5 @@ fn warn(launch: &Explained, findings: &mut Findings) {
             "slow-clock",
             "this machine does not report clock frequencies; it is part of computing",
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
-
-    use super::*;
-
-    fn verdict_of(script: &Script) -> Verdict {
-        let window = (at(0), at(400));
-        let launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
-        findings(&[launch]).verdicts.remove(0)
-    }
-
-    #[test]
-    fn a_change_that_saves_a_tenth_is_named_and_lost_events_decide_nothing() {
-        let waits = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 300, 9, 7);
-        let waits = waits.sleeps(0, 400, 7, 0);
-        let verdict = verdict_of(&waits);
-        assert_eq!(verdict.answer, Answer::Yes);
-        let expected =
-            "of 400 ns: computing 50 %, run-queue 50 %; no wait for a CPU: 400 ns → 200 ns";
-        assert_eq!(verdict.reason, expected);
-        assert_eq!(verdict_of(&waits.loses(1, 150, 160)).answer, Answer::CannotTell);
-        let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
-        assert_eq!(verdict_of(&computes).answer, Answer::No);
     }
 }

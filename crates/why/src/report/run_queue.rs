@@ -8,7 +8,7 @@ use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
 use super::explained::Explained;
-use crate::path::{Activity, Detail};
+use crate::path::{Activity, Detail, Segment};
 
 /// Rows of the table.
 const SHOWN: usize = 5;
@@ -18,18 +18,9 @@ const SHOWN: usize = 5;
 pub(super) fn table(launch: &Explained) -> Option<Table> {
     let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
     for segment in &launch.path().segments {
-        let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
-            continue;
-        };
-        let Some(trace) = launch.trace.cpu(cpu) else { continue };
-        for stretch in trace.between(segment.from, segment.to) {
-            let name = match stretch.who {
-                Occupant::Idle(_) => "waking up from idle".to_owned(),
-                Occupant::Thread(task) if task.tid == segment.thread => "moving to it".to_owned(),
-                who => who.to_string(),
-            };
+        for (name, length) in occupants(launch, segment) {
             let time = times.entry(name).or_default();
-            *time = *time + stretch.length();
+            *time = *time + length;
         }
     }
     let all = times.values().fold(Nanos::ZERO, |sum, &time| sum + time);
@@ -51,4 +42,24 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
         table.push([name.as_str().into(), time_cell, TableCell::number(share(*time))]);
     }
     Some(table)
+}
+
+/// Who had the CPU while the path waited for it in `segment`; empty for other
+/// segments.
+pub(super) fn occupants(launch: &Explained, segment: &Segment) -> BTreeMap<String, Nanos> {
+    let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
+    let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
+        return times;
+    };
+    let Some(trace) = launch.trace.cpu(cpu) else { return times };
+    for stretch in trace.between(segment.from, segment.to) {
+        let name = match stretch.who {
+            Occupant::Idle(_) => "waking up from idle".to_owned(),
+            Occupant::Thread(task) if task.tid == segment.thread => "moving to it".to_owned(),
+            who => who.to_string(),
+        };
+        let time = times.entry(name).or_default();
+        *time = *time + stretch.length();
+    }
+    times
 }

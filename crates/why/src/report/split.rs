@@ -33,7 +33,7 @@ pub(super) fn table(launch: &Explained) -> Table {
     table
 }
 
-fn name(way: Way) -> &'static str {
+pub(super) fn name(way: Way) -> &'static str {
     match way {
         Way::Own => "own thread",
         Way::Lock => "lock",

@@ -1,9 +1,11 @@
 //! What changes would save.
 
 use unjank_measure::Unit;
-use unjank_measure::record::{Cell as TableCell, Column, Number, Table};
+use unjank_measure::record::{Column, Number, Table};
+use unjank_measure::stats::order;
 use unjank_units::Nanos;
 
+use super::about::Remedy;
 use super::explained::{Explained, Subject};
 use crate::what_if::{Change, length};
 
@@ -15,24 +17,17 @@ const HANDOVER: Nanos = Nanos::from_micros(2);
 /// What a change would save.
 #[derive(Debug, Clone)]
 pub(super) struct Saving {
-    /// What is changed: `no wait for the CPU`.
-    pub(super) name: &'static str,
-    /// The remedy to try.
-    pub(super) next: &'static str,
-    /// All changes together.
-    pub(super) of_all: bool,
-    /// The median length as it was.
-    pub(super) before: Nanos,
+    /// What is changed.
+    pub(super) remedy: Remedy,
     /// The median predicted length.
-    pub(super) after: Nanos,
-    /// The smallest and largest prediction, if there are several launches.
-    pub(super) range: Option<[Nanos; 2]>,
-}
-
-impl Saving {
-    pub(super) fn saved(&self) -> Nanos {
-        self.before - self.after
-    }
+    pub(super) after: f64,
+    /// Its 95 % interval, or with fewer than six launches its range; `None` for
+    /// one launch.
+    pub(super) after_range: Option<[f64; 2]>,
+    /// The median of the saved shares of each launch.
+    pub(super) share: f64,
+    /// As of `after`. For one launch, the share itself at both ends.
+    pub(super) share_range: [f64; 2],
 }
 
 /// Predicts every change for every launch.
@@ -45,48 +40,41 @@ pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
     };
     let none = Change::default;
     let changes = [
-        (
-            "highest clock",
-            "unjank launch boost -- COMMAND",
-            Change { highest_clock: all.highest_clock, ..none() },
-        ),
-        (
-            "pages in memory",
-            "unjank launch bench --a cold --b warm -- COMMAND",
-            Change { page_hit: all.page_hit, ..none() },
-        ),
-        (
-            "no wait for a CPU",
-            "sudo unjank rt set PID --process nice:-10",
-            Change { no_run_queue: true, ..none() },
-        ),
-        (
-            "locks spun instead of parked",
-            "unjank lock doctor PID",
-            Change { lock_handover: Some(HANDOVER), ..none() },
-        ),
-        ("all of these", "", all),
+        (Remedy::HighestClock, Change { highest_clock: all.highest_clock, ..none() }),
+        (Remedy::PagesInMemory, Change { page_hit: all.page_hit, ..none() }),
+        (Remedy::FreeCpu, Change { no_run_queue: true, ..none() }),
+        (Remedy::SpunLocks, Change { lock_handover: Some(HANDOVER), ..none() }),
+        (Remedy::All, all),
     ];
-    let saving = |(name, next, change): (&'static str, &'static str, Change)| {
-        let mut lengths: Vec<Nanos> = launches.iter().map(|it| predicted(it, &change)).collect();
-        lengths.sort();
-        let mut before: Vec<Nanos> = launches.iter().map(Explained::total).collect();
-        before.sort();
-        let median = |sorted: &[Nanos]| sorted.get(sorted.len().saturating_sub(1) / 2).copied();
-        let range = match lengths.as_slice() {
-            [least, .., most] => Some([*least, *most]),
-            _ => None,
-        };
-        Some(Saving {
-            name,
-            next,
-            of_all: next.is_empty(),
-            before: median(&before)?,
-            after: median(&lengths)?,
-            range,
-        })
+    let saving = |(remedy, change): (Remedy, Change)| {
+        let lengths = launches.iter().map(|launch| (launch.total(), predicted(launch, &change)));
+        of_lengths(remedy, &lengths.collect::<Vec<_>>())
     };
     changes.into_iter().filter_map(saving).collect()
+}
+
+/// The saving by the lengths of each launch before and after.
+fn of_lengths(remedy: Remedy, lengths: &[(Nanos, Nanos)]) -> Option<Saving> {
+    let share = |(before, after): &(Nanos, Nanos)| {
+        1.0 - after.get() as f64 / (before.get() as f64).max(1.0)
+    };
+    let mut shares: Vec<f64> = lengths.iter().map(share).collect();
+    let mut after: Vec<f64> = lengths.iter().map(|(_, after)| after.get() as f64).collect();
+    let (median, after_range) = middle(&mut after)?;
+    let (share, share_range) = middle(&mut shares)?;
+    let share_range = share_range.unwrap_or([share, share]);
+    Some(Saving { remedy, after: median, after_range, share, share_range })
+}
+
+/// The median, and its 95 % interval or, of too few values, their range; `None`
+/// for the range of one.
+fn middle(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
+    let (median, interval) = order::median(values)?;
+    let range = match values {
+        [least, .., most] => Some([*least, *most]),
+        _ => None,
+    };
+    Some((median, interval.or(range)))
 }
 
 fn predicted(launch: &Explained, change: &Change) -> Nanos {
@@ -94,7 +82,8 @@ fn predicted(launch: &Explained, change: &Change) -> Nanos {
     length(&launch.history, window, change, &launch.highest)
 }
 
-pub(super) fn table(launch: &Explained, savings: &[Saving]) -> Table {
+/// A row for each change.
+pub(super) fn table(launch: &Explained, savings: &[Saving], launches: usize) -> Table {
     let columns = [
         Column::text("if"),
         Column::of("then", Unit::Nanoseconds),
@@ -106,17 +95,55 @@ pub(super) fn table(launch: &Explained, savings: &[Saving]) -> Table {
     };
     let mut table = Table::new("why/what_if", title, columns);
     for saving in savings {
-        let before = saving.before.get() as f64;
-        let after = saving.after.get() as f64;
-        let range = saving.range.map(|range| range.map(|time| time.get() as f64));
+        if saving.remedy == Remedy::HighestClock && launch.highest.is_empty() {
+            table.push([saving.remedy.name().into(), "n/a".into()]);
+            continue;
+        }
+        let [low, high] = saving.share_range;
+        let range = saving.after_range.map(|_| [-high + 0.0, -low + 0.0]);
         table.push([
-            saving.name.into(),
-            Number::new(after).within(range).into(),
-            TableCell::number(if before > 0.0 { (after - before) / before } else { 0.0 }),
+            saving.remedy.name().into(),
+            Number::new(saving.after).within(saving.after_range).into(),
+            Number::new(-saving.share + 0.0).within(range).into(),
         ]);
     }
-    table.with_note(
+    table = table.with_note(
         "predicted from the recorded wake-ups: timeouts, races and work that moves to other \
          threads are not modelled",
-    )
+    );
+    match launches {
+        0 | 1 => table,
+        2..=5 => table.with_note(format!(
+            "medians of {launches} launches; in brackets the least and the most"
+        )),
+        _ => table
+            .with_note(format!("medians of {launches} launches; in brackets their 95 % intervals")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saving(lengths: &[(u64, u64)]) -> Saving {
+        let lengths: Vec<_> = lengths.iter().map(|&(a, b)| (Nanos(a), Nanos(b))).collect();
+        of_lengths(Remedy::FreeCpu, &lengths).unwrap()
+    }
+
+    #[test]
+    fn savings_are_shares_of_each_launch() {
+        let one = saving(&[(400, 300)]);
+        assert_eq!((one.after, one.after_range), (300.0, None));
+        assert_eq!((one.share, one.share_range), (0.25, [0.25, 0.25]));
+        let three = saving(&[(400, 300), (1_000, 500), (100, 100)]);
+        assert_eq!((three.after, three.after_range), (300.0, Some([100.0, 500.0])));
+        assert_eq!((three.share, three.share_range), (0.25, [0.0, 0.5]));
+    }
+
+    #[test]
+    fn many_launches_have_an_interval_that_leaves_out_extremes() {
+        let lengths: Vec<(u64, u64)> = (1..=20).map(|i| (1_000, 500 + i)).collect();
+        assert_eq!(saving(&lengths).after_range, Some([506.0, 515.0]));
+        assert!(of_lengths(Remedy::All, &[]).is_none());
+    }
 }

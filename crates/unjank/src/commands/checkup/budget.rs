@@ -16,6 +16,8 @@ pub(super) struct Budget {
     limit: Nanos,
     /// All launches together.
     launch: Nanos,
+    /// All launches of a program that is explained.
+    program: Nanos,
     /// Starts of every other probe.
     starts: u32,
     /// Length of one start of each.
@@ -27,6 +29,10 @@ pub(super) struct Budget {
 
 /// The smallest number of launches whose median has an interval.
 const FEWEST_LAUNCHES: u64 = 6;
+/// About the time of these launches.
+const FEWEST_LAUNCH_TIME: Nanos = Nanos::from_millis(3_000);
+/// The smallest number of starts whose median has an interval.
+const FEWEST_STARTS: u32 = 6;
 
 impl Budget {
     /// Within one minute.
@@ -36,6 +42,7 @@ impl Budget {
             name: "usual",
             limit: millis(58_000),
             launch: millis(15_000),
+            program: millis(0),
             starts: 12,
             swap: millis(400),
             jitter: millis(1_600),
@@ -51,6 +58,7 @@ impl Budget {
             name: "quick",
             limit: millis(13_800),
             launch: millis(3_000),
+            program: millis(0),
             starts: 8,
             swap: millis(100),
             jitter: millis(440),
@@ -66,6 +74,7 @@ impl Budget {
             name: "full",
             limit: millis(310_000),
             launch: millis(60_000),
+            program: millis(0),
             starts: 40,
             swap: millis(700),
             jitter: millis(2_400),
@@ -78,6 +87,24 @@ impl Budget {
     /// measuring in it: fewer starts within 30 minutes.
     pub(super) fn emulated(self) -> Self {
         Self { limit: Nanos::from_millis(1_800_000), starts: 4, ..self }
+    }
+
+    /// With launches of a program, which take the time of some other starts.
+    pub(super) fn with_program(self) -> Self {
+        let starts = (self.starts - self.starts / 6).min(self.starts - 2);
+        let starts = starts.max(FEWEST_STARTS.min(self.starts));
+        let each = [self.swap, self.jitter, self.lock, self.ipc];
+        let each = each.into_iter().fold(Nanos::ZERO, |sum, length| sum + length);
+        let freed = each.times(u64::from(self.starts - starts));
+        let half = Nanos(self.launch.get() / 2);
+        // In the shortest run, launches of the other kind cannot become fewer.
+        let launch = half.max(FEWEST_LAUNCH_TIME.min(self.launch));
+        Self { starts, launch, program: self.launch - launch + freed, ..self }
+    }
+
+    /// Time for launches of a program.
+    pub(super) fn program(&self) -> Nanos {
+        self.program
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -183,6 +210,19 @@ mod tests {
         }
         assert!(Budget::usual().limit() < Nanos::from_millis(60_000));
         assert!(Budget::quick().limit() < Nanos::from_millis(15_000));
+    }
+
+    #[test]
+    fn launches_of_a_program_take_the_time_of_other_starts() {
+        for budget in [Budget::usual(), Budget::quick(), Budget::full()] {
+            let with = budget.with_program();
+            assert!(with.starts() >= FEWEST_STARTS, "{with:?}");
+            assert!(with.program() >= Nanos::from_millis(1_500), "{with:?}");
+            assert!(total(with) + with.program() <= total(budget), "{with:?}");
+            assert_eq!(with.limit(), budget.limit());
+        }
+        let emulated = Budget::quick().emulated();
+        assert!(emulated.with_program().starts() <= emulated.starts());
     }
 
     #[test]

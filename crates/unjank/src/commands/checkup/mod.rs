@@ -3,6 +3,7 @@
 mod adjust;
 mod budget;
 mod delay;
+mod launch;
 mod probe;
 mod surroundings;
 
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::Timestamp;
 use unjank_host::memory::MemoryLock;
+use unjank_launch::bench::Ready;
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
 
 use super::measured::{self, OutputArgs, Settings};
@@ -18,6 +20,7 @@ use super::repeated::{self, Part};
 use crate::exit;
 use budget::Budget;
 use delay::Delay;
+use launch::{CommandLine, Shown};
 use probe::Probe;
 use surroundings::Watch;
 
@@ -27,10 +30,15 @@ use surroundings::Watch;
   unjank checkup
   sudo unjank checkup --html checkup.html
   unjank checkup --quick --only jitter,ipc
+  sudo unjank checkup --launch 'git status'
   unjank checkup --json | jq '.verdicts[] | {subject, answer}'
 
 Nothing on the machine is changed. Without root, measurements that need a
-privilege are left out and listed. Ctrl-C prints what is known so far.")]
+privilege are left out and listed. Ctrl-C prints what is known so far.
+
+With --launch, a command is launched and recorded first, as `unjank why` does. Each
+row then says how many milliseconds of its launch the delay cost, beside what the
+machine can do. That needs root.")]
 pub(crate) struct Args {
     /// At most 15 seconds, with wider intervals
     #[arg(long, conflicts_with = "full")]
@@ -44,6 +52,12 @@ pub(crate) struct Args {
     /// Only these delays
     #[arg(long, value_enum, value_delimiter = ',', value_name = "DELAY,…")]
     only: Vec<Delay>,
+    /// Also launch this command, and say what each delay cost it
+    #[arg(long, value_name = "COMMAND")]
+    launch: Option<CommandLine>,
+    /// When its launch is over: exit, stdout:REGEX, notify, port:N or window
+    #[arg(long, value_name = "WAY", default_value = "exit", requires = "launch")]
+    ready: Ready,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -56,6 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         _ => Budget::usual(),
     };
     let budget = if measured::is_emulated() { budget.emulated() } else { budget };
+    let budget = if args.launch.is_some() { budget.with_program() } else { budget };
     let delays: Vec<Delay> = if args.only.is_empty() {
         Delay::ALL.into()
     } else {
@@ -65,10 +80,24 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("budget", budget.name())
         .with("only", delays.iter().map(|delay| delay.name()).collect::<Vec<_>>())
         .with("tables", args.tables);
+    let settings = match &args.launch {
+        Some(CommandLine(words)) => {
+            let words: Vec<String> = words.iter().map(|word| word.display().to_string()).collect();
+            settings.with("launch", words).with("ready", args.ready.to_string())
+        }
+        None => settings,
+    };
     let command = measured::Command { name: "checkup", output: &args.output, settings };
     command.run(|root, seed, monitor| {
-        let mut watch = Watch::start(root);
         let deadline = Timestamp::now() + budget.limit();
+        // First of all, so that the probes are not yet in its way.
+        let stored = !args.output.no_store;
+        let shown = args
+            .launch
+            .as_ref()
+            .map(|command| Shown::of(command, &args.ready, &budget, stored, root, monitor));
+        let shown = shown.transpose()?;
+        let mut watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.
         let _locked = MemoryLock::everything();
         let mut probes = delays
@@ -115,6 +144,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
         }
         watch.adjust(&mut findings);
+        if let Some(shown) = shown {
+            shown.add_to(&mut findings);
+        }
         Ok(findings)
     })
 }

@@ -12,7 +12,7 @@ use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
 use unjank_host::{Error, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
-use unjank_why::report::{self, Clocks, Explained};
+use unjank_why::report::{self, About, Clocks, Explained};
 
 use crate::commands::measured::Settings;
 use crate::interrupt;
@@ -56,6 +56,7 @@ pub(super) fn explain(
     args: &FileArgs,
     file: &Path,
     thread: Option<&str>,
+    stored: bool,
 ) -> Result<(Explained, Findings)> {
     let mut recorded = read(file)?;
     let mut notes = std::mem::take(&mut recorded.notes);
@@ -75,7 +76,7 @@ pub(super) fn explain(
     let launch = Explained::new(recorded.trace, thread, (from, to), clocks);
     let table = report::window_table(&launch, &chosen);
     let launches = [launch];
-    let mut findings = report::findings(&launches);
+    let mut findings = report::findings(&launches, &About { stored, ..About::default() });
     let [launch] = launches;
     findings.tables.insert(0, table);
     for note in notes {

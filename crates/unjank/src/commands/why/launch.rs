@@ -15,14 +15,36 @@ const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
 
 /// What to launch, and how often.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) program: Program,
-    pub(super) launches: u32,
+pub(crate) struct Plan {
+    pub(crate) program: Program,
+    /// The most launches.
+    pub(crate) launches: u32,
     /// Idle time before each launch but the first.
-    pub(super) gap: Nanos,
-    pub(super) timeout: Nanos,
+    pub(crate) gap: Nanos,
+    pub(crate) timeout: Nanos,
     /// For the events of each.
-    pub(super) memory: Bytes,
+    pub(crate) memory: Bytes,
+    /// Without it, all of them.
+    pub(crate) until: Option<Until>,
+}
+
+/// When no further launch begins. A launch is taken to last as long as the longest so
+/// far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Until {
+    /// Every launch but the first ends before this.
+    pub(crate) last: Timestamp,
+    /// As many launches are enough …
+    pub(crate) enough: u32,
+    /// … if a further one would not end before this.
+    pub(crate) then: Timestamp,
+}
+
+impl Until {
+    /// Whether launch `number`, counted from 0, begins if it would end at `end`.
+    pub(super) fn allows(self, number: u32, end: Timestamp) -> bool {
+        number == 0 || (end <= self.last && (number < self.enough || end <= self.then))
+    }
 }
 
 /// A launch that was ready.
@@ -86,4 +108,18 @@ pub(super) fn once<T>(
 pub(super) fn pause(plan: &Plan, monitor: &dyn Monitor) -> bool {
     (Timestamp::now() + plan.gap).sleep_until_or(|| monitor.stop_requested());
     !monitor.stop_requested()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_end_in_time_and_six_are_wanted() {
+        let at = Timestamp::from_nanos;
+        let until = Until { last: at(1_000), enough: 6, then: at(500) };
+        assert!(until.allows(0, at(9_999)), "the first always begins");
+        assert!(until.allows(5, at(800)) && !until.allows(5, at(1_200)));
+        assert!(until.allows(6, at(400)) && !until.allows(6, at(800)));
+    }
 }

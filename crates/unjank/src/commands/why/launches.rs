@@ -5,7 +5,7 @@ use unjank_host::files::Destination;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::tracefs::trace_file::Annex;
-use unjank_host::{Root, Timestamp};
+use unjank_host::{Nanos, Root, Timestamp};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
 use unjank_why::record::{Kept, Recorded, Recording};
@@ -17,7 +17,7 @@ use super::window::memory_was_full;
 
 /// Launches the program as often as asked, unless interrupted. The recording of
 /// the first launch is kept in a file.
-pub(super) fn record(
+pub(crate) fn record(
     plan: &Plan,
     root: &Root,
     tracefs: &Tracefs,
@@ -26,11 +26,17 @@ pub(super) fn record(
 ) -> Result<Vec<Explained>> {
     let clocks = ClockReader::new(root);
     let mut launches = Vec::new();
+    let mut longest = Nanos::ZERO;
     for number in 0..plan.launches {
         monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
+        let end = Timestamp::now() + plan.gap + longest;
+        if plan.until.is_some_and(|until| !until.allows(number, end)) {
+            break;
+        }
         if number > 0 && !launch::pause(plan, monitor) {
             break;
         }
+        let begun = Timestamp::now();
         let clocks = clocks.read();
         let recording = Recording::start(tracefs, root, &[ThreadId::current()], plan.memory)?;
         let ready = launch::once(plan, monitor, |_| {
@@ -43,6 +49,7 @@ pub(super) fn record(
         let Some((launch, (recorded, kept))) = ready else { break };
         let kept = kept.zip(keep.take());
         launches.push(explain(plan, &launch, recorded, clocks, kept)?);
+        longest = longest.max(Timestamp::now().since(begun));
     }
     Ok(launches)
 }

@@ -5,8 +5,8 @@ mod cost;
 mod export;
 mod file;
 mod kernel;
-mod launch;
-mod launches;
+pub(crate) mod launch;
+pub(crate) mod launches;
 mod unrecorded;
 mod window;
 
@@ -21,7 +21,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, Explained};
+use unjank_why::report::{self, About, Explained};
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -137,7 +137,8 @@ fn explain(
     monitor: &dyn Monitor,
 ) -> Result<(Vec<Explained>, Findings)> {
     if let Some(path) = &args.recording.file {
-        let (launch, findings) = file::explain(&args.recording, path, args.thread.as_deref())?;
+        let (launch, findings) =
+            file::explain(&args.recording, path, args.thread.as_deref(), !args.output.no_store)?;
         return Ok((vec![launch], findings));
     }
     let plan = Plan {
@@ -146,14 +147,15 @@ fn explain(
         gap: args.gap,
         timeout: args.timeout,
         memory: args.memory,
+        until: None,
     };
     let keep = destination(args)?;
     let thread = args.thread.as_deref();
-    let tracefs = match Tracefs::open(root) {
-        Support::Yes(tracefs) => tracefs,
-        Support::No(reason) if args.cost => return Err(cannot_record(reason).into()),
-        Support::No(reason) => {
-            let reason = cannot_record(reason).to_string();
+    let tracefs = match open_tracefs(root) {
+        Ok(tracefs) => tracefs,
+        Err(error) if args.cost => return Err(error.into()),
+        Err(error) => {
+            let reason = error.to_string();
             let findings = match args.window.pid {
                 Some(pid) => {
                     unrecorded::window(&args.window, (pid, thread), root, &reason, monitor)?
@@ -173,8 +175,26 @@ fn explain(
         None => launches::record(&plan, root, &tracefs, keep, monitor)?,
     };
     kernel::name_functions(root, &mut launches);
-    let findings = report::findings(&launches);
+    let findings =
+        report::findings(&launches, &about(&plan.program, args.window.pid, !args.output.no_store));
     Ok((launches, findings))
+}
+
+/// What is explained, and how a launch of `program` is typed again.
+pub(crate) fn about(program: &Program, process: Option<u32>, stored: bool) -> About {
+    let words = program.command.iter().map(|word| word.display().to_string());
+    About { command: words.collect(), ready: program.ready.to_string(), process, stored }
+}
+
+/// The tracing files of this machine.
+///
+/// # Errors
+/// `Permission` without root, `Unsupported` if the kernel has none.
+pub(crate) fn open_tracefs(root: &Root) -> unjank_host::Result<Tracefs> {
+    match Tracefs::open(root) {
+        Support::Yes(tracefs) => Ok(tracefs),
+        Support::No(reason) => Err(cannot_record(reason)),
+    }
 }
 
 /// The file that keeps the recording of the launch.

@@ -1,0 +1,174 @@
+//! What each of the five delays cost launches of a program.
+//!
+//! | delay | cost |
+//! |---|---|
+//! | launch | computing that the highest clock would have saved |
+//! | swap | waits for pages that came from storage |
+//! | jitter | waits for a CPU |
+//! | lock | waits for locks, whatever their holders did |
+//! | ipc | waits for messages, whatever their senders did |
+//!
+//! The first three count what happened, on whichever thread the path was; the
+//! last two count how the path left the program's first thread. So a wait for a
+//! CPU in the holder of a lock is in two of them.
+
+use unjank_measure::Unit;
+use unjank_measure::record::Quantity;
+use unjank_measure::stats::order;
+use unjank_units::Nanos;
+
+use super::about::{About, Remedy};
+use super::explained::Explained;
+use super::what_if::{Saving, changes};
+use crate::path::{Activity, Way};
+use crate::split::{Cell, Split};
+
+/// What one delay cost launches of a program.
+#[derive(Debug, Clone)]
+pub struct DelayCost {
+    /// `launch`, `swap`, `jitter`, `lock` or `ipc`.
+    pub delay: &'static str,
+    /// The question of its row.
+    pub question: &'static str,
+    /// The median cost in nanoseconds, with its 95 % interval from six launches
+    /// on; `None` if this machine does not tell.
+    pub cost: Option<Quantity>,
+    /// The median length of the launches.
+    pub total: Nanos,
+    /// What else is known of it, a clause each.
+    pub notes: Vec<String>,
+    /// A command that tries to save it.
+    pub next: Option<String>,
+}
+
+/// The five of them, in the order in which a touch meets them; empty without
+/// launches.
+pub fn delays(launches: &[Explained], about: &About) -> Vec<DelayCost> {
+    let mut totals: Vec<f64> = launches.iter().map(|launch| launch.total().get() as f64).collect();
+    let Some((total, _)) = order::median(&mut totals) else { return Vec::new() };
+    let savings = changes(launches);
+    let of = |delay: Delay| {
+        let known = delay.name != "launch" || launches.iter().any(|it| !it.highest.is_empty());
+        let mut costs: Vec<f64> =
+            launches.iter().map(|launch| (delay.cost)(&launch.split).get() as f64).collect();
+        let (value, interval) = order::median(&mut costs).filter(|_| known).unzip();
+        let saving = savings.iter().find(|saving| Some(saving.remedy) == delay.remedy);
+        let cost = value.map(|value| Quantity {
+            name: format!("of the {} of {}", Nanos(total as u64), about.subject()),
+            value,
+            unit: Unit::Nanoseconds,
+            interval: interval.flatten(),
+            n: launches.len() as u64,
+        });
+        DelayCost {
+            delay: delay.name,
+            question: delay.question,
+            total: Nanos(total as u64),
+            notes: notes(cost.as_ref(), total, saving),
+            cost,
+            next: saving.and_then(|saving| about.next(saving.remedy, launches.len())),
+        }
+    };
+    DELAYS.into_iter().map(of).collect()
+}
+
+/// How a delay is found in a split.
+struct Delay {
+    name: &'static str,
+    question: &'static str,
+    remedy: Option<Remedy>,
+    cost: fn(&Split) -> Nanos,
+}
+
+const DELAYS: [Delay; 5] = [
+    Delay {
+        name: "launch",
+        question: "Did a slow clock delay the launch?",
+        remedy: Some(Remedy::HighestClock),
+        cost: |split| split.of_cell(Cell::SlowClock),
+    },
+    Delay {
+        name: "swap",
+        question: "Did pages that were not in memory delay the launch?",
+        remedy: Some(Remedy::PagesInMemory),
+        cost: |split| split.of_cell(Cell::Of(Activity::PageIn)),
+    },
+    Delay {
+        name: "jitter",
+        question: "Did waits for a CPU delay the launch?",
+        remedy: Some(Remedy::FreeCpu),
+        cost: |split| split.of_cell(Cell::Of(Activity::RunQueue)),
+    },
+    Delay {
+        name: "lock",
+        question: "Did waits for locks delay the launch?",
+        remedy: Some(Remedy::SpunLocks),
+        cost: |split| split.of_way(Way::Lock),
+    },
+    Delay {
+        name: "ipc",
+        question: "Did waits for messages of other threads delay the launch?",
+        remedy: None,
+        cost: |split| split.of_way(Way::Ipc),
+    },
+];
+
+fn notes(cost: Option<&Quantity>, total: f64, saving: Option<&Saving>) -> Vec<String> {
+    let Some(cost) = cost else {
+        return vec!["this machine does not report clock frequencies".to_owned()];
+    };
+    let share = format!("{} of the launch", Unit::Ratio.show(cost.value / total.max(1.0)));
+    let saved = saving.filter(|saving| saving.share >= 0.01).map(|saving| {
+        let after = Nanos((total * (1.0 - saving.share)).round() as u64);
+        format!("{} it would take {after}", saving.remedy.condition())
+    });
+    std::iter::once(share).chain(saved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::super::explained::Clocks;
+    use super::*;
+
+    fn launch(wait: u64, clocks: Clocks) -> Explained {
+        let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 100 + wait, 9, 7);
+        let end = 200 + wait;
+        let trace = script.sleeps(0, end, 7, 0).trace();
+        Explained::new(trace, ThreadId(7), (at(0), at(end)), clocks)
+    }
+
+    fn cost(all: &[DelayCost], delay: &str) -> (Option<f64>, Option<[f64; 2]>) {
+        let found = all.iter().find(|it| it.delay == delay).unwrap();
+        let cost = found.cost.as_ref();
+        (cost.map(|cost| cost.value), cost.and_then(|cost| cost.interval))
+    }
+
+    #[test]
+    fn each_delay_has_its_part_of_the_launch() {
+        let clocks = Clocks { highest: [(0, 2_000)].into(), at_start: [(0, 1_000)].into() };
+        let launches: Vec<Explained> =
+            (1..=6).map(|wait| launch(wait * 100, clocks.clone())).collect();
+        let command = vec!["git".to_owned()];
+        let all = delays(&launches, &About { command, ..About::default() });
+        assert_eq!(all.iter().map(|it| it.delay).collect::<Vec<_>>().len(), 5);
+        assert_eq!(cost(&all, "jitter"), (Some(350.0), Some([100.0, 600.0])));
+        // Half of the time that it had a CPU.
+        assert_eq!(cost(&all, "launch"), (Some(100.0), Some([100.0, 100.0])));
+        assert_eq!(cost(&all, "lock"), (Some(0.0), Some([0.0, 0.0])));
+        let jitter = &all[2];
+        assert_eq!(jitter.cost.as_ref().unwrap().name, "of the 550 ns of git");
+        assert!(jitter.notes[1].starts_with("with a CPU whenever"), "{:?}", jitter.notes);
+        assert!(jitter.next.as_ref().unwrap().ends_with("-- nice -n -10 git"));
+    }
+
+    #[test]
+    fn without_frequencies_the_cost_of_the_clock_is_not_known() {
+        let all = delays(&[launch(100, Clocks::default())], &About::default());
+        assert_eq!(cost(&all, "launch"), (None, None));
+        assert_eq!(cost(&all, "jitter"), (Some(100.0), None));
+        assert!(delays(&[], &About::default()).is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether one change would save a tenth of the launch.
+
+use unjank_measure::record::{Quantity, Verdict};
+use unjank_measure::{Answer, SeriesRecord, Unit};
+
+use super::about::{About, Remedy};
+use super::agreement::Agreement;
+use super::explained::{Explained, Subject};
+use super::sentence::sentence;
+use super::what_if::Saving;
+
+/// A saving that is worth a change: a tenth of the launch.
+const WORTH: f64 = 0.1;
+
+/// The answer for the shown launch, if the others agree with it.
+pub(super) fn verdict(
+    launch: &Explained,
+    launches: &[Explained],
+    totals: &SeriesRecord,
+    savings: &[Saving],
+    about: &About,
+) -> Verdict {
+    let single = savings.iter().filter(|saving| saving.remedy != Remedy::All);
+    let best = single.max_by(|a, b| a.share.total_cmp(&b.share));
+    let lost = launch.trace.has_gap(launch.from, launch.to);
+    let agreement = Agreement::of(launch, launches);
+    let answer = match best {
+        _ if lost || !agreement.suffices() => Answer::CannotTell,
+        Some(best) => judge(best),
+        None => Answer::No,
+    };
+    let mut reason = sentence(launch, best, about);
+    if lost {
+        reason = format!("{reason}. Events of this time were lost, so nothing is sure");
+    } else if !agreement.suffices() {
+        let Agreement { alike, others } = agreement;
+        reason = format!(
+            "{reason}. But the launches differ: only {alike} of the {others} others spent their \
+             time like this one"
+        );
+    } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
+        let [low, high] = best.share_range.map(|share| 100.0 * share);
+        reason = format!("{reason}. Over all launches it saves {low:.0} to {high:.0} %");
+    }
+    let (question, measured) = match launch.subject {
+        Subject::Launch => {
+            ("Would one change save a tenth of this launch?", "time from exec to ready")
+        }
+        Subject::Window => ("Would one change save a tenth of this time?", "length of the window"),
+    };
+    let mut verdict = Verdict::new("why", question, answer, reason);
+    let interval = totals.summary.and_then(|summary| summary.intervals[0]);
+    verdict.measured = Some(Quantity {
+        name: measured.to_owned(),
+        value: launch.total().get() as f64,
+        unit: Unit::Nanoseconds,
+        interval: interval.map(|ends| ends.map(|end| end as f64)),
+        n: launches.len() as u64,
+    });
+    let pays = best.filter(|best| best.share >= WORTH);
+    verdict.next = pays.and_then(|best| about.next(best.remedy, launches.len()));
+    verdict
+}
+
+/// Whether a saving is worth its change, by the interval or range of its share.
+fn judge(saving: &Saving) -> Answer {
+    let [low, high] = saving.share_range;
+    if low >= WORTH {
+        Answer::Yes
+    } else if high < WORTH {
+        Answer::No
+    } else {
+        Answer::CannotTell
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::super::{Clocks, findings};
+    use super::*;
+
+    fn launch(script: &Script, end: u64) -> Explained {
+        let window = (at(0), at(end));
+        Explained::new(script.trace(), ThreadId(7), window, Clocks::default())
+    }
+
+    fn verdict_of(launches: &[Explained]) -> Verdict {
+        let command = vec!["git".to_owned(), "st atus".to_owned()];
+        let about = About { command, ..About::default() };
+        findings(launches, &about).verdicts.remove(0)
+    }
+
+    /// Computes for 200 ns, and waits for a CPU in between.
+    fn waits(wait: u64) -> (Script, u64) {
+        let end = 200 + wait;
+        let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 100 + wait, 9, 7);
+        (script.sleeps(0, end, 7, 0), end)
+    }
+
+    #[test]
+    fn a_change_that_saves_a_tenth_is_named_and_lost_events_decide_nothing() {
+        let (script, end) = waits(200);
+        let verdict = verdict_of(&[launch(&script, end)]);
+        assert_eq!(verdict.answer, Answer::Yes);
+        let expected = "Launching git 'st atus' took 400 ns: 50 % computing, 50 % waiting for a \
+                        CPU. With a CPU whenever it needs one, it would take 200 ns";
+        assert_eq!(verdict.reason, expected);
+        let next = verdict.next.as_deref();
+        assert_eq!(next, Some("sudo unjank why -n 5 -- nice -n -10 git 'st atus'"));
+        let gap = verdict_of(&[launch(&script.loses(1, 150, 160), end)]);
+        assert_eq!(gap.answer, Answer::CannotTell);
+        let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
+        assert_eq!(verdict_of(&[launch(&computes, 400)]).answer, Answer::No);
+    }
+
+    #[test]
+    fn several_launches_must_agree() {
+        let of = |all: &[u64]| {
+            let launches: Vec<Explained> = all
+                .iter()
+                .map(|&wait| {
+                    let (script, end) = waits(wait);
+                    launch(&script, end)
+                })
+                .collect();
+            verdict_of(&launches)
+        };
+        assert_eq!(of(&[100, 90, 110]).answer, Answer::Yes);
+        assert_eq!(of(&[1, 2, 3]).answer, Answer::No);
+        // Some launches would gain a tenth, others not.
+        let both = of(&[10, 30, 40]);
+        assert_eq!(both.answer, Answer::CannotTell);
+        assert!(both.reason.ends_with("it saves 5 to 17 %"), "{}", both.reason);
+        // One launch waited most of its time, the others not at all.
+        let differ = of(&[1, 2_000, 4_000, 2]);
+        assert_eq!(differ.answer, Answer::CannotTell);
+        assert!(differ.reason.contains("only 1 of the 3 others"), "{}", differ.reason);
+    }
+}
