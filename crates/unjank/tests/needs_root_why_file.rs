@@ -27,9 +27,15 @@ fn explanation(record: &Value) -> (Vec<Value>, Vec<Value>, Value) {
     let of_launch = |what: &str| -> Vec<Value> {
         let all = record[what].as_array().unwrap().iter();
         let name = |it: &Value| it["name"].as_str().unwrap().to_owned();
-        all.filter(|it| name(it).starts_with("why/") && name(it) != "why/window").cloned().collect()
+        // A recording in a file has a chosen window, and no command that launches it again.
+        let own = ["why/window", "why/next"];
+        all.filter(|it| name(it).starts_with("why/") && !own.contains(&&*name(it)))
+            .cloned()
+            .collect()
     };
-    (of_launch("facts"), of_launch("tables"), record["verdicts"].clone())
+    let verdict = &record["verdicts"][0];
+    let answer = serde_json::json!([verdict["answer"], verdict["measured"]]);
+    (of_launch("facts"), of_launch("tables"), answer)
 }
 
 /// trace-cmd is there, and so is root.

@@ -110,8 +110,8 @@ fn a_running_thread_waits_for_what_its_waker_did() {
     assert!(of(&record, "lock", "timer") >= 100 * MILLISECOND, "{}", record["facts"]);
     assert!(unknown(&record) * 50 <= total(&record), "{}", record["facts"]);
     let verdict = &record["verdicts"][0];
-    let question = verdict["question"].as_str().unwrap();
-    assert!(question.starts_with("Would one change let asker ("), "{question}");
+    let reason = verdict["reason"].as_str().unwrap();
+    assert!(reason.starts_with("asker (") && reason.contains(" spent "), "{reason}");
     assert_eq!(record["settings"]["for"], 1_000 * MILLISECOND);
     let main = explained(&["--pid", &turns.id(), "--for", "300ms"]);
     assert!(of(&main, "own", "timer") > 0, "the main thread is the default");

@@ -164,6 +164,11 @@ impl Explained {
         work.map(|item| item.function).collect()
     }
 
+    /// The functions of the kernel that have names, by address.
+    pub fn functions(&self) -> &BTreeMap<u64, String> {
+        &self.functions
+    }
+
     /// Names functions of the kernel: those of
     /// [`kernel_addresses`](Self::kernel_addresses).
     pub fn name_functions(&mut self, functions: BTreeMap<u64, String>) {

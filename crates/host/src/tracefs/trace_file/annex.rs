@@ -23,6 +23,8 @@ pub struct Annex {
     pub start_khz: BTreeMap<usize, u64>,
     /// The threads of the kernel.
     pub kernel_threads: BTreeSet<u32>,
+    /// Functions of the kernel, by address.
+    pub functions: BTreeMap<u64, String>,
 }
 
 /// The name that the option VERSION begins with.
@@ -63,6 +65,7 @@ mod tests {
             highest_khz: BTreeMap::from([(0, 2_800_000), (3, 1)]),
             start_khz: BTreeMap::new(),
             kernel_threads: BTreeSet::from([2, 17]),
+            functions: BTreeMap::from([(u64::MAX, "wb_workfn".to_owned())]),
         };
         let version = annex.to_version("0.1.0");
         assert!(version.starts_with(b"unjank 0.1.0\0{"));

@@ -69,11 +69,11 @@ pub(super) fn explain(
     let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
         .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
     let Chosen { thread, from: (from, _), to: (to, _) } = chosen;
-    let clocks = annex.map_or_else(Clocks::default, |annex| Clocks {
-        highest: annex.highest_khz,
-        at_start: annex.start_khz,
-    });
-    let launch = Explained::new(recorded.trace, thread, (from, to), clocks);
+    let Annex { highest_khz: highest, start_khz: at_start, functions, .. } =
+        annex.unwrap_or_default();
+    let clocks = Clocks { highest, at_start };
+    let mut launch = Explained::new(recorded.trace, thread, (from, to), clocks);
+    launch.name_functions(functions);
     let table = report::window_table(&launch, &chosen);
     let launches = [launch];
     let mut findings = report::findings(&launches, &About { stored, ..About::default() });

@@ -12,6 +12,7 @@ use unjank_why::record::{Kept, Recorded, Recording};
 use unjank_why::report::{self, Clocks, Explained, Family};
 
 use super::clocks::ClockReader;
+use super::kernel;
 use super::launch::{self, Launch, Plan};
 use super::window::memory_was_full;
 
@@ -48,7 +49,7 @@ pub(crate) fn record(
         })?;
         let Some((launch, (recorded, kept))) = ready else { break };
         let kept = kept.zip(keep.take());
-        launches.push(explain(plan, &launch, recorded, clocks, kept)?);
+        launches.push(explain(plan, root, &launch, recorded, clocks, kept)?);
         longest = longest.max(Timestamp::now().since(begun));
     }
     Ok(launches)
@@ -56,6 +57,7 @@ pub(crate) fn record(
 
 fn explain(
     plan: &Plan,
+    root: &Root,
     launch: &Launch,
     recorded: Recorded,
     clocks: Clocks,
@@ -68,11 +70,14 @@ fn explain(
     let (from, _) = report::window(&trace, process, launch.began, launch.ready());
     let ready = family.end_of(thread).unwrap_or(launch.ready());
     let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
-    if let Some((kept, to_file)) = kept {
-        kept.write(to_file, &trace, annex(thread, (from, to), &clocks))?;
-    }
+    let annex = annex(thread, (from, to), &clocks);
     let at_exit = matches!(plan.program.ready, Ready::Exit);
     let mut explained = Explained::new(trace, thread, (from, to), clocks);
+    explained.name_functions(kernel::names(root, &explained));
+    if let Some((kept, to_file)) = kept {
+        let annex = Annex { functions: explained.functions().clone(), ..annex };
+        kept.write(to_file, explained.trace(), annex)?;
+    }
     if let Some(failure) = launch.failure() {
         explained.warn(failure);
     }

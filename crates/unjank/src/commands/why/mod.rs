@@ -168,13 +168,12 @@ fn explain(
     if args.cost {
         return Ok((Vec::new(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
-    let mut launches = match args.window.pid {
+    let launches = match args.window.pid {
         Some(pid) => {
             vec![window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?]
         }
         None => launches::record(&plan, root, &tracefs, keep, monitor)?,
     };
-    kernel::name_functions(root, &mut launches);
     let findings =
         report::findings(&launches, &about(&plan.program, args.window.pid, !args.output.no_store));
     Ok((launches, findings))

@@ -15,6 +15,7 @@ use unjank_why::record::{Recorded, Recording};
 use unjank_why::report::{Explained, Family};
 
 use super::clocks::ClockReader;
+use super::kernel;
 use crate::values;
 
 /// Interval between looks whether the thread still runs.
@@ -76,6 +77,7 @@ pub(super) fn record(
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
     let mut explained = Explained::in_window(trace, &asleep, thread, (from, to), clocks);
+    explained.name_functions(kernel::names(root, &explained));
     let length = explained.total();
     match end {
         End::InTime => {}
