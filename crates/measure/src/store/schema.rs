@@ -1,6 +1,6 @@
 //! The schema of the store: all its tables.
 
-/// The version of the table [`RUN`], in `PRAGMA user_version`.
+/// The version of the table `RUN`, in `PRAGMA user_version`.
 pub const VERSION: i64 = 1;
 
 /// `unjk`, in `PRAGMA application_id`: `file(1)` and this program recognise the
