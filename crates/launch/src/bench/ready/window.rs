@@ -1,12 +1,14 @@
 //! Waits for a program's first window on an X display.
 
 use std::fmt::Display;
+use std::io;
 use std::os::fd::AsFd as _;
 
 use unjank_host::process::is_descendant;
 use unjank_host::wait::until_readable;
 use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 use x11rb::connection::Connection as _;
+use x11rb::errors::{ConnectError, ConnectionError, ReplyError};
 use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xproto::{
@@ -16,6 +18,10 @@ use x11rb::rust_connection::RustConnection;
 
 /// Interval between checks of `stop`.
 const INTERVAL: Nanos = Nanos::from_millis(20);
+
+/// Connections that are tried. A server resets itself when its last client leaves, and closes the
+/// connections that arrive meanwhile (`-noreset` in Xserver(1)).
+const ATTEMPTS: u32 = 10;
 
 /// A display whose windows are watched.
 #[derive(Debug)]
@@ -38,24 +44,19 @@ impl Window {
                     .to_owned(),
             ));
         };
-        let no = |error: &dyn Display| {
-            Error::Unsupported(format!("the X display {display} cannot be watched: {error}"))
-        };
-        let (connection, screen) = x11rb::connect(Some(display)).map_err(|error| no(&error))?;
-        let root = connection.setup().roots.get(screen).map_or(0, |screen| screen.root);
-        let events = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
-        connection
-            .change_window_attributes(root, &events)
-            .map_err(|error| no(&error))?
-            .check()
-            .map_err(|error| no(&error))?;
-        // Servers answer requests of version 1.2 only to clients that announce it.
-        connection
-            .res_query_version(1, 2)
-            .map_err(|error| no(&error))?
-            .reply()
-            .map_err(|error| no(&error))?;
-        Ok(Self { connection })
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match connect(display) {
+                Ok(connection) => return Ok(Self { connection }),
+                Err(error) if is_reset(&error) && attempts < ATTEMPTS => {}
+                Err(error) => {
+                    return Err(Error::Unsupported(format!(
+                        "the X display {display} cannot be watched: {error}"
+                    )));
+                }
+            }
+        }
     }
 
     /// Waits until the process `leader` or a descendant shows a window, or until
@@ -109,4 +110,39 @@ impl Window {
         let asked = connection.get_property(false, window, atom, AtomEnum::CARDINAL, 0, 1).ok()?;
         asked.reply().ok()?.value32()?.next()
     }
+}
+
+/// Connects, and asks for the events of new windows. All failures are I/O errors, so that those of
+/// the connection itself can be told from the others.
+fn connect(display: &str) -> io::Result<RustConnection> {
+    let (connection, screen) = x11rb::connect(Some(display)).map_err(|error| match error {
+        ConnectError::IoError(error) => error,
+        error => io::Error::other(error.to_string()),
+    })?;
+    let root = connection.setup().roots.get(screen).map_or(0, |screen| screen.root);
+    let events = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
+    connection
+        .change_window_attributes(root, &events)
+        .map_err(ReplyError::from)
+        .and_then(|asked| asked.check())
+        .map_err(io_error)?;
+    // Servers answer requests of version 1.2 only to clients that announce it.
+    connection
+        .res_query_version(1, 2)
+        .map_err(ReplyError::from)
+        .and_then(|asked| asked.reply())
+        .map_err(io_error)?;
+    Ok(connection)
+}
+
+fn io_error(error: ReplyError) -> io::Error {
+    match error {
+        ReplyError::ConnectionError(ConnectionError::IoError(error)) => error,
+        error => io::Error::other(error.to_string()),
+    }
+}
+
+fn is_reset(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), ConnectionReset | BrokenPipe | UnexpectedEof)
 }
