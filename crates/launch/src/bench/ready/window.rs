@@ -8,6 +8,7 @@ use unjank_host::process::is_descendant;
 use unjank_host::wait::until_readable;
 use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 use x11rb::connection::Connection as _;
+use x11rb::cookie::{Cookie, VoidCookie};
 use x11rb::errors::{ConnectError, ConnectionError, ReplyError};
 use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
@@ -124,13 +125,13 @@ fn connect(display: &str) -> io::Result<RustConnection> {
     connection
         .change_window_attributes(root, &events)
         .map_err(ReplyError::from)
-        .and_then(|asked| asked.check())
+        .and_then(VoidCookie::check)
         .map_err(io_error)?;
     // Servers answer requests of version 1.2 only to clients that announce it.
     connection
         .res_query_version(1, 2)
         .map_err(ReplyError::from)
-        .and_then(|asked| asked.reply())
+        .and_then(Cookie::reply)
         .map_err(io_error)?;
     Ok(connection)
 }
