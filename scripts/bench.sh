@@ -67,7 +67,7 @@ if [ "$(id -u)" -eq 0 ]; then
     $unjank ipc inversion --no-store --transport unix,pi --count 600
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # one option or none
-        $unjank jitter bench --no-store --pairs 30 --visit 1s $condition
+        $unjank jitter bench --no-store --pairs 30 --trial 1s $condition
     done
 else
     echo "unjank jitter bench needs root: run 'sudo $unjank jitter bench' for cyclictest's side"

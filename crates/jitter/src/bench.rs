@@ -38,7 +38,7 @@ pub fn against_cyclictest(
     // Fails before cyclictest runs, and with a better message.
     drop(Realtime::prepare(root, comparison.priority, false)?.enter()?);
     let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
-    let visits = plan.run(monitor, |arm| match arm {
+    let trials = plan.run(monitor, |arm| match arm {
         Arm::A => peer.run(&subject),
         Arm::B => own(comparison, &subject, root),
     })?;
@@ -50,8 +50,8 @@ pub fn against_cyclictest(
         min_effect: MIN_EFFECT,
     };
     let mut findings = Findings::default();
-    visits.conclude(&question).note(&mut findings);
-    for (series, tool) in visits.pooled(&question).into_iter().zip(["cyclictest", "unjank"]) {
+    trials.conclude(&question).note(&mut findings);
+    for (series, tool) in trials.pooled(&question).into_iter().zip(["cyclictest", "unjank"]) {
         let mut series = series;
         series.labels.insert("tool".to_owned(), tool.to_owned());
         findings.series.push(series);
@@ -64,7 +64,7 @@ fn own(comparison: &Comparison, subject: &str, root: &Root) -> Result<Series> {
     let options = Options {
         schedulings: vec![Scheduling::Fifo(comparison.priority)],
         period: comparison.period,
-        ..Options::usual(CpuSet::new([comparison.cpu]), comparison.visit)
+        ..Options::usual(CpuSet::new([comparison.cpu]), comparison.trial)
     };
     let _request =
         comparison.dma_latency.then(|| CpuLatency::at_most(root, Nanos::ZERO)).transpose()?;

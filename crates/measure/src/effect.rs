@@ -50,7 +50,7 @@ pub struct Side {
     pub value: f64,
     /// Its 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// The number of samples or visits, if that is a number.
+    /// The number of samples or trials, if that is a number.
     pub n: Option<u64>,
     /// The number of independent samples that they are worth, if it was
     /// estimated.

@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::Nanos;
-use unjank_measure::experiment::{Arm, Conclusion, Plan, Question, Visits};
+use unjank_measure::experiment::{Arm, Conclusion, Plan, Question, Trials};
 use unjank_measure::{Answer, Direction, Series, Silent, Unit};
 
 /// Simulated experiments per statement. A true rate of 95 % is seen within
@@ -27,30 +27,30 @@ fn question() -> Question {
 }
 
 /// One launch of about 1 ms with 5 % of noise, on a machine that gets warmer:
-/// after forty visits it is twice as slow. Arm B takes `effect` less.
-fn launches(seed: u64, effect: f64) -> Visits<f64> {
+/// after forty trials it is twice as slow. Arm B takes `effect` less.
+fn launches(seed: u64, effect: f64) -> Trials<f64> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut visits = 0.0;
+    let mut trials = 0.0;
     Plan { pairs: 20, warm_up: 0, seed }
         .run(&Silent, |arm| {
-            visits += 1.0;
+            trials += 1.0;
             let noise: f64 = StandardNormal.sample(&mut random);
             let saved = if arm == Arm::B { effect } else { 0.0 };
-            Ok::<_, Infallible>(1e6 + 25e3 * visits + 50e3 * noise - saved)
+            Ok::<_, Infallible>(1e6 + 25e3 * trials + 50e3 * noise - saved)
         })
         .unwrap()
 }
 
-/// A thread woken 400 times a visit, one in 200 of them late; both the level
-/// and the lateness differ from visit to visit.
-fn wakeups(seed: u64, pairs: usize, late: impl Fn(Arm) -> f64) -> Visits<Series> {
+/// A thread woken 400 times a trial, one in 200 of them late; both the level
+/// and the lateness differ from trial to trial.
+fn wakeups(seed: u64, pairs: usize, late: impl Fn(Arm) -> f64) -> Trials<Series> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     Plan { pairs, warm_up: 0, seed }
         .run(&Silent, |arm| {
             let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
             let level = 20e3 + 1e3 * normal();
             let often = (0.005 * normal().exp()).min(0.2);
-            let mut series = Series::new("test/visit");
+            let mut series = Series::new("test/trial");
             for _ in 0..400 {
                 let noise: f64 = StandardNormal.sample(&mut random);
                 let late = if random.random_bool(often) { late(arm) } else { 0.0 };
@@ -104,7 +104,7 @@ fn a_planted_effect_is_found_and_has_the_right_sign() {
 }
 
 #[test]
-fn tails_of_pooled_visits_are_covered_too() {
+fn tails_of_pooled_trials_are_covered_too() {
     let conclusions: Vec<Conclusion> =
         (0..100).map(|seed| wakeups(seed, 20, |_| 100e3).conclude(&question())).collect();
     for quantity in ["p50", "p90", "p99"] {

@@ -141,15 +141,15 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
 }
 
 #[test]
-fn ctrl_c_ends_a_comparison_with_perf_between_visits() {
+fn ctrl_c_ends_a_comparison_with_perf_between_trials() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["ipc", "bench", "--visit", "400ms", "--no-store"])
+        .args(["ipc", "bench", "--trial", "400ms", "--no-store"])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    // The first visit is one of perf's.
+    // The first trial is one of perf's.
     Process(child.id()).until_it_handles(2);
     kill("-INT", &format!("-{}", child.id()));
     let output = end(child);
@@ -160,7 +160,7 @@ fn ctrl_c_ends_a_comparison_with_perf_between_visits() {
 #[test]
 fn a_peer_that_stops_ends_a_comparison() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["ipc", "bench", "--visit", "900ms", "--no-store"])
+        .args(["ipc", "bench", "--trial", "900ms", "--no-store"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -63,7 +63,7 @@ fn every_strategy_is_measured_in_every_cell() {
         "500ns",
         "--rounds",
         "2",
-        "--visit",
+        "--trial",
         "4ms",
     ]);
     let schema = include_str!("../../../docs/run.schema.json");
@@ -114,7 +114,7 @@ fn environments_but_a_quota_need_no_privilege() {
         "1us",
         "--rounds",
         "1",
-        "--visit",
+        "--trial",
         "4ms",
     ]);
     for environment in ["idle", "load", "priorities", "pinned"] {
@@ -136,7 +136,7 @@ fn the_output_names_cells_and_losers() {
         "sleep1",
         "--rounds",
         "3",
-        "--visit",
+        "--trial",
         "10ms",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -157,7 +157,7 @@ fn the_output_names_cells_and_losers() {
 
 #[test]
 fn the_paper_s_experiment_stands_beside_its_figures() {
-    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--visit", "4ms"];
+    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--trial", "4ms"];
     let measured = record(&arguments);
     let verdicts = measured["verdicts"].as_array().expect("verdicts");
     let about = |text: &str| {
@@ -194,7 +194,7 @@ fn reports_have_heat_maps() {
         "1us",
         "--rounds",
         "2",
-        "--visit",
+        "--trial",
         "4ms",
         "--html",
         path,
@@ -209,7 +209,7 @@ fn reports_have_heat_maps() {
 fn ctrl_c_prints_what_was_measured() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["lock", "bench", "--no-store", "--threads", "1", "--section", "0"])
-        .args(["--outside", "1us", "--rounds", "1000", "--visit", "5ms"])
+        .args(["--outside", "1us", "--rounds", "1000", "--trial", "5ms"])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -232,7 +232,7 @@ fn values_out_of_range_are_errors_before_anything_is_measured() {
         (&["--threads", "0"][..], "error: 0 threads: must be 1 to 1024\n"),
         (&["--section", "1s"], "error: work of 1.00 s: must be at most 10.0 ms\n"),
         (&["--rounds", "0"], "error: 0 rounds: must be 1 to 1000\n"),
-        (&["--visit", "1us"], "error: phases of 1.00 µs: must be 1.00 ms to 60.0 s\n"),
+        (&["--trial", "1us"], "error: phases of 1.00 µs: must be 1.00 ms to 60.0 s\n"),
         (&["--strategies", "hope"], "error: unknown strategy \"hope\": use one of std, "),
         (&["--environment", "calm"], "error: invalid value 'calm' for '--environment"),
         (&["--threads", "few"], "error: invalid value 'few' for '--threads"),
@@ -246,7 +246,7 @@ fn values_out_of_range_are_errors_before_anything_is_measured() {
 
 #[test]
 fn every_pool_is_measured_with_every_gap() {
-    let quick = ["--pool", "--gap", "0,200us", "--rounds", "2", "--visit", "20ms"];
+    let quick = ["--pool", "--gap", "0,200us", "--rounds", "2", "--trial", "20ms"];
     let record = record(&quick);
     for pool in ["unjank", "rayon", "threadpool", "tokio"] {
         for gap in ["0 ns", "200 µs"] {
@@ -257,7 +257,7 @@ fn every_pool_is_measured_with_every_gap() {
             let n = series
                 .filter(|series| series["name"] == *name && series["labels"]["gap"] == gap)
                 .map(|series| series["n"].as_u64().expect("a count"));
-            // Two visits of 20 ms, of which each piece of work has its gap.
+            // Two trials of 20 ms, of which each piece of work has its gap.
             let pieces: u64 = n.sum();
             assert!(pieces > 2, "{pieces} pieces for {pool} every {gap}");
             assert!(gap == "0 ns" || pieces <= 202, "{pieces} pieces for {pool}");

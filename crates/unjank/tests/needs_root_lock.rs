@@ -65,7 +65,7 @@ fn a_quota_is_there_while_it_measures_and_gone_afterwards() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let child = bench(home.path(), &["--threads", "4", "--rounds", "2", "--visit", "60ms"])
+    let child = bench(home.path(), &["--threads", "4", "--rounds", "2", "--trial", "60ms"])
         .spawn()
         .unwrap();
     let id = child.id();

@@ -14,7 +14,7 @@ fn runs_that_need_root_are_shown_again() {
     check(&["ipc", "inversion", "--count", "20", "--transport", "unix"]);
     let causes = ["jitter", "native", "--for", "300ms", "--repetitions", "2", "--trace"];
     assert!(check(&causes).contains("fifo"));
-    check(&["jitter", "bench", "--pairs", "6", "--visit", "50ms"]);
+    check(&["jitter", "bench", "--pairs", "6", "--trial", "50ms"]);
     let directory = tempfile::tempdir().expect("a directory");
     let trace = directory.path().join("trace.parquet").display().to_string();
     check(&["swap", "record", "--for", "300ms", "--out", &trace]);

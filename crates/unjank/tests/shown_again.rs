@@ -30,10 +30,10 @@ fn recordings() {
 #[test]
 fn locks() {
     let small = ["--threads", "1,2", "--section", "0", "--outside", "1us", "--rounds", "6"];
-    let bench = [&["lock", "bench", "--visit", "5ms"], &small[..]].concat();
+    let bench = [&["lock", "bench", "--trial", "5ms"], &small[..]].concat();
     let printed = check(&bench);
     assert!(printed.contains("operations per second relative to"), "{printed}");
-    let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--visit", "20ms"];
+    let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--trial", "20ms"];
     assert!(check(&pool).contains("CPUs used"));
     let process = std::process::id().to_string();
     assert!(check(&["lock", "doctor", &process, "--quick"]).contains("Threads, the most wasteful"));
@@ -78,7 +78,7 @@ fn measurements_of_others() {
     for file in ["cyclictest.json", "jitterdebugger.json"] {
         check(&["jitter", "import", &format!("{fixtures}/{file}")]);
     }
-    check(&["ipc", "bench", "--pairs", "6", "--visit", "20ms"]);
+    check(&["ipc", "bench", "--pairs", "6", "--trial", "20ms"]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub(crate) fn wait_and_restore(
 /// [`restore`] for a caller that has the lock of the state directory.
 pub(super) fn clear_all(site: &Site, state: &StateDir, mode: Mode) -> Result<Vec<FoundJournal>> {
     let began = Instant::now();
-    let visit = |name: String| {
+    let clear_one = |name: String| {
         let mut claim = JournalFile::claim(state, &name);
         while let Ok(Claim::Held(bytes)) = &claim
             && owner(bytes).is_some_and(|header| !is_alive(header.pid))
@@ -149,7 +149,7 @@ pub(super) fn clear_all(site: &Site, state: &StateDir, mode: Mode) -> Result<Vec
         };
         Some(found)
     };
-    Ok(state.journals()?.into_iter().filter_map(visit).collect())
+    Ok(state.journals()?.into_iter().filter_map(clear_one).collect())
 }
 
 /// Puts back the changes in one journal, and removes it if nothing is left.

@@ -109,7 +109,7 @@ pub fn restore(
     let Some(state) = StateDir::open_if_there(dir)? else { return Ok(Vec::new()) };
     let _lock = state.lock()?;
     let view = View::of(root)?;
-    let visit = |name: String| {
+    let restore_one = |name: String| {
         let found = |contents: &Contents, status| FoundLedger {
             file: state.journal_path(&name),
             process: contents.header.as_ref().and_then(|header| header.process),
@@ -188,7 +188,7 @@ pub fn restore(
         let is_reported = |found: &FoundLedger| !found.changes.is_empty() || found.is_unresolved();
         (!gone || !which.is_cut_off() || found.is_unresolved()).then_some(found).filter(is_reported)
     };
-    Ok(state.journals()?.into_iter().rev().filter_map(visit).collect())
+    Ok(state.journals()?.into_iter().rev().filter_map(restore_one).collect())
 }
 
 /// Waits for the end of `owner`, and puts back the changes of its sessions that

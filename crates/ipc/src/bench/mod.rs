@@ -6,7 +6,7 @@ mod perf;
 use unjank_host::process::peer::PeerCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Error, Nanos, Result, Timestamp};
-use unjank_measure::experiment::{Arm, Plan, Question, Visits};
+use unjank_measure::experiment::{Arm, Plan, Question, Trials};
 use unjank_measure::record::Direction;
 use unjank_measure::{Findings, Monitor, Series, Unit};
 
@@ -15,23 +15,23 @@ use crate::transport::{Connection, REPORT_BYTES, Route, Transport};
 use crate::watch::{self, Watch};
 use perf::PerfBench;
 
-/// Length and number of visits.
+/// Length and number of trials.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// The length of one visit.
-    pub visit: Nanos,
-    /// Pairs of visits, for each question.
+    /// The length of one trial.
+    pub trial: Nanos,
+    /// Pairs of trials, for each question.
     pub pairs: usize,
 }
 
 /// Calls that do not count, after a connection is made.
 const WARM_UP: u32 = 200;
-/// Calls between two checks whether the visit is over.
+/// Calls between two checks whether the trial is over.
 const BATCH: u32 = 32;
 /// Bytes of what `perf bench sched pipe` sends: an `int`.
 const INT: usize = 4;
 
-/// Compares, in alternating pairs of visits: a round trip over two pipes with
+/// Compares, in alternating pairs of trials: a round trip over two pipes with
 /// that of `perf bench sched pipe`, on one CPU; and a round trip over pi-channel
 /// with one over a unix socket, on one CPU and on two.
 ///
@@ -43,8 +43,8 @@ pub fn run(
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
-    if comparison.pairs == 0 || comparison.visit < Nanos::from_millis(1) {
-        let limits = "a visit lasts at least 1 ms, and at least one pair is needed";
+    if comparison.pairs == 0 || comparison.trial < Nanos::from_millis(1) {
+        let limits = "a trial lasts at least 1 ms, and at least one pair is needed";
         return Err(Error::Invalid(limits.to_owned()));
     }
     let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
@@ -66,7 +66,7 @@ pub fn run(
     Ok(findings)
 }
 
-/// Compares means, because `perf bench` prints one mean for each visit.
+/// Compares means, because `perf bench` prints one mean for each trial.
 fn against_perf(
     comparison: &Comparison,
     plan: Plan,
@@ -78,7 +78,7 @@ fn against_perf(
     let subject = "ipc/bench/one-cpu/pipe";
     let Some((cpu, _)) = Placement::OneCpu.cpus(allowed) else { return Ok(()) };
     let _pinned = AffinityGuard::pin_to(cpu)?;
-    let perf = match PerfBench::new(comparison.visit) {
+    let perf = match PerfBench::new(comparison.trial) {
         Ok(perf) => perf,
         Err(Error::Unsupported(reason)) => {
             findings.not_supported("perf bench sched pipe", reason);
@@ -87,10 +87,10 @@ fn against_perf(
         Err(error) => return Err(error),
     };
     let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer, monitor)?;
-    let visits = plan.run(monitor, |arm| {
+    let trials = plan.run(monitor, |arm| {
         let mean = match arm {
-            Arm::A => perf.visit()?,
-            Arm::B => pipe.visit(comparison.visit, subject, monitor)?.mean,
+            Arm::A => perf.run_trial()?,
+            Arm::B => pipe.run_trial(comparison.trial, subject, monitor)?.mean,
         };
         let mut series = Series::new(subject);
         series.record(Nanos(mean.round() as u64));
@@ -103,7 +103,7 @@ fn against_perf(
         better: Direction::Smaller,
         min_effect: 0.10,
     };
-    note(&visits, &question, ["perf", "unjank"], findings);
+    note(&trials, &question, ["perf", "unjank"], findings);
     Ok(())
 }
 
@@ -120,12 +120,12 @@ fn pi_against_unix(
     let _pinned = AffinityGuard::pin_to(client_cpu)?;
     let mut unix = Caller::connect(Transport::Unix, REPORT_BYTES, server_cpu, peer, monitor)?;
     let mut pi = Caller::connect(Transport::Pi, REPORT_BYTES, server_cpu, peer, monitor)?;
-    let visits = plan.run(monitor, |arm| {
+    let trials = plan.run(monitor, |arm| {
         let caller = match arm {
             Arm::A => &mut unix,
             Arm::B => &mut pi,
         };
-        caller.visit(comparison.visit, &subject, monitor).map(|visit| visit.series)
+        caller.run_trial(comparison.trial, &subject, monitor).map(|trial| trial.series)
     })?;
     let question = Question {
         text: format!("Is a round trip over pi faster than over a unix socket, {place}?"),
@@ -134,20 +134,20 @@ fn pi_against_unix(
         better: Direction::Smaller,
         min_effect: 0.05,
     };
-    note(&visits, &question, ["unix", "pi"], findings);
+    note(&trials, &question, ["unix", "pi"], findings);
     Ok(())
 }
 
 /// Adds the answer, and the series of both arms.
-fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
-    visits.conclude(question).note(findings);
-    for (mut series, arm) in visits.pooled(question).into_iter().zip(arms) {
+fn note(trials: &Trials<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
+    trials.conclude(question).note(findings);
+    for (mut series, arm) in trials.pooled(question).into_iter().zip(arms) {
         series.labels.insert("arm".to_owned(), arm.to_owned());
         findings.series.push(series);
     }
 }
 
-/// A connection whose calls are measured in visits.
+/// A connection whose calls are measured in trials.
 struct Caller {
     transport: Transport,
     connection: Connection,
@@ -155,8 +155,8 @@ struct Caller {
     reply: Vec<u8>,
 }
 
-/// The round trips of one visit.
-struct Visit {
+/// The round trips of one trial.
+struct Trial {
     series: Series,
     /// In nanoseconds.
     mean: f64,
@@ -183,12 +183,12 @@ impl Caller {
         Ok(caller)
     }
 
-    fn visit(&mut self, length: Nanos, subject: &str, monitor: &dyn Monitor) -> Result<Visit> {
+    fn run_trial(&mut self, length: Nanos, subject: &str, monitor: &dyn Monitor) -> Result<Trial> {
         let (peer, transport) = (self.connection.peer_id(), self.transport);
         watch::watched(peer, transport, monitor, |watch| self.calls(length, subject, watch))
     }
 
-    fn calls(&mut self, length: Nanos, subject: &str, watch: &Watch) -> Result<Visit> {
+    fn calls(&mut self, length: Nanos, subject: &str, watch: &Watch) -> Result<Trial> {
         let mut series = Series::new(subject);
         let mut calls = 0_u64;
         let start = Timestamp::now();
@@ -203,6 +203,6 @@ impl Caller {
             calls += u64::from(BATCH);
             watch.answered();
         }
-        Ok(Visit { series, mean: now.since(start).get() as f64 / calls as f64 })
+        Ok(Trial { series, mean: now.since(start).get() as f64 / calls as f64 })
     }
 }

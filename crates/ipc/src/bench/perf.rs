@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use unjank_host::{Error, Nanos, Result};
 
-/// Round trips of the run that finds out how many fit into a visit.
+/// Round trips of the run that finds out how many fit into a trial.
 const TRIAL: u64 = 2_000;
-/// The most round trips of a visit.
+/// The most round trips of a trial.
 const MOST: u64 = 50_000_000;
 
 /// `perf bench sched pipe`, which runs on the CPUs of the thread that starts it.
@@ -17,18 +17,18 @@ pub(super) struct PerfBench {
 }
 
 impl PerfBench {
-    /// As many round trips as fit into `visit`.
+    /// As many round trips as fit into `trial`.
     ///
     /// # Errors
     /// `Unsupported` if perf is not installed, or cannot do it.
-    pub(super) fn new(visit: Nanos) -> Result<Self> {
+    pub(super) fn new(trial: Nanos) -> Result<Self> {
         let each = run(TRIAL)?;
-        let loops = visit.get() as f64 / each.max(1.0);
+        let loops = trial.get() as f64 / each.max(1.0);
         Ok(Self { loops: (loops as u64).clamp(TRIAL, MOST) })
     }
 
-    /// The mean time of a round trip in one visit, in nanoseconds.
-    pub(super) fn visit(&self) -> Result<f64> {
+    /// The mean time of a round trip in one trial, in nanoseconds.
+    pub(super) fn run_trial(&self) -> Result<f64> {
         run(self.loops)
     }
 }
@@ -37,7 +37,7 @@ fn run(loops: u64) -> Result<f64> {
     let output = Command::new("perf")
         .args(["bench", "--format", "simple", "sched", "pipe", "--loop", &loops.to_string()])
         .stdin(Stdio::null())
-        // So Ctrl-C at the terminal ends the comparison after this visit.
+        // So Ctrl-C at the terminal ends the comparison after this trial.
         .process_group(0)
         .output()
         .map_err(|error| match error.kind() {

@@ -13,7 +13,7 @@ pub struct Comparison {
     /// Time between two wake-ups.
     pub period: Nanos,
     /// Length of one trial.
-    pub visit: Nanos,
+    pub trial: Nanos,
     /// Pairs of trials.
     pub pairs: usize,
     /// Keep CPUs out of idle states, as cyclictest does by default. Without it,
@@ -30,10 +30,10 @@ impl Comparison {
                 self.period.get()
             )));
         }
-        if self.visit < self.period.times(FEWEST_WAKE_UPS) {
+        if self.trial < self.period.times(FEWEST_WAKE_UPS) {
             return Err(Error::Invalid(format!(
-                "--visit {} is too short: at least {FEWEST_WAKE_UPS} periods of {} must fit",
-                self.visit, self.period
+                "--trial {} is too short: at least {FEWEST_WAKE_UPS} periods of {} must fit",
+                self.trial, self.period
             )));
         }
         if self.pairs == 0 {
@@ -57,15 +57,15 @@ mod tests {
             cpu: 0,
             priority: Priority::new(80).unwrap(),
             period: Nanos::from_millis(1),
-            visit: Nanos::from_millis(10),
+            trial: Nanos::from_millis(10),
             pairs: 1,
             dma_latency: false,
         };
         assert!(good.check().is_ok());
         let says = |comparison: Comparison| comparison.check().unwrap_err().to_string();
         assert_eq!(
-            says(Comparison { visit: Nanos::from_micros(500), ..good.clone() }),
-            "--visit 500 µs is too short: at least 10 periods of 1.00 ms must fit"
+            says(Comparison { trial: Nanos::from_micros(500), ..good.clone() }),
+            "--trial 500 µs is too short: at least 10 periods of 1.00 ms must fit"
         );
         assert!(says(Comparison { period: Nanos(50_500), ..good.clone() }).contains("50500 ns"));
         assert!(says(Comparison { pairs: 0, ..good }).contains("at least 1"));

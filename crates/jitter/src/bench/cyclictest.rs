@@ -32,7 +32,7 @@ impl Cyclictest {
                 "cyclictest is not installed: it is in the package rt-tests".to_owned(),
             ));
         }
-        let loops = comparison.visit.get() / comparison.period.get().max(1);
+        let loops = comparison.trial.get() / comparison.period.get().max(1);
         let mut arguments: Vec<String> = [
             "-m",
             "-q",

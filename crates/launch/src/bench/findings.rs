@@ -1,7 +1,7 @@
 //! From launches to answers: total and basic launch time under two conditions.
 
 use unjank_host::energy::Origin;
-use unjank_measure::experiment::{Conclusion, Pair, Plan, Question, Visits};
+use unjank_measure::experiment::{Conclusion, Pair, Plan, Question, Trials};
 use unjank_measure::record::{Answer, Direction};
 use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
@@ -27,7 +27,7 @@ pub(super) struct Comparison<'a> {
     /// Of the energies, if any were measured.
     origin: Option<Origin>,
     plan: Plan,
-    cells: Vec<(&'a Workload, Visits<Launch>)>,
+    cells: Vec<(&'a Workload, Trials<Launch>)>,
 }
 
 /// A value in which launches are compared.
@@ -56,12 +56,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, workload: &'a Workload, visits: Visits<Launch>) {
-        self.cells.push((workload, visits));
+    pub(super) fn add(&mut self, workload: &'a Workload, trials: Trials<Launch>) {
+        self.cells.push((workload, trials));
     }
 
     pub(super) fn note(&self, findings: &mut Findings) {
-        for (workload, visits) in &self.cells {
+        for (workload, trials) in &self.cells {
             let segment = match workload.name.as_str() {
                 "" => String::new(),
                 name => format!("/{name}"),
@@ -70,15 +70,15 @@ impl<'a> Comparison<'a> {
                 "" => "a launch".to_owned(),
                 name => format!("a launch with {}", name.replacen('-', " ", 1)),
             };
-            self.note_failures(&workload.name, visits, findings);
+            self.note_failures(&workload.name, trials, findings);
             let total = Metric {
                 name: format!("launch/bench{segment}/total"),
                 text: format!("Is {what} shorter"),
                 unit: Unit::Nanoseconds,
                 value: |launch| Some(launch.total.get() as f64),
             };
-            self.note_answer(&total, visits, findings);
-            self.note_series(&total, visits, findings);
+            self.note_answer(&total, trials, findings);
+            self.note_series(&total, trials, findings);
             if self.origin.is_some() {
                 let energy = Metric {
                     name: format!("launch/bench{segment}/energy"),
@@ -86,14 +86,14 @@ impl<'a> Comparison<'a> {
                     unit: Unit::Joules,
                     value: |launch| Some(launch.energy?.0),
                 };
-                self.note_answer(&energy, visits, findings);
+                self.note_answer(&energy, trials, findings);
             }
         }
         if self.cells.iter().any(|(workload, _)| workload.times_itself) {
-            let pairs = self.cells.iter().flat_map(|(_, visits)| visits.pairs.iter().cloned());
+            let pairs = self.cells.iter().flat_map(|(_, trials)| trials.pairs.iter().cloned());
             let pairs: Vec<_> = pairs.collect();
             let planned = self.plan.pairs * self.cells.len();
-            let all = Visits { plan: Plan { pairs: planned, ..self.plan }, pairs };
+            let all = Trials { plan: Plan { pairs: planned, ..self.plan }, pairs };
             let basic = Metric {
                 name: "launch/bench/basic".to_owned(),
                 text: "Is the basic part of a launch shorter".to_owned(),
@@ -107,14 +107,14 @@ impl<'a> Comparison<'a> {
 
     /// Adds medians, difference and verdict. Pairs in which one launch lacks the
     /// value do not count.
-    fn note_answer(&self, metric: &Metric, visits: &Visits<Launch>, findings: &mut Findings) {
+    fn note_answer(&self, metric: &Metric, trials: &Trials<Launch>, findings: &mut Findings) {
         let both = |pair: &Pair<Launch>| {
             let (a, b) = ((metric.value)(&pair.a)?, (metric.value)(&pair.b)?);
             Some(Pair { order: pair.order, a, b })
         };
-        let pairs: Vec<Pair<f64>> = visits.pairs.iter().filter_map(both).collect();
+        let pairs: Vec<Pair<f64>> = trials.pairs.iter().filter_map(both).collect();
         let [a, b] = self.arms;
-        let (left, all) = (pairs.len(), visits.pairs.len());
+        let (left, all) = (pairs.len(), trials.pairs.len());
         if left < all {
             let name = &metric.name;
             findings.warn(format!(
@@ -134,8 +134,8 @@ impl<'a> Comparison<'a> {
             min_effect: 0.0,
         };
         let change = share_of(&pairs);
-        let failed = self.arms_that_failed(visits);
-        let mut conclusion = Visits { plan: visits.plan, pairs }.conclude(&question);
+        let failed = self.arms_that_failed(trials);
+        let mut conclusion = Trials { plan: trials.plan, pairs }.conclude(&question);
         if let [arm, ..] = failed.as_slice() {
             for effect in &mut conclusion.effects {
                 effect.answer = Answer::CannotTell;
@@ -157,23 +157,23 @@ impl<'a> Comparison<'a> {
     }
 
     /// The arms without a successful launch.
-    fn arms_that_failed(&self, visits: &Visits<Launch>) -> Vec<&'a str> {
+    fn arms_that_failed(&self, trials: &Trials<Launch>) -> Vec<&'a str> {
         let failed = |side: fn(&Pair<Launch>) -> &Launch| {
-            !visits.pairs.is_empty() && !visits.pairs.iter().map(side).any(Launch::succeeded)
+            !trials.pairs.is_empty() && !trials.pairs.iter().map(side).any(Launch::succeeded)
         };
         let sides = [failed(|pair| &pair.a), failed(|pair| &pair.b)];
         self.arms.into_iter().zip(sides).filter(|(_, failed)| *failed).map(|(arm, _)| arm).collect()
     }
 
     /// Adds all launches of either arm; those that were never ready count as missed.
-    fn note_series(&self, metric: &Metric, visits: &Visits<Launch>, findings: &mut Findings) {
+    fn note_series(&self, metric: &Metric, trials: &Trials<Launch>, findings: &mut Findings) {
         let sides = [|pair: &Pair<Launch>| pair.a.clone(), |pair: &Pair<Launch>| pair.b.clone()];
         for (arm, side) in self.arms.into_iter().zip(sides) {
             let mut series = Series::of(&metric.name, metric.unit).with_label("arm", arm);
             if self.one_of_several {
                 series = series.with_label("against", self.arms[1]);
             }
-            for launch in visits.pairs.iter().map(side) {
+            for launch in trials.pairs.iter().map(side) {
                 match (metric.value)(&launch) {
                     Some(value) if launch.was_ready() => series.record_value(value as u64),
                     _ => series.miss(1),
@@ -209,8 +209,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn note_failures(&self, workload: &str, visits: &Visits<Launch>, findings: &mut Findings) {
-        let launches = |side: fn(&Pair<Launch>) -> &Launch| visits.pairs.iter().map(side);
+    fn note_failures(&self, workload: &str, trials: &Trials<Launch>, findings: &mut Findings) {
+        let launches = |side: fn(&Pair<Launch>) -> &Launch| trials.pairs.iter().map(side);
         for (arm, launches) in self
             .arms
             .into_iter()

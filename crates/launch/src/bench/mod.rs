@@ -85,17 +85,17 @@ pub fn run(
                 Plan { pairs: options.pairs, warm_up: options.warm_up, seed: seed ^ place as u64 };
             let lent = meter.as_mut().map(|meter| &mut **meter as &mut dyn Meter);
             let mut launcher = Launcher::new(options, workload, session, root, lent, plan.seed);
-            let mut visits = plan.run(&part, |arm| {
+            let mut trials = plan.run(&part, |arm| {
                 let condition = if arm == Arm::A { &options.baseline } else { other };
                 let launch = launcher.launch(condition, &part)?;
                 check_first(&launch, launcher.launches(), options, workload)?;
                 Ok::<_, Error>(launch)
             })?;
             // Ctrl-C in the middle of a launch leaves half a pair.
-            visits.pairs.retain(|pair| {
+            trials.pairs.retain(|pair| {
                 [&pair.a, &pair.b].iter().all(|launch| launch.end != LaunchEnd::Interrupted)
             });
-            comparison.add(workload, visits);
+            comparison.add(workload, trials);
         }
         comparison.note(&mut findings);
     }

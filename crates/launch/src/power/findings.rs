@@ -45,7 +45,7 @@ impl MeasuredRates {
         findings
     }
 
-    /// The order of the visits that ran.
+    /// The order of the trials that ran.
     fn order(&self) -> Fact {
         let round = |round: &Vec<(usize, f64)>| {
             let rates = round.iter().map(|(arm, _)| self.arms[*arm].rate.to_string());
@@ -61,7 +61,7 @@ impl MeasuredRates {
         self.rounds.iter().filter(|round| round.len() == self.arms.len()).count()
     }
 
-    /// Adds why it ended early, and the energy of the visit under way.
+    /// Adds why it ended early, and the energy of the trial under way.
     fn note_end(&self, findings: &mut Findings) {
         let Some(reason) = &self.stopped else { return };
         let (complete, planned) = (self.complete_rounds(), self.plan.pairs);
@@ -74,7 +74,7 @@ impl MeasuredRates {
                     .with_label("ended", reason.clone()),
             );
             findings.warn(format!(
-                "the visit under way, every {rate}, does not count: the meter had {} in {}",
+                "the trial under way, every {rate}, does not count: the meter had {} in {}",
                 Unit::Joules.show(spent.energy.0),
                 spent.time
             ));

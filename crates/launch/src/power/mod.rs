@@ -6,7 +6,7 @@
 //! | [`residency`] | the energy of CPUs from their frequencies and idle times: pure |
 //! | [`modelled`] | a meter that reads these, for machines without a real one |
 //! | [`average`](mod@average) | the mean power over one window |
-//! | [`governor`], [`rates`], [`table`] | the sampling period, visits at each, Table 3 |
+//! | [`governor`], [`rates`], [`table`] | the sampling period, trials at each, Table 3 |
 //! | `findings`, `tables` | the same as findings |
 //! | [`paper`] | what Jo & Suh measured |
 //! | `notes` | facts and warnings about the meter |

@@ -17,9 +17,9 @@ pub struct Options {
     pub rates: Vec<Nanos>,
     /// The period that the others are compared with.
     pub reference: Nanos,
-    /// The window of each visit.
+    /// The window of each trial.
     pub window: Window,
-    /// Visits of each period.
+    /// Trials of each period.
     pub rounds: usize,
     /// Smaller differences, as shares, are ignored; 0 for none.
     pub min_effect: f64,
@@ -38,9 +38,9 @@ pub struct MeasuredRates {
     pub arms: Vec<Arm>,
     /// Periods that it refuses, and why.
     pub refused: Vec<(Nanos, String)>,
-    /// The energy of each visit, by the index of its arm.
+    /// The energy of each trial, by the index of its arm.
     pub rounds: Vec<Round>,
-    /// An unfinished or disturbed visit, which does not count.
+    /// An unfinished or disturbed trial, which does not count.
     pub partial: Option<(Nanos, Spent)>,
     /// Why it ended early, if it did.
     pub stopped: Option<String>,
@@ -57,9 +57,9 @@ pub struct Arm {
     pub rate: Nanos,
     /// As set by the kernel.
     pub actual: Nanos,
-    /// Energies of its visits, scaled to the length of a window: the whole
+    /// Energies of its trials, scaled to the length of a window: the whole
     /// device, and the CPUs.
-    pub visits: Vec<(Joules, Option<Joules>)>,
+    pub trials: Vec<(Joules, Option<Joules>)>,
 }
 
 impl Options {
@@ -90,7 +90,7 @@ impl Options {
     }
 }
 
-/// Visits every period once a round, in an order that runs back and forth.
+/// Measures every period once a round, in an order that runs back and forth.
 /// `session` restores the period.
 ///
 /// # Errors
@@ -131,7 +131,7 @@ pub fn run(
         samples: Samples::default(),
         reading: Series::new("launch/power/reading"),
     };
-    measured.visit_all(meter, &held, monitor)?;
+    measured.run_all(meter, &held, monitor)?;
     Ok(Support::Yes(measured))
 }
 
@@ -140,7 +140,7 @@ fn arms(options: &Options, held: &HeldPeriod<'_>) -> (Vec<Arm>, Vec<(Nanos, Stri
     let (mut arms, mut refused) = (Vec::new(), Vec::new());
     for &rate in &options.rates {
         match held.set(rate) {
-            Ok(actual) => arms.push(Arm { rate, actual, visits: Vec::new() }),
+            Ok(actual) => arms.push(Arm { rate, actual, trials: Vec::new() }),
             Err(error) => refused.push((rate, error.to_string())),
         }
     }
@@ -148,7 +148,7 @@ fn arms(options: &Options, held: &HeldPeriod<'_>) -> (Vec<Arm>, Vec<(Nanos, Stri
 }
 
 impl MeasuredRates {
-    fn visit_all(
+    fn run_all(
         &mut self,
         meter: &mut dyn Meter,
         held: &HeldPeriod<'_>,
@@ -162,7 +162,7 @@ impl MeasuredRates {
                 let rate = self.arms[arm].rate;
                 let done = (number * self.arms.len() + place) as f64 / all;
                 monitor.progress(done, &format!("round {}, every {rate}", number + 1));
-                if let Err(stopped) = self.visit(arm, meter, held, monitor)? {
+                if let Err(stopped) = self.run_trial(arm, meter, held, monitor)? {
                     self.stopped = Some(stopped);
                     return Ok(());
                 }
@@ -171,8 +171,8 @@ impl MeasuredRates {
         Ok(())
     }
 
-    /// One visit. The inner error is why the experiment ends with it.
-    fn visit(
+    /// Runs one trial. The inner error is why the experiment ends with it.
+    fn run_trial(
         &mut self,
         arm: usize,
         meter: &mut dyn Meter,
@@ -216,7 +216,7 @@ impl MeasuredRates {
         // Sleeps end late by microseconds, and by more where all CPUs are busy.
         let scale = window.counted().as_secs_f64() / spent.time.as_secs_f64();
         let energy = power.over(window.counted());
-        self.arms[arm].visits.push((energy, spent.cpu.map(|cpu| Joules(cpu.0 * scale))));
+        self.arms[arm].trials.push((energy, spent.cpu.map(|cpu| Joules(cpu.0 * scale))));
         if let Some(round) = self.rounds.last_mut() {
             round.push((arm, energy.0));
         }

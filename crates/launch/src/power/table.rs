@@ -1,7 +1,7 @@
-//! From visits to Table 3: averages, and differences from the reference.
+//! From trials to Table 3: averages, and differences from the reference.
 
 use unjank_host::{Joules, Nanos};
-use unjank_measure::experiment::{Question, Visits, family};
+use unjank_measure::experiment::{Question, Trials, family};
 use unjank_measure::{Direction, Effect, Fact, Unit};
 
 use super::rates::{Arm, MeasuredRates};
@@ -15,7 +15,7 @@ pub struct Row {
     /// As set by the kernel.
     pub actual: Nanos,
     /// The average energy of a window, with its interval; `None` without a
-    /// visit.
+    /// trial.
     pub average: Option<Fact>,
     /// The comparison with the reference; `None` for the reference itself.
     pub effect: Option<Effect>,
@@ -46,10 +46,10 @@ impl MeasuredRates {
     fn effects(&self, reference: Option<usize>) -> Vec<Effect> {
         let Some(reference) = reference else { return Vec::new() };
         let others = (0..self.arms.len()).filter(|&arm| arm != reference);
-        let asked: Vec<(Visits<f64>, Question)> = others
+        let asked: Vec<(Trials<f64>, Question)> = others
             .map(|arm| {
-                let visits = Visits::of_rounds(self.plan, &self.rounds, reference, arm);
-                (visits, self.question(self.arms[arm].rate))
+                let trials = Trials::of_rounds(self.plan, &self.rounds, reference, arm);
+                (trials, self.question(self.arms[arm].rate))
             })
             .collect();
         let outcomes = family(&asked, self.options.min_effect);
@@ -74,7 +74,7 @@ impl MeasuredRates {
         energy: impl Fn(&(Joules, Option<Joules>)) -> Option<Joules>,
     ) -> Option<Fact> {
         let values: Vec<f64> =
-            arm.visits.iter().filter_map(energy).map(|joules| joules.0).collect();
+            arm.trials.iter().filter_map(energy).map(|joules| joules.0).collect();
         let fact = notes::mean(name, &values, Unit::Joules, self.plan.seed)?;
         Some(
             fact.with_label("every", arm.rate.to_string())

@@ -77,7 +77,7 @@ impl Options {
             }
             if gap.times(FEWEST_PIECES) > self.trial {
                 return invalid(format!(
-                    "a visit of {}: must be at least {FEWEST_PIECES} gaps of {gap}",
+                    "a trial of {}: must be at least {FEWEST_PIECES} gaps of {gap}",
                     self.trial
                 ));
             }

@@ -1,7 +1,7 @@
 //! Measurements of thread pools, with their table and verdicts.
 
 use unjank_host::Nanos;
-use unjank_measure::experiment::{Question, Visits, family};
+use unjank_measure::experiment::{Question, Trials, family};
 use unjank_measure::stats::order;
 use unjank_measure::{
     Cell as Shown, Column, Direction, Fact, Findings, Number, Plan, Series, Table, Unit,
@@ -54,11 +54,11 @@ impl Results {
         for cell in &self.cells {
             for other in 1..self.pools.len() {
                 asked.push((
-                    Visits::of_rounds(self.plan, &cell.medians, other, 0),
+                    Trials::of_rounds(self.plan, &cell.medians, other, 0),
                     self.question(cell, other, "spawn_to_start", Unit::Nanoseconds),
                 ));
                 asked.push((
-                    Visits::of_rounds(self.plan, &cell.cpus, other, 0),
+                    Trials::of_rounds(self.plan, &cell.cpus, other, 0),
                     self.question(cell, other, "cpus", Unit::Ratio),
                 ));
             }

@@ -1,10 +1,10 @@
-//! The conclusion of an experiment whose visits yield one number each.
+//! The conclusion of an experiment whose trials yield one number each.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Pair, Visits};
+use super::{Pair, Trials};
 use crate::effect::{Asked, Effect, Side, decide};
 use crate::findings::Findings;
 use crate::record::{Direction, Fact, Unit};
@@ -86,17 +86,17 @@ impl Conclusion {
         }
     }
 
-    pub(super) fn new<T>(visits: &Visits<T>, question: &Question, asked: Vec<Asked>) -> Self {
-        Self::of(visits, question, decide(asked, question.min_effect))
+    pub(super) fn new<T>(trials: &Trials<T>, question: &Question, asked: Vec<Asked>) -> Self {
+        Self::of(trials, question, decide(asked, question.min_effect))
     }
 
-    fn of<T>(visits: &Visits<T>, question: &Question, effects: Vec<Effect>) -> Self {
+    fn of<T>(trials: &Trials<T>, question: &Question, effects: Vec<Effect>) -> Self {
         Self {
             question: question.text.clone(),
-            planned: visits.plan.pairs,
-            pairs: visits.pairs.len(),
-            order: visits.order(),
-            seed: visits.plan.seed,
+            planned: trials.plan.pairs,
+            pairs: trials.pairs.len(),
+            order: trials.order(),
+            seed: trials.plan.seed,
             effects,
         }
     }
@@ -105,20 +105,20 @@ impl Conclusion {
 /// The conclusions of several experiments, as one family: the probability of a
 /// single false *better* or *worse* among all of them is 5 %. `min_effect`
 /// replaces that of each question.
-pub fn family(experiments: &[(Visits<f64>, Question)], min_effect: f64) -> Vec<Conclusion> {
+pub fn family(experiments: &[(Trials<f64>, Question)], min_effect: f64) -> Vec<Conclusion> {
     let asked: Vec<Vec<Asked>> =
-        experiments.iter().map(|(visits, question)| visits.asked(question)).collect();
+        experiments.iter().map(|(trials, question)| trials.asked(question)).collect();
     let counts: Vec<usize> = asked.iter().map(Vec::len).collect();
     let mut effects = decide(asked.into_iter().flatten().collect(), min_effect).into_iter();
-    let conclusions = experiments.iter().zip(counts).map(|((visits, question), count)| {
-        Conclusion::of(visits, question, effects.by_ref().take(count).collect())
+    let conclusions = experiments.iter().zip(counts).map(|((trials, question), count)| {
+        Conclusion::of(trials, question, effects.by_ref().take(count).collect())
     });
     conclusions.collect()
 }
 
-impl Visits<f64> {
+impl Trials<f64> {
     /// The effects: the median of the differences within pairs, and the
-    /// differences of the arms' tail quantiles if there are enough visits.
+    /// differences of the arms' tail quantiles if there are enough trials.
     pub fn conclude(&self, question: &Question) -> Conclusion {
         Conclusion::new(self, question, self.asked(question))
     }

@@ -1,13 +1,13 @@
-//! Experiments in alternating pairs: two arms are visited in turn, so that
+//! Experiments in alternating pairs: two arms are measured in turn, so that
 //! changes on the machine affect both.
 //!
-//! A *visit* is one measurement of one arm, a *pair* one visit of each. Pairs
+//! A *trial* is one measurement of one arm, a *pair* one trial of each. Pairs
 //! come in blocks of two, and a block runs A B B A or B A A B: within a block,
 //! a steady drift adds the same to both arms, and so does being the first of a
 //! pair. A seeded coin decides which of the two runs, so that no periodic
 //! activity on the machine stays in phase with it.
 //!
-//! Intervals come from resampled pairs, never from the samples inside a visit,
+//! Intervals come from resampled pairs, never from the samples inside a trial,
 //! which are not independent.
 
 mod conclusion;
@@ -35,7 +35,7 @@ pub enum Arm {
     B,
 }
 
-/// Which arm of a pair is visited first.
+/// Which arm of a pair is measured first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -46,7 +46,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The visits of the pair, in order.
+    /// The trials of the pair, in order.
     pub fn arms(self) -> [Arm; 2] {
         match self {
             Self::AB => [Arm::A, Arm::B],
@@ -85,56 +85,56 @@ impl Plan {
         blocks.flatten().take(self.pairs).collect()
     }
 
-    /// Visits the arms in turn. A stop request ends the experiment after the
-    /// current visit; the pairs completed until then are the result.
+    /// Measures the arms in turn. A stop request ends the experiment after the
+    /// current trial; the pairs completed until then are the result.
     ///
     /// # Errors
-    /// The first error of a visit.
+    /// The first error of a trial.
     pub fn run<T, E>(
         self,
         monitor: &dyn Monitor,
-        mut visit: impl FnMut(Arm) -> Result<T, E>,
-    ) -> Result<Visits<T>, E> {
+        mut run_trial: impl FnMut(Arm) -> Result<T, E>,
+    ) -> Result<Trials<T>, E> {
         let mut pairs = Vec::with_capacity(self.pairs);
         let all = self.warm_up.saturating_add(self.pairs) as f64;
         for done in 0..self.warm_up {
             monitor.progress(done as f64 / all, "warm-up");
-            if visit_pair(Order::AB, monitor, &mut visit)?.is_none() {
-                return Ok(Visits { plan: self, pairs });
+            if run_pair(Order::AB, monitor, &mut run_trial)?.is_none() {
+                return Ok(Trials { plan: self, pairs });
             }
         }
         for order in self.order() {
             let done = self.warm_up.saturating_add(pairs.len());
             monitor.progress(done as f64 / all, &format!("pair {}", pairs.len() + 1));
-            match visit_pair(order, monitor, &mut visit)? {
+            match run_pair(order, monitor, &mut run_trial)? {
                 Some(pair) => pairs.push(pair),
                 None => break,
             }
         }
-        Ok(Visits { plan: self, pairs })
+        Ok(Trials { plan: self, pairs })
     }
 }
 
 /// Runs one pair; `None` if a stop is requested before its end.
-fn visit_pair<T, E>(
+fn run_pair<T, E>(
     order: Order,
     monitor: &dyn Monitor,
-    visit: &mut impl FnMut(Arm) -> Result<T, E>,
+    run_trial: &mut impl FnMut(Arm) -> Result<T, E>,
 ) -> Result<Option<Pair<T>>, E> {
     let [first, second] = order.arms();
     if monitor.stop_requested() {
         return Ok(None);
     }
-    let one = visit(first)?;
+    let one = run_trial(first)?;
     if monitor.stop_requested() {
         return Ok(None);
     }
-    let other = visit(second)?;
+    let other = run_trial(second)?;
     let [a, b] = if first == Arm::A { [one, other] } else { [other, one] };
     Ok(Some(Pair { order, a, b }))
 }
 
-/// The measurements of one pair of visits.
+/// The measurements of one pair of trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair<T> {
     /// Which arm was first.
@@ -147,14 +147,14 @@ pub struct Pair<T> {
 
 /// The measurements of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Visits<T> {
+pub struct Trials<T> {
     /// Its plan.
     pub plan: Plan,
     /// The completed pairs, in the order in which they ran.
     pub pairs: Vec<Pair<T>>,
 }
 
-impl<T> Visits<T> {
+impl<T> Trials<T> {
     /// Whether the experiment was stopped before its last pair.
     pub fn stopped(&self) -> bool {
         self.pairs.len() < self.plan.pairs
@@ -191,7 +191,7 @@ mod tests {
     const PLAN: Plan = Plan { pairs: 100, warm_up: 2, seed: 5 };
 
     #[test]
-    fn every_block_of_two_pairs_visits_both_orders() {
+    fn every_block_of_two_pairs_has_both_orders() {
         let order = PLAN.order();
         assert_eq!(order.len(), 100);
         assert!(order.chunks(2).all(|block| block[0] != block[1]));
@@ -206,9 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn visits_follow_the_order_and_the_warm_up_does_not_count() {
+    fn trials_follow_the_order_and_the_warm_up_does_not_count() {
         let mut seen = Vec::new();
-        let visits = PLAN
+        let trials = PLAN
             .run(&Silent, |arm| {
                 seen.push(arm);
                 Ok::<_, Infallible>(seen.len())
@@ -217,40 +217,40 @@ mod tests {
         let expected = PLAN.order().into_iter().flat_map(Order::arms);
         assert_eq!(seen[..4], [Arm::A, Arm::B, Arm::A, Arm::B]);
         assert!(seen[4..].iter().copied().eq(expected));
-        assert!(visits.pairs.iter().all(|pair| pair.a.min(pair.b) > 4));
-        assert!(visits.pairs.iter().all(|pair| (pair.a < pair.b) == (pair.order == Order::AB)));
-        assert!(!visits.stopped());
+        assert!(trials.pairs.iter().all(|pair| pair.a.min(pair.b) > 4));
+        assert!(trials.pairs.iter().all(|pair| (pair.a < pair.b) == (pair.order == Order::AB)));
+        assert!(!trials.stopped());
     }
 
     #[test]
     fn a_stop_keeps_whole_pairs_only() {
-        // Two warm-up pairs ask four times; then the second visit of the
+        // Two warm-up pairs ask four times; then the second trial of the
         // fourth pair is not made.
-        let mut visited = 0;
-        let visits = PLAN
+        let mut begun = 0;
+        let trials = PLAN
             .run(&StopAt(12, AtomicUsize::new(0)), |_| {
-                visited += 1;
+                begun += 1;
                 Ok::<_, Infallible>(())
             })
             .unwrap();
-        assert_eq!((visited, visits.pairs.len(), visits.stopped()), (11, 3, true));
-        assert_eq!(visits.order().len(), 3 * 2 + 2);
+        assert_eq!((begun, trials.pairs.len(), trials.stopped()), (11, 3, true));
+        assert_eq!(trials.order().len(), 3 * 2 + 2);
     }
 
     #[test]
     fn a_stop_during_the_warm_up_leaves_nothing() {
         let stop = StopAt(2, AtomicUsize::new(0));
-        let visits = PLAN.run(&stop, |_| Ok::<_, Infallible>(())).unwrap();
-        assert!(visits.pairs.is_empty() && visits.stopped());
+        let trials = PLAN.run(&stop, |_| Ok::<_, Infallible>(())).unwrap();
+        assert!(trials.pairs.is_empty() && trials.stopped());
     }
 
     #[test]
     fn an_error_ends_it() {
-        let mut visits = 0;
+        let mut trials = 0;
         let result = PLAN.run(&Silent, |_| {
-            visits += 1;
-            if visits == 7 { Err("lost the device") } else { Ok(()) }
+            trials += 1;
+            if trials == 7 { Err("lost the device") } else { Ok(()) }
         });
-        assert_eq!((result.unwrap_err(), visits), ("lost the device", 7));
+        assert_eq!((result.unwrap_err(), trials), ("lost the device", 7));
     }
 }

@@ -1,7 +1,7 @@
-//! The conclusion of an experiment whose visits yield a distribution each.
+//! The conclusion of an experiment whose trials yield a distribution each.
 
 use super::conclusion::{TAILS, median_asked};
-use super::{Arm, Conclusion, Question, Visits};
+use super::{Arm, Conclusion, Question, Trials};
 use crate::record::SeriesRecord;
 use crate::series::Series;
 use crate::stats::random::seeded;
@@ -13,29 +13,29 @@ const DRAWS: usize = 4_000;
 /// With fewer pairs, resampling understates the variation of pooled tails.
 const FEWEST_FOR_TAILS: usize = 10;
 
-impl Visits<Series> {
-    /// The effects: the median over pairs of the difference between the visits'
+impl Trials<Series> {
+    /// The effects: the median over pairs of the difference between the trials'
     /// medians, and the differences between tail quantiles of each arm's pooled
     /// samples. Both from resampled pairs.
     pub fn conclude(&self, question: &Question) -> Conclusion {
         let arms = [Arm::A, Arm::B].map(|arm| self.distributions(arm));
-        let medians = [&arms[0], &arms[1]].map(|visits| {
-            visits.iter().map(|visit| visit.quantile(0.5) as f64).collect::<Vec<f64>>()
+        let medians = [&arms[0], &arms[1]].map(|trials| {
+            trials.iter().map(|trial| trial.quantile(0.5) as f64).collect::<Vec<f64>>()
         });
         let mut asked = vec![median_asked(&medians, question, self.plan.seed)];
-        let empty = arms.iter().flatten().filter(|visit| visit.n() == 0).count();
+        let empty = arms.iter().flatten().filter(|trial| trial.n() == 0).count();
         if empty > 0 {
-            asked[0].weighed = Err(format!("{empty} visits have no samples"));
+            asked[0].weighed = Err(format!("{empty} trials have no samples"));
             return Conclusion::new(self, question, asked);
         }
-        let samples = [&arms[0], &arms[1]].map(|visits| visits.iter().map(Empirical::n).sum());
+        let samples = [&arms[0], &arms[1]].map(|trials| trials.iter().map(Empirical::n).sum());
         for q in TAILS {
             let bounded = samples.iter().all(|&n| order::quantile_interval(n, q).is_some());
             if !bounded || self.pairs.len() < FEWEST_FOR_TAILS {
                 continue;
             }
             let mut random = seeded(self.plan.seed, &format!("{} {q}", question.subject));
-            let [a, b] = [&arms[0], &arms[1]].map(|visits| Tail::new(visits, q));
+            let [a, b] = [&arms[0], &arms[1]].map(|trials| Tail::new(trials, q));
             let contrast: Contrast =
                 bootstrap::pairs(self.pairs.len(), DRAWS, &mut random, |drawn| {
                     [a.quantile(drawn), b.quantile(drawn)]
@@ -54,33 +54,33 @@ impl Visits<Series> {
         [Arm::A, Arm::B].map(|arm| {
             let name = if arm == Arm::A { "a" } else { "b" };
             let mut sum = Series::of(&question.subject, question.unit).with_label("arm", name);
-            for visit in self.visits(arm) {
-                sum.absorb(visit);
+            for trial in self.trials(arm) {
+                sum.absorb(trial);
             }
             sum.finish()
         })
     }
 
-    fn visits(&self, arm: Arm) -> impl Iterator<Item = &Series> {
+    fn trials(&self, arm: Arm) -> impl Iterator<Item = &Series> {
         self.pairs.iter().map(move |pair| if arm == Arm::A { &pair.a } else { &pair.b })
     }
 
     fn distributions(&self, arm: Arm) -> Vec<Empirical> {
-        self.visits(arm).map(Series::empirical).collect()
+        self.trials(arm).map(Series::empirical).collect()
     }
 }
 
-/// One tail quantile of the pooled samples of any selection of visits. It
+/// One tail quantile of the pooled samples of any selection of trials. It
 /// always lies between the smallest and the largest quantile of the single
-/// visits, so only that stretch is kept.
+/// trials, so only that stretch is kept.
 struct Tail {
     q: f64,
     /// The values of the stretch, ascending.
     values: Vec<u64>,
-    visits: Vec<Stretch>,
+    trials: Vec<Stretch>,
 }
 
-/// One visit's samples around the quantile.
+/// One trial's samples around the quantile.
 struct Stretch {
     n: u64,
     below: u64,
@@ -90,36 +90,36 @@ struct Stretch {
 }
 
 impl Tail {
-    fn new(visits: &[Empirical], q: f64) -> Self {
-        let own: Vec<u64> = visits.iter().map(|visit| visit.quantile(q)).collect();
+    fn new(trials: &[Empirical], q: f64) -> Self {
+        let own: Vec<u64> = trials.iter().map(|trial| trial.quantile(q)).collect();
         let low = own.iter().copied().min().unwrap_or(0);
         let high = own.iter().copied().max().unwrap_or(0);
-        let within = |visit: &Empirical| {
-            visit.counts().filter(|(value, _)| (low..=high).contains(value)).collect::<Vec<_>>()
+        let within = |trial: &Empirical| {
+            trial.counts().filter(|(value, _)| (low..=high).contains(value)).collect::<Vec<_>>()
         };
-        let mut values: Vec<u64> = visits.iter().flat_map(within).map(|(value, _)| value).collect();
+        let mut values: Vec<u64> = trials.iter().flat_map(within).map(|(value, _)| value).collect();
         values.sort_unstable();
         values.dedup();
-        let stretch = |visit: &Empirical| Stretch {
-            n: visit.n(),
-            below: visit.counts().take_while(|&(value, _)| value < low).map(|(_, n)| n).sum(),
-            counts: within(visit)
+        let stretch = |trial: &Empirical| Stretch {
+            n: trial.n(),
+            below: trial.counts().take_while(|&(value, _)| value < low).map(|(_, n)| n).sum(),
+            counts: within(trial)
                 .into_iter()
                 .map(|(value, n)| (values.partition_point(|&other| other < value), n))
                 .collect(),
         };
-        let visits = visits.iter().map(stretch).collect();
-        Self { q, values, visits }
+        let trials = trials.iter().map(stretch).collect();
+        Self { q, values, trials }
     }
 
-    /// The quantile of the drawn visits, pooled.
+    /// The quantile of the drawn trials, pooled.
     fn quantile(&self, drawn: &[usize]) -> f64 {
         let mut counts = vec![0; self.values.len()];
         let (mut n, mut up_to) = (0, 0);
-        for visit in drawn.iter().map(|&visit| &self.visits[visit]) {
-            n += visit.n;
-            up_to += visit.below;
-            for &(place, count) in &visit.counts {
+        for trial in drawn.iter().map(|&trial| &self.trials[trial]) {
+            n += trial.n;
+            up_to += trial.below;
+            for &(place, count) in &trial.counts {
                 counts[place] += count;
             }
         }
@@ -149,19 +149,19 @@ mod tests {
     fn question() -> Question {
         Question {
             text: "Is B faster?".to_owned(),
-            subject: "test/visits".to_owned(),
+            subject: "test/trials".to_owned(),
             unit: Unit::Nanoseconds,
             better: Direction::Smaller,
             min_effect: 0.0,
         }
     }
 
-    /// Visits of 300 samples around 10 µs; one in fifty takes `late` longer.
-    fn run(pairs: usize, late: impl Fn(Arm) -> u64) -> Visits<Series> {
+    /// Trials of 300 samples around 10 µs; one in fifty takes `late` longer.
+    fn run(pairs: usize, late: impl Fn(Arm) -> u64) -> Trials<Series> {
         let mut random = seeded(1, "samples");
         Plan { pairs, warm_up: 0, seed: 3 }
             .run(&Silent, |arm| {
-                let mut series = Series::new("test/visit");
+                let mut series = Series::new("test/trial");
                 for _ in 0..300 {
                     let late = if random.random_bool(0.02) { late(arm) } else { 0 };
                     series.record(Nanos(10_000 + random.random_range(0..2_000) + late));
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_tail_that_only_one_arm_has_is_found() {
-        let visits = run(20, |arm| if arm == Arm::A { 500_000 } else { 50_000 });
-        let conclusion = visits.conclude(&question());
+        let trials = run(20, |arm| if arm == Arm::A { 500_000 } else { 50_000 });
+        let conclusion = trials.conclude(&question());
         let answers: Vec<_> =
             conclusion.effects.iter().map(|e| (e.quantity.as_str(), e.answer)).collect();
         // 6 000 samples an arm bound p99.9.
@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn pooled_quantiles_are_those_of_all_samples() {
-        let visits = run(20, |_| 100_000);
-        let [a, _] = visits.pooled(&question());
+        let trials = run(20, |_| 100_000);
+        let [a, _] = trials.pooled(&question());
         let all: Vec<usize> = (0..20).collect();
         for (q, expected) in [(0.9, a.summary.unwrap().p90), (0.99, a.summary.unwrap().p99)] {
-            let tail = Tail::new(&visits.distributions(Arm::A), q);
+            let tail = Tail::new(&trials.distributions(Arm::A), q);
             assert!((tail.quantile(&all) - expected as f64).abs() < 0.5, "q = {q}");
         }
         assert_eq!(a.n, 20 * 300);
@@ -210,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_without_samples_is_reported() {
-        let mut visits = run(20, |_| 0);
-        let order = visits.pairs[0].order;
-        visits.pairs[0] = Pair { order, a: Series::new("empty"), b: Series::new("empty") };
-        let conclusion = visits.conclude(&question());
-        assert_eq!(conclusion.effects[0].reason, "2 visits have no samples");
+    fn a_trial_without_samples_is_reported() {
+        let mut trials = run(20, |_| 0);
+        let order = trials.pairs[0].order;
+        trials.pairs[0] = Pair { order, a: Series::new("empty"), b: Series::new("empty") };
+        let conclusion = trials.conclude(&question());
+        assert_eq!(conclusion.effects[0].reason, "2 trials have no samples");
     }
 }

@@ -1,9 +1,9 @@
-//! Experiments with more than two arms: every arm is visited once in each
+//! Experiments with more than two arms: every arm is measured once in each
 //! round.
 
 use rand::RngExt as _;
 
-use super::{Order, Pair, Plan, Visits};
+use super::{Order, Pair, Plan, Trials};
 use crate::stats::random::seeded;
 
 /// The measurements of one round, in order: the arm, and its value.
@@ -25,12 +25,12 @@ pub fn rounds(arms: usize, plan: &Plan) -> Vec<Vec<usize>> {
     two.flatten().take(plan.pairs).collect()
 }
 
-impl Visits<f64> {
+impl Trials<f64> {
     /// The pairs of two arms in `rounds`: one for each round in which both were
-    /// visited.
+    /// measured.
     pub fn of_rounds(plan: Plan, rounds: &[Round], a: usize, b: usize) -> Self {
         let pair = |round: &Round| {
-            let place = |arm| round.iter().position(|(visited, _)| *visited == arm);
+            let place = |arm| round.iter().position(|(measured, _)| *measured == arm);
             let (first, second) = (place(a)?, place(b)?);
             let order = if first < second { Order::AB } else { Order::BA };
             Some(Pair { order, a: round[first].1, b: round[second].1 })
@@ -48,7 +48,7 @@ mod tests {
     const PLAN: Plan = Plan { pairs: 10, warm_up: 0, seed: 7 };
 
     #[test]
-    fn every_round_visits_every_arm_and_every_second_one_backwards() {
+    fn every_round_has_every_arm_and_every_second_one_backwards() {
         let order = rounds(4, &PLAN);
         assert_eq!(order.len(), 10);
         for two in order.chunks(2) {
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn rounds_hold_pairs() {
         let rounds = [vec![(2, 5.0), (0, 1.0), (1, 3.0)], vec![(1, 4.0), (0, 2.0)]];
-        let visits = Visits::of_rounds(PLAN, &rounds, 0, 1);
-        assert_eq!(visits.order(), "AB BA");
-        assert_eq!((visits.pairs[1].a, visits.pairs[1].b), (2.0, 4.0));
-        assert_eq!(Visits::of_rounds(PLAN, &rounds, 1, 2).order(), "BA");
+        let trials = Trials::of_rounds(PLAN, &rounds, 0, 1);
+        assert_eq!(trials.order(), "AB BA");
+        assert_eq!((trials.pairs[1].a, trials.pairs[1].b), (2.0, 4.0));
+        assert_eq!(Trials::of_rounds(PLAN, &rounds, 1, 2).order(), "BA");
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
             min_effect: 0.0,
         };
         let asked: Vec<_> =
-            [1, 2].map(|arm| (Visits::of_rounds(PLAN, &measured, 0, arm), question(arm))).into();
+            [1, 2].map(|arm| (Trials::of_rounds(PLAN, &measured, 0, arm), question(arm))).into();
         let conclusions = family(&asked, 0.0);
         let answers: Vec<Answer> = conclusions.iter().map(|one| one.effects[0].answer).collect();
         assert_eq!(answers, [Answer::CannotTell, Answer::Worse]);

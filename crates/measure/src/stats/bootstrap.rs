@@ -50,7 +50,7 @@ pub fn quantiles(
     Some(Contrast::new(values[0], values[1], drawn))
 }
 
-/// A statistic of pairs, from resampled pairs: an influence on both visits of a
+/// A statistic of pairs, from resampled pairs: an influence on both trials of a
 /// pair cancels in the difference. The statistic gets the indices of the drawn
 /// pairs.
 pub fn pairs(
@@ -154,8 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn an_influence_on_both_visits_of_a_pair_cancels() {
-        // A drift a hundred times the effect, the same in both visits.
+    fn an_influence_on_both_trials_of_a_pair_cancels() {
+        // A drift a hundred times the effect, the same in both trials.
         let a: Vec<f64> = (0..40).map(|i| f64::from(i) * 100.0).collect();
         let b: Vec<f64> = a.iter().map(|value| value + 1.0).collect();
         let contrast = pairs(40, 500, &mut seeded(1, "t"), |drawn| {

@@ -12,7 +12,7 @@ use unjank_host::{Bytes, Error, Result, Timestamp};
 
 use super::instances::{Instances, Pages};
 
-/// How long the thread sleeps between two visits: a tenth of the time in which
+/// How long the thread sleeps between two reads: a tenth of the time in which
 /// the busiest program fills a buffer, because the thread may have to wait for a
 /// CPU.
 const PERIOD: Duration = Duration::from_millis(25);
@@ -63,7 +63,7 @@ impl Reader {
     }
 
     fn end(&mut self) -> Option<Result<Pages>> {
-        // The thread sees it after `unpark`, or at its next visit.
+        // The thread sees it after `unpark`, or when its sleep ends.
         self.shared.over.store(true, Ordering::Relaxed);
         let thread = self.thread.take()?;
         thread.thread().unpark();

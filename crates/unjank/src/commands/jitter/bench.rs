@@ -14,7 +14,7 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank jitter bench
-  sudo unjank jitter bench --dma-latency --pairs 20 --visit 10s
+  sudo unjank jitter bench --dma-latency --pairs 20 --trial 10s
 
 cyclictest -m -p90 -i1000 and jitter native measure in turn on one CPU. The
 answer compares their median latencies within pairs; differences below 5 % are
@@ -31,12 +31,12 @@ pub(crate) struct Args {
     period: Nanos,
     /// Length of one trial
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration, allow_hyphen_values = true)]
-    visit: Nanos,
+    trial: Nanos,
     /// Pairs of trials
     #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
     /// Six pairs of trials of one second: a wider interval
-    #[arg(long, conflicts_with_all = ["visit", "pairs"])]
+    #[arg(long, conflicts_with_all = ["trial", "pairs"])]
     quick: bool,
     /// Keep CPUs out of idle states during the run, as cyclictest does without --laptop
     #[arg(long)]
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         cpu,
         priority: Priority::new(args.priority)?,
         period: args.period,
-        visit: if args.quick { Nanos::from_millis(1_000) } else { args.visit },
+        trial: if args.quick { Nanos::from_millis(1_000) } else { args.trial },
         pairs: if args.quick { 6 } else { args.pairs },
         dma_latency: args.dma_latency,
     };
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("cpu", comparison.cpu)
         .with("priority", comparison.priority.get())
         .with("period", comparison.period.get())
-        .with("visit", comparison.visit.get())
+        .with("trial", comparison.trial.get())
         .with("pairs", comparison.pairs)
         .with("dma_latency", comparison.dma_latency);
     let command = measured::Command { name: "jitter bench", output: &args.output, settings };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Nanos, Root};
-use unjank_measure::experiment::{Arm, Pair, Plan, Question, Visits};
+use unjank_measure::experiment::{Arm, Pair, Plan, Question, Trials};
 use unjank_measure::record::{Cell, Column, Direction, Number, Table};
 use unjank_measure::{Fact, Findings, Monitor, Series, Unit};
 use unjank_why::record::Recording;
@@ -17,7 +17,7 @@ const ARMS: [&str; 2] = ["not recorded", "recorded"];
 
 /// A launch.
 #[derive(Debug, Clone, Copy)]
-struct Visit {
+struct Trial {
     took: Nanos,
     /// Of a recorded launch.
     events: usize,
@@ -33,11 +33,11 @@ pub(super) fn measure(
 ) -> Result<Findings> {
     let plan = Plan { pairs: launches.launches as usize, warm_up: 1, seed };
     let mut interrupted = false;
-    let mut visits = plan.run(monitor, |arm| -> Result<Option<Visit>> {
+    let mut trials = plan.run(monitor, |arm| -> Result<Option<Trial>> {
         if interrupted || !launch::pause(launches, monitor) {
             return Ok(None);
         }
-        let visit = match arm {
+        let trial = match arm {
             Arm::A => launch::once(launches, monitor, |_| Ok(0))?,
             Arm::B => {
                 let parents = [ThreadId::current()];
@@ -45,21 +45,21 @@ pub(super) fn measure(
                 launch::once(launches, monitor, |_| Ok(recording.finish()?.trace.len()))?
             }
         };
-        interrupted = visit.is_none();
-        Ok(visit.map(|(launch, events)| Visit { took: launch.took, events }))
+        interrupted = trial.is_none();
+        Ok(trial.map(|(launch, events)| Trial { took: launch.took, events }))
     })?;
-    let pairs: Vec<Pair<Visit>> = visits
+    let pairs: Vec<Pair<Trial>> = trials
         .pairs
         .drain(..)
         .filter_map(|pair| Some(Pair { order: pair.order, a: pair.a?, b: pair.b? }))
         .collect();
-    Ok(findings(Visits { plan, pairs }))
+    Ok(findings(Trials { plan, pairs }))
 }
 
-fn findings(visits: Visits<Visit>) -> Findings {
+fn findings(trials: Trials<Trial>) -> Findings {
     let mut findings = Findings::default();
-    let Visits { plan, pairs } = visits;
-    let sides: [fn(&Pair<Visit>) -> Visit; 2] = [|pair| pair.a, |pair| pair.b];
+    let Trials { plan, pairs } = trials;
+    let sides: [fn(&Pair<Trial>) -> Trial; 2] = [|pair| pair.a, |pair| pair.b];
     for (arm, side) in ARMS.into_iter().zip(sides) {
         let mut series = Series::new("why/cost/total").with_label("arm", arm);
         for pair in &pairs {
@@ -73,9 +73,9 @@ fn findings(visits: Visits<Visit>) -> Findings {
         findings.warn("no pair of launches was measured");
         return findings;
     };
-    let time = |visit: Visit| visit.took.get() as f64;
-    let times = |pair: &Pair<Visit>| Pair { order: pair.order, a: time(pair.a), b: time(pair.b) };
-    let times = Visits { plan, pairs: pairs.iter().map(times).collect() };
+    let time = |trial: Trial| trial.took.get() as f64;
+    let times = |pair: &Pair<Trial>| Pair { order: pair.order, a: time(pair.a), b: time(pair.b) };
+    let times = Trials { plan, pairs: pairs.iter().map(times).collect() };
     let question = Question {
         text: "Does recording make the launch longer?".to_owned(),
         subject: "why/cost".to_owned(),

@@ -39,13 +39,13 @@ pub(crate) struct Args {
     /// --paper assumes the same
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     pub(super) basic: Nanos,
-    /// Visits of each sampling period [default: 10]
+    /// Trials of each sampling period [default: 10]
     #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub(super) rounds: Option<usize>,
-    /// Length of each visit; its first half does not count [default: 2m]
+    /// Length of each trial; its first half does not count [default: 2m]
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
-    pub(super) visit: Option<Nanos>,
-    /// Six pairs of each load, and six visits of 2 s of each period
+    pub(super) trial: Option<Nanos>,
+    /// Six pairs of each load, and six trials of 2 s of each period
     #[arg(long)]
     pub(super) quick: bool,
     /// Skip a part: launches (Fig. 2 and 3) or energy (Table 3)
@@ -83,7 +83,7 @@ impl Args {
     pub(super) fn window(&self) -> Window {
         let usual = Nanos(table3::TIME.get() * 2);
         let whole =
-            self.visit.unwrap_or(if self.quick { Nanos::from_millis(2_000) } else { usual });
+            self.trial.unwrap_or(if self.quick { Nanos::from_millis(2_000) } else { usual });
         Window { whole, discard: Nanos(whole.get() / 2) }
     }
 

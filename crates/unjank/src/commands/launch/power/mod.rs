@@ -31,7 +31,7 @@ use crate::values;
   unjank launch power --meter model --device exynos4210 --for 10s
 
 With --rates, the sampling period of ondemand or conservative is changed, each
-period is visited once a round, and each is compared with the reference: Table 3
+period is measured once a round, and each is compared with the reference: Table 3
 of Jo & Suh. The former period is put back in every case.
 
 Meters: rapl, perf, hwmon[:hwmonN/power1], battery[:NAME],
@@ -48,19 +48,19 @@ pub(crate) struct Args {
     /// The period with which the others are compared
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration, requires = "rates")]
     reference: Nanos,
-    /// Length of each visit, with the discarded part [default: 2m with --rates, else 10s]
+    /// Length of each trial, with the discarded part [default: 2m with --rates, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     whole: Option<Nanos>,
-    /// Part at the beginning of each visit that does not count [default: half with --rates, else 0]
+    /// Part at the beginning of each trial that does not count [default: half with --rates, else 0]
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     discard: Option<Nanos>,
-    /// Visits of each sampling period
+    /// Trials of each sampling period
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, requires = "rates")]
     rounds: usize,
     /// Ignore differences of up to this percentage
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "rates")]
     min_effect: f64,
-    /// Six visits of 4 s each, or one of 3 s without --rates
+    /// Six trials of 4 s each, or one of 3 s without --rates
     #[arg(long, conflicts_with_all = ["whole", "discard", "rounds"])]
     quick: bool,
     #[command(flatten)]

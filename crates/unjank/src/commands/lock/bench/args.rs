@@ -43,13 +43,13 @@ pub(crate) struct Args {
     /// What else runs: idle, load, quota, priorities, pinned [default: idle]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = environment)]
     pub(super) environment: Vec<Environment>,
-    /// Visits of each strategy to each cell; fewer than 6 give no verdict [default: 6]
+    /// Trials of each strategy in each cell; fewer than 6 give no verdict [default: 6]
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<usize>,
     /// Length of the phase that counts operations, and of the one that times waits, with few
     /// threads [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    pub(super) visit: Option<Nanos>,
+    pub(super) trial: Option<Nanos>,
     /// Fewer and shorter cells: less than a minute
     #[arg(long)]
     pub(super) quick: bool,

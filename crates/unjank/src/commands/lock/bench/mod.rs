@@ -74,7 +74,7 @@ fn options(args: &Args) -> Result<Options> {
     replace(&mut options.outsides, &args.outside);
     replace(&mut options.environments, &args.environment);
     options.rounds = args.rounds.unwrap_or(options.rounds);
-    options.phase = args.visit.unwrap_or(options.phase);
+    options.phase = args.trial.unwrap_or(options.phase);
     Ok(options)
 }
 
@@ -89,7 +89,7 @@ fn settings(args: &Args, options: &Options) -> Settings {
         .with("outside", nanos(&options.outsides))
         .with("environment", environments)
         .with("rounds", options.rounds)
-        .with("visit", options.phase.get())
+        .with("trial", options.phase.get())
         .with("paper", args.paper)
 }
 

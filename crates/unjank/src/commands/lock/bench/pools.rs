@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             .with("threads", options.threads)
             .with("gap", gaps)
             .with("rounds", options.rounds)
-            .with("visit", options.trial.get()),
+            .with("trial", options.trial.get()),
     };
     command.run(|_, seed, monitor| Ok(pools::run(&options, seed, monitor)?))
 }
@@ -41,6 +41,6 @@ fn options(args: &Args) -> Result<Options> {
     let mut options = if args.quick { Options::quick(cpus) } else { Options::usual(cpus) };
     replace(&mut options.gaps, &args.gap);
     options.rounds = args.rounds.unwrap_or(options.rounds);
-    options.trial = args.visit.unwrap_or(options.trial);
+    options.trial = args.trial.unwrap_or(options.trial);
     Ok(options)
 }
