@@ -58,6 +58,8 @@ test)
     need_java
     need c++ g++
     need mkswap util-linux
+    # What `jitter bench` compares unjank with.
+    need cyclictest rt-tests
     # A display, and a program with a window.
     need Xvfb xvfb
     need xclock x11-apps

@@ -47,6 +47,37 @@ fn a_knob_is_changed_for_its_launches_only() {
     );
 }
 
+/// A counter of the kernel's since boot.
+fn vmstat(name: &str) -> u64 {
+    let text = fs::read_to_string("/proc/vmstat").unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value.unwrap()
+}
+
+#[test]
+fn a_nice_value_and_a_cold_cache_are_those_of_the_program() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen");
+    let drops = vmstat("drop_pagecache ");
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--b", "nice=-7,cold", "-n", "3", "--warm-up", "0"])
+        .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
+        .arg(directory.path().join("state"))
+        .args(["--", "sh", "-c", &format!("nice >> {}", seen.display())])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let own = Command::new("nice").output().unwrap().stdout;
+    let own = String::from_utf8(own).unwrap();
+    let seen = fs::read_to_string(seen).unwrap();
+    let count = |value: &str| seen.lines().filter(|line| *line == value).count();
+    assert_eq!((count("-7"), count(own.trim())), (3, 3), "{seen}");
+    assert!(vmstat("drop_pagecache ") >= drops + 3);
+}
+
 #[test]
 fn an_unprivileged_user_may_not_change_knobs() {
     if !unjank_needs::root() {

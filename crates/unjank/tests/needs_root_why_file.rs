@@ -104,7 +104,8 @@ fn a_file_that_cannot_be_written_is_refused_at_once() {
 /// Records with trace-cmd. It sets up the function tracer, too, which some machines forbid: what
 /// it writes there goes elsewhere.
 fn record(file: &Path, version: &str, command: &[&str]) {
-    let script = "for f in /proc/sys/kernel/ftrace_enabled /sys/kernel/tracing/set_ftrace_pid \
+    let script = "mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing; \
+                  for f in /proc/sys/kernel/ftrace_enabled /sys/kernel/tracing/set_ftrace_pid \
                   /sys/kernel/tracing/set_ftrace_filter /sys/kernel/tracing/set_ftrace_notrace; do \
                   [ ! -e $f ] || mount --bind \"$1\" $f; done; shift; exec \"$@\"";
     let directory = tempfile::tempdir().unwrap();

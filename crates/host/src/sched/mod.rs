@@ -5,6 +5,7 @@ mod attributes;
 mod effective;
 mod fair;
 mod lasting;
+mod nice;
 mod policy;
 mod policy_text;
 mod realtime;
@@ -16,6 +17,7 @@ pub use attributes::{be_ordinary, policy_of, set_policy};
 pub use effective::effective_priority;
 pub use fair::Fair;
 pub use lasting::{Grant, give_realtime, take_realtime};
+pub use nice::NiceGuard;
 pub use policy::{Policy, Priority, ThreadId};
 pub use realtime::{
     HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, is_throttled, rtprio_limit,

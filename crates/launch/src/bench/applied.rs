@@ -57,7 +57,7 @@ impl Condition {
         stop: &dyn Fn() -> bool,
     ) -> Result<Started> {
         let ready = if service.notifies { Ready::Notify } else { Ready::AtOnce };
-        let program = Program { command: service.command.clone(), ready };
+        let program = Program::new(service.command.clone(), ready);
         let mut started = Started::begin(&program, &options.means)?;
         let reason = match started.wait(SERVICE_TIMEOUT, stop)? {
             WaitResult::Ready { .. } | WaitResult::Interrupted => return Ok(started),

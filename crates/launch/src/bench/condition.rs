@@ -12,6 +12,10 @@ pub struct Condition {
     pub knobs: Vec<(PathBuf, String)>,
     /// A program that runs meanwhile.
     pub service: Option<Service>,
+    /// The nice value that the launched program starts with; `None` for unjank's own.
+    pub nice: Option<i32>,
+    /// Whether its files are dropped from memory before each launch.
+    pub is_cold: bool,
     /// Whether this is the baseline again, to measure the noise of the machine.
     pub is_baseline: bool,
 }

@@ -9,7 +9,7 @@ use unjank_measure::stats::random::{Random, seeded};
 
 use super::applied::AppliedCondition;
 use super::condition::Condition;
-use super::options::{Options, Workload};
+use super::options::{Options, Program, Workload};
 use super::pause;
 use super::started::{Started, WaitResult};
 use crate::load::Timing;
@@ -109,7 +109,7 @@ impl<'a> Launcher<'a> {
             self.applied = None;
             self.applied = Some(condition.apply(self.session, self.options, &stop)?);
         }
-        if self.options.drop_caches {
+        if self.options.drop_caches || condition.is_cold {
             page_cache::drop_clean(self.root)?;
         }
         let interrupted =
@@ -118,9 +118,10 @@ impl<'a> Launcher<'a> {
             return Ok(interrupted);
         }
         self.launches += 1;
+        let program = Program { nice: condition.nice, ..self.workload.program.clone() };
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
         let begun = Timestamp::now();
-        let mut started = Started::begin(&self.workload.program, &self.options.means)?;
+        let mut started = Started::begin(&program, &self.options.means)?;
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_lines();
         let by_itself = !started.is_alive();

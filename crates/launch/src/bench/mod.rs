@@ -99,7 +99,8 @@ pub fn run(
         }
         comparison.note(&mut findings);
     }
-    if options.drop_caches {
+    let is_cold = options.others.iter().chain([&options.baseline]).any(|it| it.is_cold);
+    if options.drop_caches || is_cold {
         findings.warn(
             "before each launch all files were written to storage and dropped from memory \
              (drop_caches); other programs had to read them again",

@@ -68,9 +68,16 @@ pub struct Program {
     pub command: Vec<OsString>,
     /// When its launch is over.
     pub ready: Ready,
+    /// The nice value that it starts with; `None` for that of unjank.
+    pub nice: Option<i32>,
 }
 
 impl Program {
+    /// A program with the nice value of unjank.
+    pub fn new(command: Vec<OsString>, ready: Ready) -> Self {
+        Self { command, ready, nice: None }
+    }
+
     /// Its name in messages.
     pub fn name(&self) -> String {
         self.command.first().map(|name| name.display().to_string()).unwrap_or_default()
@@ -106,7 +113,7 @@ mod tests {
 
     #[test]
     fn wrong_options_are_refused_in_one_sentence() {
-        let program = Program { command: vec!["true".into()], ready: Ready::Exit };
+        let program = Program::new(vec!["true".into()], Ready::Exit);
         let workload = Workload { name: String::new(), program, times_itself: false };
         let named = |name: &str| Condition { name: name.to_owned(), ..Condition::default() };
         let good = Options {

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
 use unjank_host::process::group::{ProcessGroup, wait_for_end};
+use unjank_host::sched::NiceGuard;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::options::{Program, ReadyMeans};
@@ -95,8 +96,11 @@ impl Started {
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
+        let nice = program.nice.map(NiceGuard::new).transpose()?;
         let began = Timestamp::now();
-        let mut group = ProcessGroup::start(&mut command).map_err(|error| match error {
+        let group = ProcessGroup::start(&mut command);
+        drop(nice);
+        let mut group = group.map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Invalid(format!("command not found: {}", name.display()))
             }

@@ -81,7 +81,7 @@ impl Shown {
             enough: ENOUGH,
             then: now + budget.program(),
         };
-        let program = Program { command: command.0.clone(), ready: ready.clone() };
+        let program = Program::new(command.0.clone(), ready.clone());
         let about = about(&program, None, stored);
         let plan = Plan {
             program,

@@ -75,7 +75,7 @@ pub(super) fn workloads(
             own.into_iter().chain([nanoseconds(length).into()]).chain(common.iter().cloned());
         Workload {
             name: paper::workload(length),
-            program: Program { command: command.collect(), ready: Ready::Stdout(ready.clone()) },
+            program: Program::new(command.collect(), Ready::Stdout(ready.clone())),
             times_itself: true,
         }
     };

@@ -142,7 +142,7 @@ fn explain(
         return Ok((vec![launch], findings));
     }
     let plan = Plan {
-        program: Program { command: args.command.clone(), ready: args.ready.clone() },
+        program: Program::new(args.command.clone(), args.ready.clone()),
         launches: args.launches,
         gap: args.gap,
         timeout: args.timeout,

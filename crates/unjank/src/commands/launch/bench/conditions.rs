@@ -1,4 +1,4 @@
-//! Parses conditions: `as-is`, knobs, `with:`, `notify:`, `boost`.
+//! Parses conditions: `as-is`, `cold`, `nice=`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
 
@@ -9,8 +9,13 @@ use unjank_launch::bench::{Condition, Service};
 use crate::commands::knobs;
 use crate::commands::launch::shorthand;
 
+/// The condition that drops the program's files from memory.
+const COLD: &str = "cold";
+/// While it is on, a nice value counts within a session of processes only: sched(7).
+const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
 /// Parses a condition for this machine. Its name is the text as typed.
-pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
+pub(crate) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
     if let Some((knobs, service)) = split(text) {
         let service = parse(service, policies, root)?.service;
         return Ok(Condition { name: text.to_owned(), service, ..changed(knobs, policies, root)? });
@@ -34,10 +39,10 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
             let command = own.into_iter().chain(options).collect();
             Ok(condition(Service { command, notifies: true, own: true }))
         }
-        _ if text.contains('=') => changed(text, policies, root),
+        _ if text.contains('=') || text == COLD => changed(text, policies, root),
         _ => Err(Error::Invalid(format!(
-            "unknown condition {text:?}; expected as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND \
-             or boost"
+            "unknown condition {text:?}; expected as-is, cold, nice=N, KNOB=VALUE, with:COMMAND, \
+             notify:COMMAND or boost"
         ))),
     }
 }
@@ -65,7 +70,16 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
     let mut condition = Condition { name: text.to_owned(), ..Condition::default() };
     for typed in text.split(',') {
         let (knob, value) = typed.split_once('=').unwrap_or((typed, ""));
-        if knob.contains(['.', '/']) {
+        if typed == COLD {
+            condition.is_cold = true;
+        } else if knob == "nice" {
+            let nice = nice_value(value)?;
+            condition.nice = Some(nice);
+            // Only root may lower it, and only root may turn this off.
+            if nice < 0 && root.exists(AUTOGROUPS) {
+                condition.knobs.push((AUTOGROUPS.into(), "0".to_owned()));
+            }
+        } else if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
         } else if knob.is_empty() || value.is_empty() {
             return Err(Error::Invalid(format!(
@@ -76,6 +90,11 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
         }
     }
     Ok(condition)
+}
+
+fn nice_value(text: &str) -> Result<i32> {
+    let nice = text.parse().ok().filter(|nice| (-20..=19).contains(nice));
+    nice.ok_or_else(|| Error::Invalid(format!("nice={text}: expected a number from -20 to 19")))
 }
 
 #[cfg(test)]
@@ -141,9 +160,29 @@ mod tests {
     }
 
     #[test]
+    fn a_nice_value_and_a_cold_cache_hold_for_the_program() {
+        let both = parsed("cold,nice=5,vm.a=1").unwrap();
+        assert_eq!((both.is_cold, both.nice, both.knobs.len()), (true, Some(5), 1));
+        assert!(parsed("cold").unwrap().is_cold);
+        assert_eq!(parsed("nice=-10").unwrap().nice, Some(-10));
+        for wrong in ["nice=", "nice=20", "nice=-21", "nice=fast"] {
+            let error = parsed(wrong).unwrap_err().to_string();
+            assert_eq!(error, format!("{wrong}: expected a number from -20 to 19"));
+        }
+        // A nice value counts on the whole machine only without autogroups.
+        let tree = tempfile::tempdir().unwrap();
+        let file = tree.path().join(&AUTOGROUPS[1..]);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "1").unwrap();
+        let knobs = |text: &str| parse(text, &[], &Root::at(tree.path())).unwrap().knobs;
+        assert_eq!(knobs("nice=-10"), [(AUTOGROUPS.into(), "0".to_owned())]);
+        assert!(knobs("nice=10").is_empty());
+    }
+
+    #[test]
     fn wrong_conditions_are_refused() {
         let says = |text: &str| parsed(text).unwrap_err().to_string();
-        assert!(says("").starts_with("unknown condition \"\"; expected as-is,"));
+        assert!(says("").starts_with("unknown condition \"\"; expected as-is, cold,"));
         assert!(says("as-is:x").contains("unknown condition"));
         assert!(says("with:").contains("no command"));
         assert!(says("notify: ").contains("no command"));

@@ -1,7 +1,7 @@
 //! `unjank launch bench`: the launch time of any program under two or more
 //! conditions.
 
-mod conditions;
+pub(crate) mod conditions;
 
 use std::env;
 use std::ffi::OsString;
@@ -36,6 +36,10 @@ const FEWEST_PAIRS: usize = 6;
 
 A condition (--a, --b) is one of
   as-is                       the machine as it is
+  cold                        before each launch, write all files to storage and drop them from
+                              memory
+  nice=N                      the program starts with this nice value; a negative one counts on
+                              the whole machine (autogroups are off meanwhile)
   KNOB=VALUE[,KNOB=VALUE]     knobs as for `unjank with`, or short names for all clocks: governor,
                               min_freq and max_freq (min, max or 800MHz), epp, and any tunable of
                               the current governor, such as sampling_rate=50ms
@@ -144,7 +148,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         Some(lengths) => load_app::workloads(lengths, &args.load_app, root, &mut findings)?,
         None => vec![Workload {
             name: String::new(),
-            program: Program { command: args.command.clone(), ready: args.ready.clone() },
+            program: Program::new(args.command.clone(), args.ready.clone()),
             times_itself: false,
         }],
     };
