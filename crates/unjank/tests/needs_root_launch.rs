@@ -1,6 +1,8 @@
 //! `unjank launch bench` with a knob of the running machine that is harmless and
 //! that no other program changes.
 
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;

@@ -26,7 +26,7 @@ const EMULATED: &str = "emulated";
 const MODELLED: &str = "modelled";
 
 /// Options of every measuring command.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print the whole run record as JSON on stdout

@@ -1,4 +1,6 @@
 //! Programs that time their own parts.
+// Each test file uses some of it.
+#![allow(dead_code)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

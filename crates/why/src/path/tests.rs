@@ -168,7 +168,7 @@ mod invented {
     use unjank_units::Nanos;
 
     use super::*;
-    use crate::what_if::{Change, length};
+    use crate::what_if::{Change, Replays, Window};
 
     const CPUS: usize = 3;
     const THREADS: u32 = 6;
@@ -231,7 +231,8 @@ mod invented {
             cut in any::<(u8, u8)>(),
         ) {
             let (script, now) = invent(&choices);
-            let history = History::of(&script.trace());
+            let trace = script.trace();
+            let history = History::of(&trace);
             let first = now * u64::from(cut.0.min(cut.1)) / 256;
             let last = now * u64::from(cut.0.max(cut.1)) / 256;
             for thread in 1..=THREADS {
@@ -249,10 +250,16 @@ mod invented {
                     && life.spans.last().is_some_and(|span| span.to >= to);
                 if covers && from < to {
                     let clocks = crate::split::HighestClocks::new();
-                    let same = length(&history, (id, from, to), &Change::default(), &clocks);
+                    let family = [id].into();
+                    let (highest, thread) = (&clocks, id);
+                    let window =
+                        Window { trace: &trace, history: &history, highest, family: &family, thread, from, to };
+                    let replays = Replays::of(window);
+                    let same = replays.length(&Change::default());
                     prop_assert_eq!(same, to.since(from));
-                    let faster = Change { no_run_queue: true, ..Change::default() };
-                    prop_assert!(length(&history, (id, from, to), &faster, &clocks) <= same);
+                    let boosted = family.clone();
+                    let faster = Change { boosted, ..Change::default() };
+                    prop_assert!(replays.length(&faster) <= same);
                     let split = crate::split::Split::of(&found, &history, &clocks);
                     prop_assert_eq!(split.total(), Nanos(last - first));
                 }

@@ -18,11 +18,18 @@ pub struct About {
 
 /// A change whose saving is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Remedy {
+pub enum Remedy {
+    /// Every CPU at its highest clock.
     HighestClock,
-    PagesInMemory,
-    FreeCpu,
+    /// What it reads from storage is in memory.
+    Cached,
+    /// The program's threads run before those of other programs.
+    ProgramFirst,
+    /// The threads that answer the program's messages run before others.
+    ServersFirst,
+    /// A thread that waits for a lock runs at once when it gets it.
     SpunLocks,
+    /// All of these.
     All,
 }
 
@@ -45,8 +52,8 @@ impl About {
         shlex::try_join(words).ok().filter(|text| !text.is_empty())
     }
 
-    /// A command to try `remedy` with; `launches` were explained.
-    pub(super) fn next(&self, remedy: Remedy, launches: usize) -> Option<String> {
+    /// A command to try `remedy` with.
+    pub(super) fn next(&self, remedy: Remedy) -> Option<String> {
         let ready = match self.ready.as_str() {
             "" | "exit" => String::new(),
             ready => format!(" --ready {}", shlex::try_quote(ready).ok()?),
@@ -54,41 +61,49 @@ impl About {
         let Some(command) = self.quoted() else {
             let process = self.process?;
             return match remedy {
-                Remedy::FreeCpu => Some(format!("sudo unjank rt set {process} --process nice:-10")),
+                Remedy::ProgramFirst => {
+                    Some(format!("sudo unjank rt set {process} --process nice:-10"))
+                }
                 Remedy::SpunLocks => Some(format!("sudo unjank lock doctor {process}")),
-                Remedy::PagesInMemory => Some("sudo unjank checkup --only swap".to_owned()),
-                Remedy::HighestClock | Remedy::All => None,
+                Remedy::Cached => Some("sudo unjank checkup --only swap".to_owned()),
+                Remedy::HighestClock | Remedy::ServersFirst | Remedy::All => None,
             };
         };
+        if let Some(name) = remedy.option() {
+            return Some(format!("sudo unjank why --prove={name}{ready} -- {command}"));
+        }
         Some(match remedy {
-            Remedy::HighestClock => {
-                format!("sudo unjank launch bench --b min_freq=max --b boost{ready} -- {command}")
-            }
-            // The next launches find the pages in memory, unless it is short.
-            Remedy::PagesInMemory if launches == 1 => {
-                format!("sudo unjank why -n 5{ready} -- {command}")
-            }
-            Remedy::PagesInMemory => "sudo unjank checkup --only swap".to_owned(),
-            Remedy::FreeCpu => {
-                format!("sudo unjank why -n 5{ready} -- nice -n -10 {command}")
-            }
             // A program that ends at once cannot be watched.
             Remedy::SpunLocks if ready.is_empty() => "unjank lock bench --quick".to_owned(),
             Remedy::SpunLocks => format!("{command} & sudo unjank lock doctor $!"),
-            Remedy::All => {
-                format!("sudo unjank why -n 10{ready} -- {command}")
-            }
+            // Which servers these are, the table of waits says.
+            Remedy::ServersFirst => "unjank rt list".to_owned(),
+            _ => format!("sudo unjank why -n 10{ready} -- {command}"),
         })
     }
 }
 
 impl Remedy {
+    /// Those that `unjank why --prove` can apply to another program.
+    pub const PROVABLE: [Self; 3] = [Self::ProgramFirst, Self::Cached, Self::HighestClock];
+
+    /// What `--prove` calls it; `None` if it cannot be applied from outside.
+    pub const fn option(self) -> Option<&'static str> {
+        match self {
+            Self::HighestClock => Some("clock"),
+            Self::Cached => Some("cache"),
+            Self::ProgramFirst => Some("cpu"),
+            Self::ServersFirst | Self::SpunLocks | Self::All => None,
+        }
+    }
+
     /// The name in tables.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::HighestClock => "highest clock",
-            Self::PagesInMemory => "pages in memory",
-            Self::FreeCpu => "no wait for a CPU",
+            Self::Cached => "everything it reads in memory",
+            Self::ProgramFirst => "first in the run queue",
+            Self::ServersFirst => "its servers first in the run queue",
             Self::SpunLocks => "locks spun instead of parked",
             Self::All => "all of these",
         }
@@ -98,8 +113,9 @@ impl Remedy {
     pub(super) const fn condition(self) -> &'static str {
         match self {
             Self::HighestClock => "at the highest clock",
-            Self::PagesInMemory => "with its pages in memory",
-            Self::FreeCpu => "with a CPU whenever it needs one",
+            Self::Cached => "with everything it reads in memory",
+            Self::ProgramFirst => "with a CPU before other programs",
+            Self::ServersFirst => "with its servers before other programs",
             Self::SpunLocks => "with locks that spin instead of sleeping",
             Self::All => "with all changes",
         }
@@ -125,10 +141,11 @@ pub(super) const fn doing(cell: Cell) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Remedy; 5] = [
+    const ALL: [Remedy; 6] = [
         Remedy::HighestClock,
-        Remedy::PagesInMemory,
-        Remedy::FreeCpu,
+        Remedy::Cached,
+        Remedy::ProgramFirst,
+        Remedy::ServersFirst,
         Remedy::SpunLocks,
         Remedy::All,
     ];
@@ -139,26 +156,31 @@ mod tests {
     }
 
     #[test]
+    fn the_changes_that_can_be_proved_have_names() {
+        let provable = ALL.into_iter().filter(|remedy| remedy.option().is_some());
+        assert!(provable.eq([Remedy::HighestClock, Remedy::Cached, Remedy::ProgramFirst]));
+        assert!(Remedy::PROVABLE.iter().all(|remedy| remedy.option().is_some()));
+    }
+
+    #[test]
     fn every_change_has_a_command_that_a_shell_reads_back() {
         let words = ["sh", "-c", "echo 'a b' > /dev/null; ls", ""];
         let about = about(&words, "stdout:it is up");
         for remedy in ALL {
-            for launches in [1, 2] {
-                let next = about.next(remedy, launches).unwrap();
-                let read = shlex::split(&next).unwrap();
-                let whole = read.windows(words.len()).any(|window| window == words);
-                assert!(whole || next.contains("checkup"), "{next}");
-                let ready = read.iter().position(|word| word == "--ready");
-                assert!(ready.is_none_or(|at| read[at + 1] == "stdout:it is up"), "{next}");
-            }
+            let next = about.next(remedy).unwrap();
+            let read = shlex::split(&next).unwrap();
+            let whole = read.windows(words.len()).any(|window| window == words);
+            assert!(whole || next == "unjank rt list", "{next}");
+            let ready = read.iter().position(|word| word == "--ready");
+            assert!(ready.is_none_or(|at| read[at + 1] == "stdout:it is up"), "{next}");
         }
     }
 
     #[test]
     fn a_recording_has_commands_only_for_a_process_that_runs() {
-        assert!(ALL.iter().all(|remedy| About::default().next(*remedy, 1).is_none()));
+        assert!(ALL.iter().all(|remedy| About::default().next(*remedy).is_none()));
         let running = About { process: Some(47), ..About::default() };
-        let next = running.next(Remedy::SpunLocks, 1);
+        let next = running.next(Remedy::SpunLocks);
         assert_eq!(next.as_deref(), Some("sudo unjank lock doctor 47"));
     }
 

@@ -66,7 +66,7 @@ pub fn delays(launches: &[Explained], about: &About) -> Vec<DelayCost> {
             total: Nanos(total as u64),
             notes: notes(cost.as_ref(), total, saving),
             cost,
-            next: saving.and_then(|saving| about.next(saving.remedy, launches.len())),
+            next: saving.and_then(|saving| about.next(saving.remedy)),
         }
     };
     DELAYS.into_iter().map(of).collect()
@@ -90,13 +90,13 @@ const DELAYS: [Delay; 5] = [
     Delay {
         name: "swap",
         question: "Did pages that were not in memory delay the launch?",
-        remedy: Some(Remedy::PagesInMemory),
+        remedy: Some(Remedy::Cached),
         cost: |split| split.of_cell(Cell::Of(Activity::PageIn)),
     },
     Delay {
         name: "jitter",
         question: "Did waits for a CPU delay the launch?",
-        remedy: Some(Remedy::FreeCpu),
+        remedy: Some(Remedy::ProgramFirst),
         cost: |split| split.of_cell(Cell::Of(Activity::RunQueue)),
     },
     Delay {
@@ -108,7 +108,7 @@ const DELAYS: [Delay; 5] = [
     Delay {
         name: "ipc",
         question: "Did waits for messages of other threads delay the launch?",
-        remedy: None,
+        remedy: Some(Remedy::ServersFirst),
         cost: |split| split.of_way(Way::Ipc),
     },
 ];
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(cost(&all, "lock"), (Some(0.0), Some([0.0, 0.0])));
         let jitter = &all[2];
         assert_eq!(jitter.cost.as_ref().unwrap().name, "of the 550 ns of git");
-        assert!(jitter.notes[1].starts_with("with a CPU whenever"), "{:?}", jitter.notes);
-        assert!(jitter.next.as_ref().unwrap().ends_with("-- nice -n -10 git"));
+        assert!(jitter.notes[1].starts_with("with a CPU before"), "{:?}", jitter.notes);
+        assert!(jitter.next.as_ref().unwrap().ends_with("why --prove=cpu -- git"));
     }
 
     #[test]

@@ -7,9 +7,11 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_units::Nanos;
 
+use super::kin;
 use crate::history::{Asleep, History, Origin, WorkItem};
 use crate::path::{Path, critical_path};
 use crate::split::{HighestClocks, Split};
+use crate::what_if::Window;
 
 /// The window of a launch: from the first exec of its process to `ready`, or to
 /// the end of its first thread if that came before.
@@ -73,6 +75,8 @@ pub struct Explained {
     pub(super) path: Path,
     pub(super) split: Split,
     pub(super) highest: HighestClocks,
+    /// The threads of the explained program, and of what it started.
+    pub(super) family: BTreeSet<ThreadId>,
     pub(super) warnings: Vec<String>,
     /// Functions of the kernel by address, as far as they are known.
     pub(super) functions: BTreeMap<u64, String>,
@@ -116,6 +120,10 @@ impl Explained {
         let highest = clocks.highest;
         let path = critical_path(&history, thread, from, to);
         let split = Split::of(&path, &history, &highest);
+        let family = match subject {
+            Subject::Launch => kin::of_launch(&history, thread, to),
+            Subject::Window => kin::of_running(&trace, &history, thread, to),
+        };
         let (warnings, functions) = (Vec::new(), BTreeMap::new());
         Self {
             subject,
@@ -127,9 +135,16 @@ impl Explained {
             path,
             split,
             highest,
+            family,
             warnings,
             functions,
         }
+    }
+
+    /// Its window, for replays.
+    pub(super) fn window(&self) -> Window<'_> {
+        let Self { trace, history, highest, family, thread, from, to, .. } = self;
+        Window { trace, history, highest, family, thread: *thread, from: *from, to: *to }
     }
 
     /// Adds a warning with which the explanation must be read.

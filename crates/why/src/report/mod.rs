@@ -7,8 +7,10 @@ mod calls;
 mod delays;
 mod explained;
 mod family;
+mod kin;
 mod names;
 mod next;
+mod proof;
 mod run_queue;
 mod sentence;
 mod split;
@@ -25,11 +27,12 @@ use unjank_units::Nanos;
 
 use crate::split::Cell;
 
-pub use about::About;
+pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
 pub(crate) use names::{ended_by, operation, place, thread_name};
+pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
 pub use window::window_table;
 
 /// The launch of median length, which is drawn; `None` if there is none.

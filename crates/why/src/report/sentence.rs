@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 const SMALLEST: f64 = 0.01;
 
 /// `Launching git status took 87.9 ms: 49 % computing, 41 % waiting for a CPU.
-/// With a CPU whenever it needs one, it would take 53.5 ms`
+/// With a CPU before other programs, it would take 53.5 ms`
 pub(super) fn sentence(launch: &Explained, best: Option<&Saving>, about: &About) -> String {
     let total = launch.total();
     let share = |time: Nanos| time.get() as f64 / (total.get() as f64).max(1.0);

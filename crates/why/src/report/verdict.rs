@@ -58,7 +58,7 @@ pub(super) fn verdict(
         n: launches.len() as u64,
     });
     let pays = best.filter(|best| best.share >= WORTH);
-    verdict.next = pays.and_then(|best| about.next(best.remedy, launches.len()));
+    verdict.next = pays.and_then(|best| about.next(best.remedy));
     verdict
 }
 
@@ -106,10 +106,10 @@ mod tests {
         let verdict = verdict_of(&[launch(&script, end)]);
         assert_eq!(verdict.answer, Answer::Yes);
         let expected = "Launching git 'st atus' took 400 ns: 50 % computing, 50 % waiting for a \
-                        CPU. With a CPU whenever it needs one, it would take 200 ns";
+                        CPU. With a CPU before other programs, it would take 200 ns";
         assert_eq!(verdict.reason, expected);
         let next = verdict.next.as_deref();
-        assert_eq!(next, Some("sudo unjank why -n 5 -- nice -n -10 git 'st atus'"));
+        assert_eq!(next, Some("sudo unjank why --prove=cpu -- git 'st atus'"));
         let gap = verdict_of(&[launch(&script.loses(1, 150, 160), end)]);
         assert_eq!(gap.answer, Answer::CannotTell);
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);

@@ -7,10 +7,11 @@ use unjank_units::Nanos;
 
 use super::about::Remedy;
 use super::explained::{Explained, Subject};
-use crate::what_if::{Change, length};
+use crate::path::Way;
+use crate::what_if::{Change, Replays};
 
-/// A page that is in memory: a minor fault.
-const PAGE_HIT: Nanos = Nanos::from_micros(1);
+/// A read from memory instead of storage: a minor fault, or a copy of a page.
+const HIT: Nanos = Nanos::from_micros(1);
 /// From the wake-up of a spinning thread to its run.
 const HANDOVER: Nanos = Nanos::from_micros(2);
 
@@ -30,27 +31,53 @@ pub(super) struct Saving {
     pub(super) share_range: [f64; 2],
 }
 
+/// The changes, in the order of the table.
+const REMEDIES: [Remedy; 6] = [
+    Remedy::HighestClock,
+    Remedy::Cached,
+    Remedy::ProgramFirst,
+    Remedy::ServersFirst,
+    Remedy::SpunLocks,
+    Remedy::All,
+];
+
 /// Predicts every change for every launch.
 pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
-    let all = Change {
-        highest_clock: true,
-        page_hit: Some(PAGE_HIT),
-        no_run_queue: true,
-        lock_handover: None,
-    };
-    let none = Change::default;
-    let changes = [
-        (Remedy::HighestClock, Change { highest_clock: all.highest_clock, ..none() }),
-        (Remedy::PagesInMemory, Change { page_hit: all.page_hit, ..none() }),
-        (Remedy::FreeCpu, Change { no_run_queue: true, ..none() }),
-        (Remedy::SpunLocks, Change { lock_handover: Some(HANDOVER), ..none() }),
-        (Remedy::All, all),
-    ];
-    let saving = |(remedy, change): (Remedy, Change)| {
-        let lengths = launches.iter().map(|launch| (launch.total(), predicted(launch, &change)));
+    let predicted: Vec<[Nanos; REMEDIES.len()]> = launches
+        .iter()
+        .map(|launch| {
+            let replays = Replays::of(launch.window());
+            REMEDIES.map(|remedy| replays.length(&change(remedy, launch)))
+        })
+        .collect();
+    let saving = |(at, remedy): (usize, Remedy)| {
+        let totals = launches.iter().map(Explained::total);
+        let lengths = totals.zip(predicted.iter().map(|lengths| lengths[at]));
         of_lengths(remedy, &lengths.collect::<Vec<_>>())
     };
-    changes.into_iter().filter_map(saving).collect()
+    REMEDIES.into_iter().enumerate().filter_map(saving).collect()
+}
+
+/// What a remedy changes in a launch.
+fn change(remedy: Remedy, launch: &Explained) -> Change {
+    let servers = || {
+        let of_messages = launch.path.segments.iter().filter(|it| it.way == Way::Ipc);
+        of_messages.map(|segment| segment.thread).filter(|it| !launch.family.contains(it))
+    };
+    let none = Change::default();
+    match remedy {
+        Remedy::HighestClock => Change { highest_clock: true, ..none },
+        Remedy::Cached => Change { cached: Some(HIT), ..none },
+        Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
+        Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
+        Remedy::SpunLocks => Change { lock_handover: Some(HANDOVER), ..none },
+        Remedy::All => Change {
+            highest_clock: true,
+            cached: Some(HIT),
+            boosted: launch.family.iter().copied().chain(servers()).collect(),
+            lock_handover: Some(HANDOVER),
+        },
+    }
 }
 
 /// The saving by the lengths of each launch before and after.
@@ -75,11 +102,6 @@ fn middle(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
         _ => None,
     };
     Some((median, interval.or(range)))
-}
-
-fn predicted(launch: &Explained, change: &Change) -> Nanos {
-    let window = (launch.thread, launch.from, launch.to);
-    length(&launch.history, window, change, &launch.highest)
 }
 
 /// A row for each change.
@@ -127,7 +149,7 @@ mod tests {
 
     fn saving(lengths: &[(u64, u64)]) -> Saving {
         let lengths: Vec<_> = lengths.iter().map(|&(a, b)| (Nanos(a), Nanos(b))).collect();
-        of_lengths(Remedy::FreeCpu, &lengths).unwrap()
+        of_lengths(Remedy::ProgramFirst, &lengths).unwrap()
     }
 
     #[test]

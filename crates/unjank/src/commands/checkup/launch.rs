@@ -10,9 +10,10 @@ use unjank_measure::{Answer, Bound, Findings, Monitor, Verdict};
 use unjank_why::report::{self, DelayCost};
 
 use super::budget::Budget;
+use crate::commands::why::about::about;
 use crate::commands::why::launch::{Plan, Until};
 use crate::commands::why::launches::record;
-use crate::commands::why::{about, open_tracefs};
+use crate::commands::why::open_tracefs;
 use crate::exit;
 
 /// The largest healthy share of a launch that one delay costs.
@@ -90,6 +91,7 @@ impl Shown {
             timeout: Nanos(budget.limit().get() / 2),
             memory: MEMORY,
             until: Some(until),
+            is_cold: false,
         };
         let launches = record(&plan, root, &tracefs, None, monitor)?;
         let findings = report::findings(&launches, &about);

@@ -5,7 +5,7 @@ use unjank_measure::Findings;
 use unjank_measure::record::Change;
 
 /// Adds each distinct change once, and a warning for each that was not restored.
-pub(super) fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
+pub(crate) fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
     for report in reports {
         if report.outcome.is_failure() {
             findings.warn(report.to_string());

@@ -2,7 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod boost;
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod device;
 pub(crate) mod load;
 mod load_app;

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) memory: Bytes,
     /// Without it, all of them.
     pub(crate) until: Option<Until>,
+    /// Files are dropped from memory before each launch.
+    pub(crate) is_cold: bool,
 }
 
 /// When no further launch begins. A launch is taken to last as long as the longest so

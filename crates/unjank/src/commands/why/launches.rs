@@ -5,7 +5,7 @@ use unjank_host::files::Destination;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::tracefs::trace_file::Annex;
-use unjank_host::{Nanos, Root, Timestamp};
+use unjank_host::{Nanos, Root, Timestamp, page_cache};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
 use unjank_why::record::{Kept, Recorded, Recording};
@@ -33,6 +33,9 @@ pub(crate) fn record(
         let end = Timestamp::now() + plan.gap + longest;
         if plan.until.is_some_and(|until| !until.allows(number, end)) {
             break;
+        }
+        if plan.is_cold {
+            page_cache::drop_clean(root)?;
         }
         if number > 0 && !launch::pause(plan, monitor) {
             break;

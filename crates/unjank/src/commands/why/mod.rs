@@ -1,5 +1,7 @@
 //! `unjank why`: where a launch loses its time, and what would give it back.
 
+pub(crate) mod about;
+mod calibration;
 mod clocks;
 mod cost;
 mod export;
@@ -7,6 +9,7 @@ mod file;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod launches;
+mod prove;
 mod unrecorded;
 mod window;
 
@@ -21,19 +24,23 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Explained};
+use unjank_why::report::{self, Explained};
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
+use about::about;
 use export::{ExportArgs, Exports};
 use file::FileArgs;
 use launch::Plan;
+use prove::{Experiment, Wanted};
 use window::WindowArgs;
 
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "unjank why [OPTIONS] <-- COMMAND... | --pid PID | FILE>")]
-#[command(group = clap::ArgGroup::new("subject").required(true).args(["file", "pid", "command"]))]
+#[command(
+    override_usage = "unjank why [OPTIONS] <-- COMMAND... | --pid PID | FILE | --calibration>"
+)]
+#[command(group = clap::ArgGroup::new("subject").required(true).args(["file", "pid", "command", "calibration"]))]
 #[command(after_help = "Examples:
   sudo unjank why -- git status
   sudo unjank why -n 5 --ready window --html why.html -- xterm
@@ -43,6 +50,9 @@ use window::WindowArgs;
   sudo unjank why --trace-file launch.dat -- ./app    # keep the recording
   unjank why launch.dat                               # explain it again
   unjank why trace.dat --process app                  # a recording of trace-cmd
+  sudo unjank why --prove -- make -C project          # try the change that saves most
+  sudo unjank why --prove=cache -- ./app              # cold files against files in memory
+  unjank why --calibration                            # how good the predictions were
   sudo unjank why -n 20 --cost -- git status
 
 From exec until the program is ready, every nanosecond gets one cause. The path
@@ -50,16 +60,38 @@ goes backwards from the end: while the program's first thread slept, it follows
 the thread or interrupt that woke it, and so on. The rows of the split say how the path
 first left that thread (a lock, a message, a child process, a thread of the
 kernel), the columns what happened meanwhile. What a change would save is
-computed by replaying all recorded wake-ups with shorter waits.
+computed by replaying all recorded wake-ups with shorter waits. --prove applies
+one change and measures what it saves:
+
+  cpu      the program starts with nice value -20 (autogroups are off meanwhile)
+  cache    its files are in memory; without it, they are dropped from memory
+  clock    every CPU at its highest clock
 
 Without root nothing is recorded; it says what the program used, and what is n/a.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "file")]
     ready: Ready,
-    /// Launches; the one of median length is shown
-    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 1, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
-    launches: u32,
+    /// Launches; the one of median length is shown [default: 1; with --prove 6]
+    #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
+    launches: Option<u32>,
+    /// Measure what a change saves, in alternating pairs of launches, and compare it
+    /// with the prediction: cpu, cache, clock, or the best of them
+    #[arg(
+        long,
+        value_name = "CHANGE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "best",
+        conflicts_with_all = ["file", "pid", "cost", "calibration", "trace_file"]
+    )]
+    prove: Option<Wanted>,
+    /// With --prove: pairs of launches with and without the change
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "prove", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pairs: u32,
+    /// Show how good the predictions of stored runs with --prove were
+    #[arg(long, conflicts_with_all = ["file", "pid", "command", "cost"])]
+    calibration: bool,
     /// Idle time before each launch but the first
     #[arg(long, value_name = "TIME", default_value = "500ms", conflicts_with = "file", value_parser = values::duration_or_zero)]
     gap: Nanos,
@@ -95,6 +127,12 @@ pub(crate) struct Args {
 
 /// Records, explains and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.calibration {
+        let output = OutputArgs { no_store: true, ..args.output.clone() };
+        let settings = Settings::default().with("calibration", true);
+        let command = measured::Command { name: "why", output: &output, settings };
+        return command.run(|_, _, _| calibration::read(&args.output));
+    }
     let settings = match &args.recording.file {
         Some(path) => file::settings(&args.recording, path, args.thread.as_deref()),
         None => settings(args),
@@ -110,13 +148,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     exported.map(|()| code)
 }
 
+impl Args {
+    /// The number of recorded launches.
+    fn launches(&self) -> u32 {
+        self.launches.unwrap_or(if self.prove.is_some() { prove::RECORDED } else { 1 })
+    }
+}
+
 /// The settings of a run that records.
 fn settings(args: &Args) -> Settings {
     let words: Vec<String> = args.command.iter().map(|word| word.display().to_string()).collect();
     let settings = Settings::default()
         .with("command", words)
         .with("ready", args.ready.to_string())
-        .with("launches", args.launches)
+        .with("launches", args.launches())
         .with("gap", args.gap.get())
         .with("timeout", args.timeout.get())
         .with("memory", args.memory.get());
@@ -125,7 +170,10 @@ fn settings(args: &Args) -> Settings {
             .with("pid", pid)
             .with("thread", args.thread.clone())
             .with("for", args.window.duration.get()),
-        None => settings.with("cost", args.cost),
+        None => match args.prove {
+            Some(wanted) => settings.with("prove", wanted.name()).with("pairs", args.pairs),
+            None => settings.with("cost", args.cost),
+        },
     }
 }
 
@@ -143,17 +191,18 @@ fn explain(
     }
     let plan = Plan {
         program: Program::new(args.command.clone(), args.ready.clone()),
-        launches: args.launches,
+        launches: args.launches(),
         gap: args.gap,
         timeout: args.timeout,
         memory: args.memory,
         until: None,
+        is_cold: args.prove.is_some_and(Wanted::needs_cold_launches),
     };
     let keep = destination(args)?;
     let thread = args.thread.as_deref();
     let tracefs = match open_tracefs(root) {
         Ok(tracefs) => tracefs,
-        Err(error) if args.cost => return Err(error.into()),
+        Err(error) if args.cost || args.prove.is_some() => return Err(error.into()),
         Err(error) => {
             let reason = error.to_string();
             let findings = match args.window.pid {
@@ -168,6 +217,10 @@ fn explain(
     if args.cost {
         return Ok((Vec::new(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
+    if let Some(wanted) = args.prove {
+        let (pairs, stored) = (args.pairs as usize, !args.output.no_store);
+        return Experiment { wanted, pairs, plan, stored }.run(root, &tracefs, seed, monitor);
+    }
     let launches = match args.window.pid {
         Some(pid) => {
             vec![window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?]
@@ -177,12 +230,6 @@ fn explain(
     let findings =
         report::findings(&launches, &about(&plan.program, args.window.pid, !args.output.no_store));
     Ok((launches, findings))
-}
-
-/// What is explained, and how a launch of `program` is typed again.
-pub(crate) fn about(program: &Program, process: Option<u32>, stored: bool) -> About {
-    let words = program.command.iter().map(|word| word.display().to_string());
-    About { command: words.collect(), ready: program.ready.to_string(), process, stored }
 }
 
 /// The tracing files of this machine.
@@ -198,7 +245,7 @@ pub(crate) fn open_tracefs(root: &Root) -> unjank_host::Result<Tracefs> {
 
 /// The file that keeps the recording of the launch.
 fn destination(args: &Args) -> Result<Option<Destination>> {
-    if args.trace_file.is_some() && args.launches > 1 {
+    if args.trace_file.is_some() && args.launches() > 1 {
         let what = "--trace-file keeps one launch; leave out --count".to_owned();
         return Err(Error::Invalid(what).into());
     }

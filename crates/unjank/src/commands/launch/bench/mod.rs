@@ -5,7 +5,7 @@ pub(crate) mod conditions;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -171,7 +171,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     } else {
         None
     };
-    let session = if has_knobs { Some(open(args, root)?) } else { None };
+    let session = if has_knobs { Some(session(root, args.state_dir.as_deref())?) } else { None };
     let measured = bench::run(
         &options,
         session.as_ref(),
@@ -193,8 +193,9 @@ pub(crate) fn ready_means() -> ReadyMeans {
     ReadyMeans { sockets: env::temp_dir(), display }
 }
 
-fn open(args: &Args, root: &Root) -> Result<Session> {
-    let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
+/// A session that restores the knobs of conditions.
+pub(crate) fn session(root: &Root, state_dir: Option<&Path>) -> Result<Session> {
+    let state_dir = state_dir.map_or_else(paths::journal, |named| Ok(named.to_owned()))?;
     Session::open(root, &state_dir, keeper::command(&state_dir))
         .context("while opening the journal of changes")
 }

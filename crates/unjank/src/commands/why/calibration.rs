@@ -1,0 +1,33 @@
+//! How good the predictions have been, from the runs in the store.
+
+use anyhow::Result;
+use unjank_host::Error;
+use unjank_measure::store::{Filter, Selector};
+use unjank_measure::{Findings, Store};
+use unjank_why::report::{self, Proved};
+
+use crate::commands::measured::{self, OutputArgs};
+
+/// The outcomes of all stored runs of `unjank why --prove`, the newest first.
+///
+/// # Errors
+/// `Invalid` without a store.
+pub(super) fn read(output: &OutputArgs) -> Result<Findings> {
+    let Some(path) = measured::store_path(output.store.as_deref()) else {
+        return Err(Error::Invalid("there is no store of runs".to_owned()).into());
+    };
+    let mut findings = Findings::default();
+    let mut outcomes = Vec::new();
+    if path.exists() {
+        let store = Store::open(&path)?;
+        let filter = Filter { command: Some("why".to_owned()), limit: None };
+        for entry in store.list(&filter)? {
+            match store.get(&Selector::Prefix(entry.id.clone())) {
+                Ok(record) => outcomes.extend(Proved::of(&record)),
+                Err(error) => findings.warn(format!("{}: {error}", entry.id)),
+            }
+        }
+    }
+    findings.merge(report::calibration(&outcomes));
+    Ok(findings)
+}

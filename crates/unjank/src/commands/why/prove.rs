@@ -1,0 +1,212 @@
+//! Tries the change that is predicted to save most: launches with and without it,
+//! in alternating pairs.
+
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use unjank_host::journal::Session;
+use unjank_host::tracefs::Tracefs;
+use unjank_host::{Machine, Nanos, Root};
+use unjank_launch::bench::{self, Condition, Options, Program, Workload};
+use unjank_measure::{Findings, Monitor};
+use unjank_why::report::{self, Explained, Outcome, Prediction, Remedy, Shift};
+
+use super::about::about;
+use super::launch::Plan;
+use super::launches;
+use crate::commands::launch::bench::{conditions, ready_means, session};
+use crate::commands::launch::changes::note_changes;
+
+/// Launches that are recorded for a prediction, unless the user says how many.
+pub(super) const RECORDED: u32 = 6;
+/// The nice value of a program that is first in the run queue.
+const FIRST: &str = "nice=-20";
+/// A prediction below this share is not worth an experiment.
+const SMALLEST: f64 = 0.01;
+
+/// Which change is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The one that is predicted to save most.
+    Best,
+    /// This one.
+    Of(Remedy),
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let of_name = Remedy::PROVABLE.into_iter().find(|remedy| remedy.option() == Some(text));
+        match of_name {
+            Some(remedy) => Ok(Self::Of(remedy)),
+            None if text == "best" => Ok(Self::Best),
+            None => Err("expected cpu, cache, clock or best".to_owned()),
+        }
+    }
+}
+
+impl Wanted {
+    /// Whether launches must find their files on storage to show what it saves.
+    pub(super) fn needs_cold_launches(self) -> bool {
+        self == Self::Of(Remedy::Cached)
+    }
+
+    /// Its name in settings.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Of(remedy) => remedy.option().unwrap_or_default(),
+        }
+    }
+}
+
+/// What is tried, and how often.
+#[derive(Debug)]
+pub(super) struct Experiment {
+    pub(super) wanted: Wanted,
+    pub(super) pairs: usize,
+    pub(super) plan: Plan,
+    /// Whether the run is stored.
+    pub(super) stored: bool,
+}
+
+impl Experiment {
+    /// Records launches, predicts, and measures.
+    pub(super) fn run(
+        &self,
+        root: &Root,
+        tracefs: &Tracefs,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<(Vec<Explained>, Findings)> {
+        // Before minutes of launches: whether this machine has the change at all.
+        if let Wanted::Of(remedy) = self.wanted {
+            arms(remedy, root)?;
+        }
+        let launches = launches::record(&self.plan, root, tracefs, None, monitor)?;
+        let about = about(&self.plan.program, None, self.stored);
+        let mut findings = report::findings(&launches, &about);
+        let Some(prediction) = self.choose(&launches, root) else {
+            findings.not_supported(
+                "why/prove",
+                "no change that can be applied from outside is predicted to save 1 % of the launch",
+            );
+            return Ok((launches, findings));
+        };
+        let arms = arms(prediction.remedy, root)?;
+        let measured = self.measure(arms, root, seed, monitor)?;
+        let row = bench::rows(&measured).into_iter().next();
+        findings.series.extend(measured.series);
+        findings.changes.extend(measured.changes);
+        for warning in measured.warnings {
+            findings.warn(warning);
+        }
+        let Some(row) = row else {
+            findings.warn("no pair of launches was measured");
+            return Ok((launches, findings));
+        };
+        let difference = row.difference.as_ref();
+        let outcome = Outcome {
+            medians: [row.baseline.1.value, row.other.1.value],
+            shift: Shift {
+                value: difference.map_or(0.0, |fact| fact.value),
+                range: difference.and_then(|fact| fact.interval),
+                n: difference.and_then(|fact| fact.n).unwrap_or_default(),
+            },
+        };
+        let proof = report::proof(&prediction, &outcome, &about);
+        // The answer of the experiment is read first.
+        findings.verdicts.splice(0..0, proof.verdicts);
+        findings.tables.splice(0..0, proof.tables);
+        findings.facts.extend(proof.facts);
+        Ok((launches, findings))
+    }
+
+    /// The wanted change, or the best one that this machine has.
+    fn choose(&self, launches: &[Explained], root: &Root) -> Option<Prediction> {
+        let mut predictions = report::predictions(launches).into_iter();
+        match self.wanted {
+            Wanted::Of(remedy) => predictions.find(|prediction| prediction.remedy == remedy),
+            // Launches that are not cold have nothing to gain from a warm cache.
+            Wanted::Best => predictions.find(|prediction| {
+                prediction.shift.value <= -SMALLEST
+                    && prediction.remedy != Remedy::Cached
+                    && arms(prediction.remedy, root).is_ok()
+            }),
+        }
+    }
+
+    fn measure(
+        &self,
+        [baseline, other]: [Condition; 2],
+        root: &Root,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<Findings> {
+        let has_knobs = !baseline.knobs.is_empty() || !other.knobs.is_empty();
+        let session = if has_knobs { Some(session(root, None)?) } else { None };
+        let Program { command, ready, .. } = self.plan.program.clone();
+        let workload = Workload {
+            name: String::new(),
+            program: Program::new(command, ready),
+            times_itself: false,
+        };
+        let options = Options {
+            workloads: vec![workload],
+            baseline,
+            others: vec![other],
+            pairs: self.pairs,
+            warm_up: 1,
+            pause: self.plan.gap,
+            wake_every: Nanos::ZERO,
+            timeout: self.plan.timeout,
+            energy_window: Nanos::ZERO,
+            drop_caches: false,
+            means: ready_means(),
+        };
+        let measured = bench::run(&options, session.as_ref(), root, None, seed, monitor);
+        // Restore the knobs before anything is reported, also after an error.
+        let reports = session.map(Session::finish).unwrap_or_default();
+        let mut findings = measured?;
+        note_changes(reports, &mut findings);
+        Ok(findings)
+    }
+}
+
+/// The conditions without and with a change.
+///
+/// # Errors
+/// A machine without it.
+fn arms(remedy: Remedy, root: &Root) -> Result<[Condition; 2]> {
+    let condition = |text: &str| conditions::parse(text, &Machine::read(root).frequency, root);
+    Ok(match remedy {
+        Remedy::ProgramFirst => [condition("as-is")?, condition(FIRST)?],
+        Remedy::Cached => [condition("cold")?, condition("as-is")?],
+        Remedy::HighestClock => [condition("as-is")?, condition("min_freq=max")?],
+        Remedy::ServersFirst | Remedy::SpunLocks | Remedy::All => {
+            bail!("{} cannot be applied to another program", remedy.name())
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_names_and_conditions() {
+        assert_eq!("best".parse(), Ok(Wanted::Best));
+        for name in ["cpu", "cache", "clock"] {
+            assert_eq!(name.parse::<Wanted>().unwrap().name(), name);
+        }
+        assert!("locks".parse::<Wanted>().is_err());
+        let root = Root::at("/nonexistent");
+        let [cold, warm] = arms(Remedy::Cached, &root).unwrap();
+        assert!(cold.is_cold && !warm.is_cold);
+        let [as_is, first] = arms(Remedy::ProgramFirst, &root).unwrap();
+        assert_eq!((as_is.nice, first.nice), (None, Some(-20)));
+        let error = arms(Remedy::HighestClock, &root).unwrap_err().to_string();
+        assert!(error.contains("no cpufreq"), "{error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! `unjank why --prove`: a change is predicted, applied and measured, and the outcome is kept.
+//!
+//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Nothing here
+//! asserts how much a change saves: that is measured by `make bench`.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod known;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use known::Known;
+use serde_json::Value;
+
+const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
+fn why(arguments: &[&str], command: &[String]) -> Output {
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.arg("why").args(arguments);
+    if !command.is_empty() {
+        unjank.arg("--").args(command);
+    }
+    unjank.output().unwrap()
+}
+
+fn record(output: &Output) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn facts<'a>(record: &'a Value, name: &'a str) -> impl Iterator<Item = &'a Value> {
+    record["facts"].as_array().unwrap().iter().filter(move |fact| fact["name"] == name)
+}
+
+fn rows<'a>(record: &'a Value, name: &str) -> &'a [Value] {
+    let mut tables = record["tables"].as_array().unwrap().iter();
+    tables.find(|table| table["name"] == name).unwrap()["rows"].as_array().unwrap()
+}
+
+#[test]
+fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let store = known.file("runs.sqlite");
+    let before = fs::read_to_string(AUTOGROUPS).ok();
+    let prove = ["--json", "--store", &store, "--gap", "1ms", "-n", "2", "--pairs", "6"];
+    let with = |change: &'static str| [&prove[..], &[change]].concat();
+
+    let first = record(&why(&with("--prove=cpu"), &known.command("hog", &[])));
+    assert_eq!(fs::read_to_string(AUTOGROUPS).ok(), before, "put back");
+    let verdict = &first["verdicts"][0];
+    assert_eq!(verdict["subject"], "why/prove");
+    assert!(["yes", "no", "cannot_tell"].contains(&verdict["answer"].as_str().unwrap()));
+    for name in ["why/prove/predicted", "why/prove/measured"] {
+        let fact = facts(&first, name).next().unwrap();
+        assert_eq!(fact["labels"]["change"], "cpu");
+        let interval: Vec<f64> =
+            fact["interval"].as_array().unwrap().iter().map(|end| end.as_f64().unwrap()).collect();
+        let value = fact["value"].as_f64().unwrap();
+        assert!(interval[0] <= value && value <= interval[1], "{fact}");
+    }
+    assert_eq!(rows(&first, "why/proof").len(), 3);
+    let changed = first["changes"].as_array().unwrap();
+    assert_eq!(changed.iter().any(|change| change["knob"] == AUTOGROUPS), before.is_some());
+
+    let file = known.file("pages");
+    let cold = record(&why(&with("--prove=cache"), &known.command("fault", &[&file])));
+    assert_eq!(facts(&cold, "why/prove/measured").next().unwrap()["labels"]["change"], "cache");
+
+    let read = record(&why(&["--calibration", "--json", "--store", &store], &[]));
+    let outcomes = rows(&read, "why/calibration");
+    let tried: Vec<&Value> = outcomes.iter().map(|row| &row[2]).collect();
+    assert_eq!(tried, ["cache", "cpu"], "the newest first");
+    assert!(Path::new(outcomes[1][1].as_str().unwrap()).ends_with("hog"));
+    let decided = facts(&read, "why/calibration/outcomes").next().unwrap();
+    assert_eq!(decided["value"], 2.0);
+    let list = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["runs", "list", "--json", "--store", &store])
+        .output()
+        .unwrap();
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 2, "the calibration is not a run: {list}");
+}
+
+#[test]
+fn a_change_that_this_machine_cannot_make_is_refused_before_any_launch() {
+    if !unjank_needs::root() || Path::new("/sys/devices/system/cpu/cpufreq/policy0").exists() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let began = directory.path().join("began").display().to_string();
+    let command = ["touch".to_owned(), began.clone()];
+    let output = why(&["--no-store", "--prove=clock"], &command);
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("no cpufreq"), "{stderr}");
+    assert!(!Path::new(&began).exists());
+    let wrong = why(&["--no-store", "--prove=locks"], &command);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("expected cpu, cache, clock or best"));
+}

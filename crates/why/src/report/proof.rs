@@ -1,0 +1,320 @@
+//! A prediction beside what the change really saved.
+
+use unjank_measure::record::{Cell, Column, Number, Quantity, RunRecord, Table, Verdict};
+use unjank_measure::{Answer, Fact, Findings, Unit};
+
+use super::about::{About, Remedy};
+use super::explained::Explained;
+use super::what_if::changes;
+
+/// The fact of a predicted change.
+const PREDICTED: &str = "why/prove/predicted";
+/// The fact of a measured change.
+const MEASURED: &str = "why/prove/measured";
+/// The label of both: what `--prove` calls the remedy.
+const REMEDY: &str = "change";
+/// The label of both: the program.
+const PROGRAM: &str = "program";
+
+/// The change of a launch's length, as a share of it; negative is shorter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shift {
+    /// The median.
+    pub value: f64,
+    /// Its 95 % interval; of two to five predicted launches, their range.
+    pub range: Option<[f64; 2]>,
+    /// Launches, or pairs of launches.
+    pub n: u64,
+}
+
+/// A change that can be applied from outside, and what it is predicted to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Prediction {
+    /// The change.
+    pub remedy: Remedy,
+    /// What it does to the length of a launch.
+    pub shift: Shift,
+}
+
+/// The predictions for all changes of [`Remedy::PROVABLE`], the largest saving
+/// first.
+pub fn predictions(launches: &[Explained]) -> Vec<Prediction> {
+    let n = launches.len() as u64;
+    let savings = changes(launches).into_iter();
+    let provable = savings.filter(|saving| Remedy::PROVABLE.contains(&saving.remedy));
+    let mut predictions: Vec<Prediction> = provable
+        .map(|saving| {
+            let [low, high] = saving.share_range;
+            let range = saving.after_range.map(|_| [-high, -low]);
+            let shift = Shift { value: -saving.share, range, n };
+            Prediction { remedy: saving.remedy, shift }
+        })
+        .collect();
+    predictions.sort_by(|a, b| a.shift.value.total_cmp(&b.shift.value));
+    predictions
+}
+
+/// Launches with and without the change, in pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Outcome {
+    /// The medians without and with it, in nanoseconds.
+    pub medians: [f64; 2],
+    /// The median difference within pairs.
+    pub shift: Shift,
+}
+
+/// Facts, a table, and whether the prediction held.
+pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findings {
+    let mut findings = Findings::default();
+    let program = about.command.first().map_or("", String::as_str);
+    let fact = |name: &str, shift: Shift| {
+        let mut fact = Fact::new(name, shift.value + 0.0, Unit::Change)
+            .with_label(REMEDY, prediction.remedy.option().unwrap_or_default())
+            .with_label(PROGRAM, program);
+        (fact.interval, fact.n) = (shift.range, Some(shift.n));
+        fact
+    };
+    findings.facts.push(fact(PREDICTED, prediction.shift));
+    findings.facts.push(fact(MEASURED, outcome.shift));
+    findings.tables.push(table(prediction, outcome));
+    findings.verdicts.push(verdict(prediction, outcome));
+    findings
+}
+
+fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
+    let columns = [
+        Column::text("launches"),
+        Column::of("median", Unit::Nanoseconds),
+        Column::of("change", Unit::Change),
+        Column::of("n", Unit::Count),
+    ];
+    let [without, with] = outcome.medians;
+    let (predicted, measured) = (prediction.shift, outcome.shift);
+    let title = format!("Predicted and measured: {}", prediction.remedy.name());
+    let mut table = Table::new("why/proof", title, columns);
+    let change = |shift: Shift| Cell::from(Number::new(shift.value + 0.0).within(shift.range));
+    let count = |shift: Shift| Cell::number(shift.n as f64);
+    table.push(["without it".into(), Cell::number(without), Cell::Empty, count(measured)]);
+    let after = Cell::number(without * (1.0 + predicted.value));
+    table.push(["with it, predicted".into(), after, change(predicted), count(predicted)]);
+    table.push(["with it, measured".into(), Cell::number(with), change(measured), count(measured)]);
+    table.with_note(
+        "predicted from recorded launches; measured in alternating pairs of launches that were not \
+         recorded: the median difference within pairs",
+    )
+}
+
+fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
+    let (predicted, measured) = (prediction.shift, outcome.shift);
+    let show = |shift: Shift| match shift.range {
+        Some([low, high]) => format!(
+            "{} ({} to {})",
+            Unit::Change.show(shift.value),
+            Unit::Change.show(low),
+            Unit::Change.show(high)
+        ),
+        None => Unit::Change.show(shift.value),
+    };
+    let answer = held(predicted, measured);
+    let condition = prediction.remedy.condition();
+    let (before, after) = (predicted, measured);
+    let reason = format!(
+        "{condition}, a launch was predicted to change by {}, and changed by {}",
+        show(before),
+        show(after)
+    );
+    let question = "Does the change do what was predicted?";
+    let mut verdict = Verdict::new("why/prove", question, answer, reason);
+    verdict.measured = Some(Quantity {
+        name: format!("change of the launch {condition}"),
+        value: measured.value + 0.0,
+        unit: Unit::Change,
+        interval: measured.range,
+        n: measured.n,
+    });
+    verdict
+}
+
+/// Whether a prediction held: the intervals have a value in common. Without an
+/// interval of the measurement, that is not known.
+fn held(predicted: Shift, measured: Shift) -> Answer {
+    let [low, high] = predicted.range.unwrap_or([predicted.value; 2]);
+    match measured.range {
+        None => Answer::CannotTell,
+        Some([least, most]) if least <= high && low <= most => Answer::Yes,
+        Some(_) => Answer::No,
+    }
+}
+
+/// A prediction and its outcome in a stored run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proved {
+    /// The begin of the run, RFC 3339.
+    pub at: String,
+    /// The program.
+    pub program: String,
+    /// What `--prove` calls the change.
+    pub change: String,
+    /// The prediction.
+    pub predicted: Shift,
+    /// The measurement.
+    pub measured: Shift,
+}
+
+impl Proved {
+    /// The prediction of a run and its outcome; `None` if it has none.
+    pub fn of(record: &RunRecord) -> Option<Self> {
+        let fact = |name: &str| record.findings.facts.iter().find(|fact| fact.name == name);
+        let (predicted, measured) = (fact(PREDICTED)?, fact(MEASURED)?);
+        let label = |name: &str| measured.labels.get(name).cloned();
+        let shift = |fact: &Fact| Shift {
+            value: fact.value,
+            range: fact.interval,
+            n: fact.n.unwrap_or_default(),
+        };
+        Some(Self {
+            at: record.started_at.clone(),
+            program: label(PROGRAM)?,
+            change: label(REMEDY)?,
+            predicted: shift(predicted),
+            measured: shift(measured),
+        })
+    }
+
+    /// The error of the prediction as a share of what the change saved; `None` if
+    /// it is not certain that it saved anything.
+    fn error(&self) -> Option<f64> {
+        let saves = self.measured.range.is_some_and(|[_, most]| most < 0.0);
+        let error = (self.predicted.value - self.measured.value) / self.measured.value.abs();
+        saves.then_some(error)
+    }
+}
+
+/// Outcomes from which on an answer is given.
+const ENOUGH: usize = 5;
+/// The share of predictions that hold.
+const GOAL: f64 = 0.8;
+
+/// How good the predictions have been, the newest first.
+pub fn calibration(all: &[Proved]) -> Findings {
+    let mut findings = Findings::default();
+    let columns = [
+        Column::text("when"),
+        Column::text("program"),
+        Column::text("change"),
+        Column::of("predicted", Unit::Change),
+        Column::of("measured", Unit::Change),
+        Column::text("held"),
+        Column::of("error", Unit::Ratio),
+    ];
+    let mut table = Table::new("why/calibration", "Predictions and their outcomes", columns);
+    for one in all {
+        let number = |shift: Shift| Cell::from(Number::new(shift.value).within(shift.range));
+        table.push([
+            one.at.as_str().into(),
+            one.program.as_str().into(),
+            one.change.as_str().into(),
+            number(one.predicted),
+            number(one.measured),
+            held(one.predicted, one.measured).words().into(),
+            one.error().map_or(Cell::Empty, Cell::number),
+        ]);
+    }
+    findings.tables.push(table.with_note(
+        "held: the intervals overlap; the error is a share of what the change saved, positive if \
+         it saved more than was predicted",
+    ));
+    let answers: Vec<Answer> = all.iter().map(|one| held(one.predicted, one.measured)).collect();
+    let decided = answers.iter().filter(|answer| **answer != Answer::CannotTell).count();
+    let kept = answers.iter().filter(|answer| **answer == Answer::Yes).count();
+    let errors: Vec<f64> = all.iter().filter_map(Proved::error).map(f64::abs).collect();
+    let mean = errors.iter().sum::<f64>() / (errors.len() as f64).max(1.0);
+    let count = |name: &str, value: usize| Fact::new(name, value as f64, Unit::Count);
+    findings.facts.push(count("why/calibration/outcomes", decided));
+    findings.facts.push(count("why/calibration/held", kept));
+    let mut reason = format!("{kept} of {decided} predictions held");
+    if !errors.is_empty() {
+        let mut fact = Fact::new("why/calibration/error", mean, Unit::Ratio);
+        fact.n = Some(errors.len() as u64);
+        findings.facts.push(fact);
+        let off = Unit::Ratio.show(mean);
+        reason = format!(
+            "{reason}; where the change saved time, predictions were off by {off} of the saving on \
+             average"
+        );
+    }
+    let answer = match decided {
+        0..ENOUGH => Answer::CannotTell,
+        _ if kept as f64 >= GOAL * decided as f64 => Answer::Yes,
+        _ => Answer::No,
+    };
+    if decided < ENOUGH {
+        reason.push_str("; run unjank why --prove for more");
+    }
+    let question = "Do the predictions of unjank why hold on this machine?";
+    findings.verdicts.push(Verdict::new("why/calibration", question, answer, reason));
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shift(value: f64, range: Option<[f64; 2]>) -> Shift {
+        Shift { value, range, n: 10 }
+    }
+
+    #[test]
+    fn a_prediction_holds_if_the_intervals_overlap() {
+        let predicted = shift(-0.3, Some([-0.35, -0.25]));
+        let measured = |value, range| held(predicted, shift(value, range));
+        assert_eq!(measured(-0.26, Some([-0.28, -0.2])), Answer::Yes);
+        assert_eq!(measured(-0.1, Some([-0.2, -0.05])), Answer::No);
+        assert_eq!(measured(-0.3, None), Answer::CannotTell, "too few pairs");
+        let single = shift(-0.3, None);
+        assert_eq!(held(single, shift(-0.29, Some([-0.31, -0.2]))), Answer::Yes);
+    }
+
+    fn proved(predicted: f64, measured: f64) -> Proved {
+        let around = |value: f64| shift(value, Some([value - 0.02, value + 0.02]));
+        Proved {
+            at: "2026-11-24T19:00:00Z".to_owned(),
+            program: "git".to_owned(),
+            change: "cpu".to_owned(),
+            predicted: around(predicted),
+            measured: around(measured),
+        }
+    }
+
+    #[test]
+    fn predictions_are_held_against_what_was_measured() {
+        let good = vec![proved(-0.3, -0.31); 4];
+        let few = calibration(&good).verdicts.remove(0);
+        assert_eq!(few.answer, Answer::CannotTell);
+        let all = [good, vec![proved(-0.5, -0.25)]].concat();
+        let findings = calibration(&all);
+        let verdict = &findings.verdicts[0];
+        assert_eq!(verdict.answer, Answer::Yes, "four of five");
+        assert!(verdict.reason.starts_with("4 of 5 predictions held; "), "{}", verdict.reason);
+        let error = findings.fact_named("why/calibration/error").unwrap();
+        assert!((error.value - (4.0 * 0.01 / 0.31 + 1.0) / 5.0).abs() < 1e-9, "{}", error.value);
+        let bad = vec![proved(-0.5, -0.1); 5];
+        assert_eq!(calibration(&bad).verdicts[0].answer, Answer::No);
+        let none = vec![proved(0.0, 0.0); 5];
+        assert!(calibration(&none).fact_named("why/calibration/error").is_none(), "no saving");
+    }
+
+    #[test]
+    fn a_proof_is_found_again_in_its_record() {
+        let prediction =
+            Prediction { remedy: Remedy::ProgramFirst, shift: shift(-0.4, Some([-0.5, -0.3])) };
+        let outcome = Outcome { medians: [200.0, 130.0], shift: shift(-0.35, Some([-0.4, -0.3])) };
+        let about = About { command: vec!["git".to_owned()], ..About::default() };
+        let findings = proof(&prediction, &outcome, &about);
+        assert_eq!(findings.verdicts[0].answer, Answer::Yes);
+        let names: Vec<&str> = findings.facts.iter().map(|fact| fact.name.as_str()).collect();
+        assert_eq!(names, [PREDICTED, MEASURED]);
+        assert_eq!(findings.facts[1].labels[REMEDY], "cpu");
+        assert_eq!(findings.tables[0].rows.len(), 3);
+    }
+}

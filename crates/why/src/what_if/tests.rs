@@ -1,0 +1,199 @@
+use unjank_host::block_device::DeviceNumber;
+use unjank_host::tracefs::script::{Script, at, task};
+use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent};
+
+use super::*;
+
+/// The length of the window of thread 7 from 0 to `to` after a change.
+fn length(script: &Script, to: u64, change: &Change) -> u64 {
+    length_with(script, to, change, &HighestClocks::new())
+}
+
+fn length_with(script: &Script, to: u64, change: &Change, highest: &HighestClocks) -> u64 {
+    length_of(script.trace(), to, change, highest)
+}
+
+fn length_of(trace: Trace, to: u64, change: &Change, highest: &HighestClocks) -> u64 {
+    let mut history = History::of(&trace);
+    history.begin_with_clocks(&[(0, 1_000)].into());
+    let window = Window {
+        trace: &trace,
+        history: &history,
+        highest,
+        family: &[ThreadId(7)].into(),
+        thread: ThreadId(7),
+        from: at(0),
+        to: at(to),
+    };
+    let replays = Replays::of(window);
+    assert_eq!(replays.length(&Change::default()), Nanos(to), "as recorded");
+    replays.length(change).get()
+}
+
+fn boosted(threads: &[u32]) -> Change {
+    Change {
+        boosted: threads.iter().map(|thread| ThreadId(*thread)).collect(),
+        ..Change::default()
+    }
+}
+
+fn cached() -> Change {
+    Change { cached: Some(Nanos(1)), ..Change::default() }
+}
+
+fn waking(thread: u32) -> EventKind {
+    EventKind::Waking { task: task(thread), cpu: 0 }
+}
+
+fn issued(letters: &str) -> [EventKind; 2] {
+    let device = DeviceNumber(1);
+    let request = DeviceRequest { device, sector: 8, sectors: 8, letters: letters.into() };
+    [StorageEvent::Issued(request), StorageEvent::Completed(request)].map(EventKind::Storage)
+}
+
+/// Thread 7 waits 200 ns behind the hog, and 100 ns behind a thread that it wakes again.
+fn waits_for_the_cpu() -> Script {
+    Script::new()
+        .runs(0, 0, 9, 7)
+        .runs(0, 100, 7, 9)
+        .runs(0, 300, 9, 7)
+        .runs(0, 400, 7, 4)
+        .runs(0, 500, 4, 7)
+        .sleeps(0, 600, 7, 0)
+}
+
+#[test]
+fn a_boosted_thread_waits_for_boosted_threads_only() {
+    assert_eq!(length(&waits_for_the_cpu(), 600, &boosted(&[7])), 300);
+    assert_eq!(length(&waits_for_the_cpu(), 600, &boosted(&[7, 4])), 400);
+    assert_eq!(length(&waits_for_the_cpu(), 600, &boosted(&[4])), 600, "7 itself waits");
+}
+
+#[test]
+fn the_way_to_an_idle_cpu_is_no_wait_for_others() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .sleeps(0, 100, 7, 0)
+        .expires(0, 200)
+        .happens(0, 200, Context::Irq, waking(7))
+        .runs(0, 250, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    assert_eq!(length(&script, 300, &boosted(&[7])), 300);
+}
+
+#[test]
+fn the_next_longest_path_takes_over() {
+    // 7 waits for 9, which waits 300 ns for a CPU, and then for 3, which just computes.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .runs(2, 0, 0, 3)
+        .sleeps(0, 10, 7, 0)
+        .wakes(2, 20, 9, 1)
+        .runs(1, 320, 5, 9)
+        .wakes(1, 400, 7, 0)
+        .runs(0, 400, 0, 7)
+        .sleeps(0, 410, 7, 0)
+        .wakes(2, 420, 7, 0)
+        .runs(0, 420, 0, 7)
+        .sleeps(0, 500, 7, 0);
+    // Without the wait of 9, 7 would be awake at 100, but 3 keeps it until 420.
+    assert_eq!(length(&script, 500, &boosted(&[9])), 500);
+    // Without 3, the end comes by what the wait saves.
+    let alone = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .runs(2, 0, 0, 3)
+        .sleeps(0, 10, 7, 0)
+        .wakes(2, 20, 9, 1)
+        .runs(1, 320, 5, 9)
+        .wakes(1, 400, 7, 0)
+        .runs(0, 400, 0, 7)
+        .sleeps(0, 500, 7, 0);
+    assert_eq!(length(&alone, 500, &boosted(&[9])), 200);
+}
+
+#[test]
+fn a_waker_counts_with_what_it_did_at_that_time() {
+    // 5 issues a request at 100, loses its CPU from 110 to 250, and the request completes at 300.
+    let [issued, completed] = issued("W");
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .sleeps(0, 50, 7, 0)
+        .happens(1, 100, Context::Thread, issued)
+        .runs(1, 110, 5, 9)
+        .runs(1, 250, 9, 5)
+        .happens(2, 300, Context::Irq, completed)
+        .happens(2, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&script, 400, &boosted(&[5])), 400, "the request was issued at 100 anyway");
+}
+
+#[test]
+fn what_is_read_from_storage_is_in_memory() {
+    let read = |letters: &str, fault: bool| {
+        let [issued, completed] = issued(letters);
+        let touched = EventKind::PageFault { address: 0x1000 };
+        let script = Script::new().runs(0, 0, 0, 7);
+        let script = if fault { script.happens(0, 80, Context::Thread, touched) } else { script };
+        script
+            .happens(0, 90, Context::Thread, issued)
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 300, Context::Irq, completed)
+            .happens(1, 300, Context::Irq, waking(7))
+            .runs(0, 300, 0, 7)
+            .sleeps(0, 400, 7, 0)
+    };
+    assert_eq!(length(&read("R", true), 400, &cached()), 201);
+    assert_eq!(length(&read("RA", false), 400, &cached()), 201, "a system call reads");
+    assert_eq!(length(&read("W", false), 400, &cached()), 400, "what is written is not cached");
+}
+
+#[test]
+fn a_kernel_thread_that_delivers_a_page_ends_its_wait() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .happens(0, 90, Context::Thread, EventKind::PageFault { address: 0x1000 })
+        .sleeps(0, 100, 7, 0)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let of = |kernel_threads: &[ThreadId]| {
+        let trace = Trace { kernel_threads: kernel_threads.to_vec(), ..script.trace() };
+        length_of(trace, 400, &cached(), &HighestClocks::new())
+    };
+    assert_eq!(of(&[ThreadId(5)]), 201);
+    assert_eq!(of(&[]), 400, "another program may do anything");
+}
+
+#[test]
+fn a_reply_from_outside_comes_as_much_earlier_as_it_is_asked_for() {
+    let irq = unjank_host::tracefs::Irq { number: 9, name: "gpu".into() };
+    let script = Script::new()
+        .runs(0, 0, 9, 7)
+        .runs(0, 100, 7, 9)
+        .runs(0, 300, 9, 7)
+        .sleeps(0, 400, 7, 0)
+        .happens(0, 600, Context::Thread, EventKind::IrqEntry(irq))
+        .happens(0, 600, Context::Irq, waking(7))
+        .runs(0, 600, 0, 7)
+        .sleeps(0, 700, 7, 0);
+    assert_eq!(length(&script, 700, &boosted(&[7])), 500);
+}
+
+#[test]
+fn a_higher_clock_shortens_computing_only() {
+    let highest = HighestClocks::from([(0, 2_000)]);
+    let change = Change { highest_clock: true, ..Change::default() };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .sleeps(0, 100, 7, 0)
+        .expires(0, 300)
+        .happens(0, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length_with(&script, 400, &change, &highest), 300);
+}
