@@ -5,6 +5,7 @@ use unjank_host::sched::ThreadId;
 use super::*;
 use crate::history::History;
 
+mod evidence;
 mod wakers;
 
 /// The segments of a path as text.

@@ -32,7 +32,7 @@ struct At {
     certainty: Certainty,
     wait: Option<u32>,
     depth: u8,
-    /// The explained thread waits for a page that it touched.
+    /// The last thread of which it is known waits for a page that it touched.
     in_fault: bool,
     /// Work items lead to the thread that queued them.
     follows_work: bool,
@@ -137,10 +137,15 @@ impl Walk<'_> {
             }
             _ => (at.way, at.certainty),
         };
-        let mut inner = At { way, certainty: certainty.min(at.certainty), ..at };
+        let in_fault = match wait {
+            Wait::Fault { .. } => true,
+            Wait::Call { .. } => false,
+            // A thread of the kernel, which works for the one before.
+            Wait::Unknown => at.in_fault,
+        };
+        let mut inner = At { way, certainty: certainty.min(at.certainty), in_fault, ..at };
         if at.way == Way::Own {
             inner.wait = Some(self.waits.len() as u32);
-            inner.in_fault = matches!(wait, Wait::Fault { .. });
             self.waits.push(OwnWait { from, to, thread, wait, wake, way });
         }
         match ended {
@@ -152,7 +157,7 @@ impl Walk<'_> {
                 Origin::Thread(_) => {
                     self.push(thread, from, to, inner, Activity::Unknown, Detail::None);
                 }
-                Origin::Interrupt(cause) => self.interrupt(cause, wait, thread, from, to, inner),
+                Origin::Interrupt(cause) => self.interrupt(cause, thread, from, to, inner),
             },
             // Only the timer, or a signal, can end it.
             None if is_sleep(wait) => {
@@ -191,9 +196,7 @@ impl Walk<'_> {
             Origin::Thread(_) => {
                 self.push(thread, from, to, at, Activity::Unknown, Detail::None);
             }
-            Origin::Interrupt(cause) => {
-                self.interrupt(cause, Wait::Unknown, thread, from, to, at);
-            }
+            Origin::Interrupt(cause) => self.interrupt(cause, thread, from, to, at),
         }
     }
 
@@ -201,17 +204,12 @@ impl Walk<'_> {
     fn interrupt(
         &mut self,
         cause: Cause,
-        wait: Wait,
         thread: ThreadId,
         from: Timestamp,
         to: Timestamp,
         at: At,
     ) {
-        let storage = match wait {
-            Wait::Fault { .. } => Activity::PageIn,
-            _ if at.in_fault => Activity::PageIn,
-            _ => Activity::Storage,
-        };
+        let storage = if at.in_fault { Activity::PageIn } else { Activity::Storage };
         let (activity, detail) = match cause {
             Cause::Timer => (Activity::Timer, Detail::None),
             Cause::Network => (Activity::Network, Detail::None),

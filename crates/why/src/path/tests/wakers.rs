@@ -20,7 +20,7 @@ use crate::history::History;
 const NET_RX: EventKind = EventKind::SoftirqEntry(Softirq(3));
 const RCU: EventKind = EventKind::SoftirqEntry(Softirq(9));
 
-fn woken(tid: u32) -> EventKind {
+pub(super) fn woken(tid: u32) -> EventKind {
     EventKind::Waking { task: task(tid), cpu: 0 }
 }
 
@@ -28,11 +28,11 @@ fn disk() -> Irq {
     Irq { number: 9, name: "disk".into() }
 }
 
-fn read(sector: u64) -> DeviceRequest {
+pub(super) fn read(sector: u64) -> DeviceRequest {
     DeviceRequest { device: DeviceNumber(1), sector, sectors: 8, letters: "R".into() }
 }
 
-fn calls(number: libc::c_long) -> EventKind {
+pub(super) fn calls(number: libc::c_long) -> EventKind {
     let number = i64::from(number);
     EventKind::SystemCall(SystemCall::Begins { number, arguments: [0; 6] })
 }

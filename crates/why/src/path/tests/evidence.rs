@@ -1,0 +1,56 @@
+//! What a segment is said to be, and how sure it is, at every depth.
+
+use unjank_host::tracefs::script::Script;
+use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+
+use super::path;
+use super::wakers::{calls, read, woken};
+
+const FAULT: EventKind = EventKind::PageFault { address: 0x1000 };
+
+/// Thread `tid` of CPU `cpu` sleeps from `from` until the disk has served a
+/// request, at 200.
+fn reads(script: Script, cpu: usize, from: u64, tid: u32) -> Script {
+    let issued = EventKind::Storage(StorageEvent::Issued(read(8)));
+    let completed = EventKind::Storage(StorageEvent::Completed(read(8)));
+    script
+        .happens(cpu, from, Context::Thread, issued)
+        .sleeps(cpu, from, tid, 0)
+        .happens(cpu, 200, Context::Irq, completed)
+        .happens(cpu, 201, Context::Irq, woken(tid))
+        .runs(cpu, 205, 0, tid)
+}
+
+#[test]
+fn a_page_that_another_thread_touches_is_paged_in() {
+    // 7 waits for a message of 3, which touches a page that 4 brings in.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .runs(2, 0, 0, 4)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_read))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 110, Context::Thread, FAULT)
+        .sleeps(1, 120, 3, 0);
+    let script = reads(script, 2, 130, 4)
+        .wakes(2, 210, 3, 1)
+        .runs(1, 215, 0, 3)
+        .wakes(1, 220, 7, 0)
+        .runs(0, 230, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    assert_eq!(path(&script, 7, 100, 230)[2], "130-201 t4 ipc PageIn");
+}
+
+#[test]
+fn what_another_thread_reads_for_a_page_is_storage() {
+    // 7 touches a page, for which 3 reads a file.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, FAULT)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 110, Context::Thread, calls(libc::SYS_pread64));
+    let script =
+        reads(script, 1, 120, 3).wakes(1, 220, 7, 0).runs(0, 230, 0, 7).sleeps(0, 300, 7, 0);
+    assert_eq!(path(&script, 7, 100, 230)[1], "120-201 t3 other Storage");
+}
