@@ -29,7 +29,7 @@ pub struct OwnWait {
     pub thread: ThreadId,
     /// What it slept in.
     pub wait: Wait,
-    /// What ended it, if the trace has that.
+    /// What ended it, if the trace has that within the window.
     pub wake: Option<Wake>,
     /// How the path left the thread here.
     pub way: Way,

@@ -146,7 +146,7 @@ impl Walk<'_> {
         let mut inner = At { way, certainty: certainty.min(at.certainty), in_fault, ..at };
         if at.way == Way::Own {
             inner.wait = Some(self.waits.len() as u32);
-            self.waits.push(OwnWait { from, to, thread, wait, wake, way });
+            self.waits.push(OwnWait { from, to, thread, wait, wake: ended, way });
         }
         match ended {
             Some(wake) => match wake.by {

@@ -1,10 +1,13 @@
 //! What a segment is said to be, and how sure it is, at every depth.
 
-use unjank_host::tracefs::script::Script;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, EventKind, StorageEvent};
 
+use super::super::{Path, critical_path};
 use super::path;
 use super::wakers::{calls, read, woken};
+use crate::history::{History, Origin};
 
 const FAULT: EventKind = EventKind::PageFault { address: 0x1000 };
 
@@ -53,4 +56,29 @@ fn what_another_thread_reads_for_a_page_is_storage() {
     let script =
         reads(script, 1, 120, 3).wakes(1, 220, 7, 0).runs(0, 230, 0, 7).sleeps(0, 300, 7, 0);
     assert_eq!(path(&script, 7, 100, 230)[1], "120-201 t3 other Storage");
+}
+
+/// Thread 7 waits in `poll` from 100 to 300, and is then woken by 3, which
+/// writes.
+fn polls() -> Script {
+    Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_ppoll))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 290, Context::Thread, calls(libc::SYS_write))
+        .wakes(1, 300, 7, 0)
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0)
+}
+
+fn found(script: &Script, from: u64, to: u64) -> Path {
+    critical_path(&History::of(&script.trace()), ThreadId(7), at(from), at(to))
+}
+
+#[test]
+fn what_ends_a_wait_after_the_window_is_not_its_end() {
+    let ends = |to| found(&polls(), 0, to).waits[0].wake.map(|wake| wake.by);
+    assert_eq!(ends(400), Some(Origin::Thread(ThreadId(3))));
+    assert_eq!(ends(250), None);
 }
