@@ -1,7 +1,7 @@
 //! Names of what a segment of the path is about.
 
 use crate::history::{State, Wait};
-use crate::path::{Certainty, Segment};
+use crate::path::Segment;
 use crate::report::Explained;
 
 /// What the segment's thread waits in, if it sleeps.
@@ -10,13 +10,5 @@ pub(super) fn wait_of(launch: &Explained, segment: &Segment) -> Option<Wait> {
     match span.state {
         State::Asleep { wait, .. } if wait != Wait::Unknown => Some(wait),
         _ => None,
-    }
-}
-
-/// The word for a certainty in tables.
-pub(super) const fn evidence(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Proved => "proved",
-        Certainty::Inferred => "inferred",
     }
 }

@@ -109,7 +109,7 @@ pub enum Detail {
 /// How sure a segment is to be on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// The last waker is taken for the reason of the wait.
+    /// The last waker is taken for the reason of the wait, or nothing is known.
     Inferred,
     /// The trace shows that the thread needed what the path leads to: its own
     /// state, its own request, a message, the end of its child, a priority that

@@ -269,6 +269,10 @@ impl Walk<'_> {
             return;
         }
         let At { way, certainty, wait, depth, .. } = at;
+        let certainty = match activity {
+            Activity::Unknown => Certainty::Inferred,
+            _ => certainty,
+        };
         let segment = Segment { from, to, thread, way, activity, detail, certainty, wait, depth };
         match self.segments.last_mut() {
             Some(next)

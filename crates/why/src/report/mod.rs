@@ -31,7 +31,7 @@ pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
-pub(crate) use names::{ended_by, operation, place, thread_name};
+pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
 pub use window::window_table;
 

@@ -5,7 +5,7 @@ use unjank_host::sched::ThreadId;
 use super::calls::call_name;
 use super::explained::Explained;
 use crate::history::{Cause, History, Origin, Wait};
-use crate::path::OwnWait;
+use crate::path::{Activity, Certainty, OwnWait, Segment};
 
 /// `bash (4711)`.
 pub(crate) fn thread_name(history: &History, thread: ThreadId) -> String {
@@ -25,6 +25,20 @@ pub(crate) fn place(wait: &Wait) -> String {
         },
         Wait::Fault { address } => format!("page fault {address:#x}"),
         Wait::Unknown => "not recorded".to_owned(),
+    }
+}
+
+/// How sure pieces of the path are: `none` if nothing is known of them.
+pub(crate) fn evidence<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> &'static str {
+    let (mut known, mut proved) = (false, true);
+    for segment in segments {
+        known |= segment.activity != Activity::Unknown;
+        proved &= segment.certainty == Certainty::Proved;
+    }
+    match (known, proved) {
+        (false, _) => "none",
+        (true, false) => "inferred",
+        (true, true) => "proved",
     }
 }
 

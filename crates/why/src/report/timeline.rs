@@ -14,7 +14,7 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use super::names::{self, operation};
 use super::run_queue;
-use crate::path::{Activity, Certainty, Detail, Segment, Way};
+use crate::path::{Activity, Detail, Segment, Way};
 use crate::split::{Cell, clock_loss};
 
 /// The most rows of each table.
@@ -43,7 +43,6 @@ pub(super) fn path(launch: &Explained) -> Table {
     let (rows, longest_merged) = rows(&segments, launch, ROWS);
     for row in &rows {
         let slow = row.iter().fold(Nanos::ZERO, |sum, segment| sum + slow_clock(launch, segment));
-        let inferred = row.iter().any(|segment| segment.certainty == Certainty::Inferred);
         let depth = row.iter().map(|segment| segment.depth).min().unwrap_or(0);
         let (thread, others) = threads(launch, row);
         let cells = [
@@ -55,7 +54,7 @@ pub(super) fn path(launch: &Explained) -> Table {
             most(row, |segment| Some(segment.activity)).map_or("", name).into(),
             TableCell::maybe(most(row, cpu).map(|cpu| cpu as f64)),
             detail(launch, row).into(),
-            if inferred { "inferred" } else { "proved" }.into(),
+            names::evidence(row.iter().copied()).into(),
             TableCell::number(f64::from(depth)),
             TableCell::number(row.len() as f64),
         ];

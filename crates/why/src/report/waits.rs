@@ -8,7 +8,7 @@ use unjank_units::Nanos;
 
 use super::explained::Explained;
 use super::names;
-use crate::path::{Activity, Certainty, Detail, OwnWait, Segment};
+use crate::path::{Activity, Detail, OwnWait, Segment};
 use crate::split::Cell;
 
 /// Rows of the table.
@@ -32,14 +32,13 @@ pub(super) fn table(launch: &Explained) -> Table {
     let mut table = Table::new("why/waits", "The longest waits", columns);
     for (index, wait) in waits.iter().take(SHOWN) {
         let segments = || launch.path().segments.iter().filter(|it| it.wait == Some(*index));
-        let proved = segments().all(|segment| segment.certainty == Certainty::Proved);
         table.push([
             TableCell::number(wait.to.since(wait.from).get() as f64),
             TableCell::number(wait.from.since(launch.from).get() as f64),
             names::place(&wait.wait).into(),
             names::ended_by(launch, wait).into(),
             meanwhile(launch, segments()).into(),
-            if proved { "proved" } else { "inferred" }.into(),
+            names::evidence(segments()).into(),
         ]);
     }
     let others = waits.len().saturating_sub(SHOWN);
@@ -88,6 +87,14 @@ mod tests {
     use crate::report::Clocks;
 
     fn rows(script: &Script, functions: BTreeMap<u64, String>) -> Vec<[String; 2]> {
+        rows_of(script, functions)
+            .into_iter()
+            .map(|[.., by, meanwhile, _]| [by, meanwhile])
+            .collect()
+    }
+
+    /// The columns of text.
+    fn rows_of(script: &Script, functions: BTreeMap<u64, String>) -> Vec<[String; 4]> {
         let window = (at(0), at(700));
         let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
         assert!(functions.keys().all(|address| launch.kernel_addresses().contains(address)));
@@ -96,7 +103,7 @@ mod tests {
             TableCell::Text(text) => text.clone(),
             other => panic!("{other:?}"),
         };
-        table(&launch).rows.iter().map(|row| [text(&row[3]), text(&row[4])]).collect()
+        table(&launch).rows.iter().map(|row| [2, 3, 4, 5].map(|at| text(&row[at]))).collect()
     }
 
     #[test]
@@ -130,5 +137,12 @@ mod tests {
             .sleeps(0, 700, 7, 0);
         let expected = ["device gpu\\n".to_owned(), "device gpu\\n 500 ns".to_owned()];
         assert_eq!(rows(&script, BTreeMap::new())[0], expected);
+    }
+
+    #[test]
+    fn a_wait_that_does_not_end_has_no_evidence() {
+        let script = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 9).runs(0, 700, 9, 0);
+        let expected = ["not recorded", "not in the trace", "unknown 600 ns", "none"];
+        assert_eq!(rows_of(&script, BTreeMap::new()), [expected.map(str::to_owned)]);
     }
 }

@@ -8,9 +8,9 @@ use unjank_host::sched::ThreadId;
 
 use super::slices::{Slice, SliceWriter, Track, Value};
 use super::write::PacketWriter;
-use crate::export::words::{evidence, wait_of};
+use crate::export::words::wait_of;
 use crate::path::{Detail, OwnWait, Segment};
-use crate::report::{Explained, ended_by, operation, place, thread_name};
+use crate::report::{Explained, ended_by, evidence, operation, place, thread_name};
 use crate::split::Cell;
 
 const GROUP: Track = Track(0);
@@ -105,7 +105,7 @@ fn arguments(launch: &Explained, segment: &Segment) -> Vec<(&'static str, Value)
     let thread = thread_name(launch.history(), segment.thread);
     let mut arguments = vec![
         ("way", text(segment.way.name())),
-        ("evidence", text(evidence(segment.certainty))),
+        ("evidence", text(evidence([segment]))),
         ("thread", Value::Text(thread)),
         ("wake-ups away", Value::Number(u64::from(segment.depth))),
     ];

@@ -4,7 +4,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, EventKind, StorageEvent};
 
-use super::super::{Path, critical_path};
+use super::super::{Activity, Certainty, Path, Segment, critical_path};
 use super::path;
 use super::wakers::{calls, read, woken};
 use crate::history::{History, Origin};
@@ -81,4 +81,12 @@ fn what_ends_a_wait_after_the_window_is_not_its_end() {
     let ends = |to| found(&polls(), 0, to).waits[0].wake.map(|wake| wake.by);
     assert_eq!(ends(400), Some(Origin::Thread(ThreadId(3))));
     assert_eq!(ends(250), None);
+}
+
+#[test]
+fn nothing_proves_what_is_unknown() {
+    let unknown = found(&polls(), 0, 250).segments[1];
+    assert_eq!((unknown.activity, unknown.certainty), (Activity::Unknown, Certainty::Inferred));
+    let sure = |segment: &Segment| segment.certainty == Certainty::Proved;
+    assert!(found(&polls(), 0, 400).segments.iter().all(sure));
 }
