@@ -124,19 +124,9 @@ impl Walk<'_> {
     ) {
         // Woken later than the path has it: it was not what the path waited for.
         let ended = wake.filter(|wake| wake.at <= to);
-        let (way, certainty) = match ended {
-            Some(Wake { by: Origin::Thread(waker), .. }) if at.way == Way::Own => {
-                let inherited = self
-                    .history
-                    .life(waker, to)
-                    .is_some_and(|life| life.inherited_between(from, to));
-                let kernel = self.history.is_kernel(waker);
-                ended.map_or((Way::Other, Certainty::Inferred), |wake| {
-                    leaves_by(wait, &wake, kernel, inherited)
-                })
-            }
-            _ => (at.way, at.certainty),
-        };
+        let leaves = ended.and_then(|wake| self.leaves(&wake, wait, from, to));
+        let (leaves, certainty) = leaves.unwrap_or((at.way, at.certainty));
+        let way = if at.way == Way::Own { leaves } else { at.way };
         let in_fault = match wait {
             Wait::Fault { .. } => true,
             Wait::Call { .. } => false,
@@ -165,6 +155,21 @@ impl Walk<'_> {
             }
             None => self.push(thread, from, to, inner, Activity::Unknown, Detail::None),
         }
+    }
+
+    /// How the path leaves a thread that waited from one moment to another;
+    /// `None` if no thread has ended that.
+    fn leaves(
+        &self,
+        wake: &Wake,
+        wait: Wait,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Option<(Way, Certainty)> {
+        let Origin::Thread(waker) = wake.by else { return None };
+        let waker_life = self.history.life(waker, to);
+        let inherited = waker_life.is_some_and(|life| life.inherited_between(from, to));
+        Some(leaves_by(wait, wake, self.history.is_kernel(waker), inherited))
     }
 
     /// Explains the delivery of the packet with which `waker` ended a wait, from

@@ -4,7 +4,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, EventKind, StorageEvent};
 
-use super::super::{Activity, Certainty, Path, Segment, critical_path};
+use super::super::{Activity, Certainty, Path, Segment, Way, critical_path};
 use super::path;
 use super::wakers::{calls, read, woken};
 use crate::history::{History, Origin};
@@ -89,4 +89,37 @@ fn nothing_proves_what_is_unknown() {
     assert_eq!((unknown.activity, unknown.certainty), (Activity::Unknown, Certainty::Inferred));
     let sure = |segment: &Segment| segment.certainty == Certainty::Proved;
     assert!(found(&polls(), 0, 400).segments.iter().all(sure));
+}
+
+#[test]
+fn what_follows_an_inferred_wake_up_is_inferred_at_every_depth() {
+    // 7 polls for a message of 3, which waits for a futex that 4 wakes.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .runs(2, 0, 0, 4)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_ppoll))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 110, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(1, 120, 3, 0)
+        .happens(2, 190, Context::Thread, calls(libc::SYS_futex))
+        .wakes(2, 200, 3, 1)
+        .runs(1, 210, 0, 3)
+        .happens(1, 290, Context::Thread, calls(libc::SYS_write))
+        .wakes(1, 300, 7, 0)
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let segments = found(&script, 100, 310).segments;
+    let sure: Vec<(u32, Way, Certainty)> =
+        segments.iter().map(|it| (it.thread.0, it.way, it.certainty)).collect();
+    assert_eq!(
+        sure,
+        [
+            (3, Way::Ipc, Certainty::Proved),
+            (4, Way::Ipc, Certainty::Inferred),
+            (3, Way::Ipc, Certainty::Proved),
+            (3, Way::Ipc, Certainty::Proved),
+            (7, Way::Own, Certainty::Proved),
+        ]
+    );
 }
