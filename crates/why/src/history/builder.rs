@@ -1,7 +1,7 @@
 //! Builds a history: all events in order of time, each told to the thread,
 //! request or work item that it is about.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -98,7 +98,7 @@ struct Builder {
     queues: Queues,
     packets: Packets,
     storage: HashSet<Label>,
-    clocks: std::collections::BTreeMap<usize, Vec<(Timestamp, u64)>>,
+    clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
 
 /// A thread at one event.
@@ -112,7 +112,16 @@ struct Thread {
     /// A wake-up that came while it was about to fall asleep.
     early: Option<Wake>,
     exiting: bool,
-    inherits_since: Option<(Timestamp, i32)>,
+    inherits: Option<Inherits>,
+}
+
+/// Priorities that a thread has inherited and not given back.
+#[derive(Debug)]
+struct Inherits {
+    /// Its own priority.
+    own: i32,
+    /// Who lent theirs, each since when.
+    from: BTreeMap<ThreadId, Timestamp>,
 }
 
 impl Builder {
@@ -188,7 +197,9 @@ impl Builder {
             EventKind::PageFault { address } => {
                 self.thread(current).wait = Wait::Fault { address };
             }
-            EventKind::Inherits { thread, from, to } => self.thread(thread).inherits(at, from, to),
+            EventKind::Inherits { thread, from, to } => {
+                self.thread(thread).inherits(current, at, from, to);
+            }
             EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
             EventKind::WorkBegins { item, function } => {
                 self.queues.begin(current, item, function, at);
@@ -382,15 +393,25 @@ impl Thread {
         self.state = Some((state, since));
     }
 
-    fn inherits(&mut self, at: Timestamp, from: i32, to: i32) {
-        match self.inherits_since {
-            // A thread that waits lends its priority even if it is no higher.
-            None if to <= from => self.inherits_since = Some((at, from)),
-            Some((since, own)) if to >= own => {
-                self.life.inherits.push((since, at));
-                self.inherits_since = None;
+    /// The thread that waits lends its priority, in its own time.
+    fn inherits(&mut self, lender: ThreadId, at: Timestamp, from: i32, to: i32) {
+        match &mut self.inherits {
+            // It does so even if its priority is no higher.
+            None if to <= from => {
+                self.inherits = Some(Inherits { own: from, from: [(lender, at)].into() });
             }
-            _ => {}
+            None => {}
+            Some(inherits) if to < inherits.own => {
+                inherits.from.entry(lender).or_insert(at);
+            }
+            Some(_) => self.gives_back(at),
+        }
+    }
+
+    /// It has its own priority again.
+    fn gives_back(&mut self, at: Timestamp) {
+        for (lender, since) in self.inherits.take().into_iter().flat_map(|it| it.from) {
+            self.life.loans.entry(lender).or_default().push((since, at));
         }
     }
 
@@ -398,9 +419,7 @@ impl Thread {
         if let Some((state, _)) = self.state {
             self.change(end, state);
         }
-        if let Some((since, _)) = self.inherits_since {
-            self.life.inherits.push((since, end));
-        }
+        self.gives_back(end);
         self.life
     }
 }

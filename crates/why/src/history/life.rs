@@ -1,5 +1,7 @@
 //! The life of one thread: running, ready, asleep.
 
+use std::collections::BTreeMap;
+
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
@@ -17,9 +19,9 @@ pub struct Life {
     pub birth: Option<Birth>,
     /// Its end, if that is in the trace.
     pub end: Option<Timestamp>,
-    /// Times in which a thread that waited for it lent it its priority, which
-    /// need not have been a higher one.
-    pub inherits: Vec<(Timestamp, Timestamp)>,
+    /// The times in which each thread that waited for it lent it its priority,
+    /// which need not have been a higher one. They are in order of time.
+    pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
 }
 
 /// The creation of a thread.
@@ -80,9 +82,11 @@ impl Life {
         self.spans.get(end.checked_sub(1)?).filter(|span| span.to >= moment)
     }
 
-    /// Whether a thread lent it its priority between two moments. It has its own
+    /// Whether `lender` lent it its priority between two moments. It has its own
     /// back just before it wakes the thread that waited for it.
-    pub fn inherited_between(&self, begin: Timestamp, end: Timestamp) -> bool {
-        self.inherits.iter().any(|&(from, to)| from <= end && begin <= to)
+    pub fn inherited_from(&self, lender: ThreadId, begin: Timestamp, end: Timestamp) -> bool {
+        let Some(loans) = self.loans.get(&lender) else { return false };
+        let first = loans.partition_point(|(_, to)| *to < begin);
+        loans.get(first).is_some_and(|(from, _)| *from <= end)
     }
 }

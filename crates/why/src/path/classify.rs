@@ -15,7 +15,7 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
 /// | a futex | the end of a thread | lock | proved: it joins that thread |
-/// | a futex | anything else | lock | proved if the waker inherited its priority |
+/// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
 /// | wait, vfork | the end of a process, exec | child | proved |
 /// | pause, sigsuspend … | the end of a process | child | proved |

@@ -124,7 +124,7 @@ impl Walk<'_> {
     ) {
         // Woken later than the path has it: it was not what the path waited for.
         let ended = wake.filter(|wake| wake.at <= to);
-        let leaves = ended.and_then(|wake| self.leaves(&wake, wait, from, to));
+        let leaves = ended.and_then(|wake| self.leaves(thread, wait, &wake, (from, to)));
         let (leaves, certainty) = leaves.unwrap_or((at.way, at.certainty));
         let way = if at.way == Way::Own { leaves } else { at.way };
         let in_fault = match wait {
@@ -157,18 +157,18 @@ impl Walk<'_> {
         }
     }
 
-    /// How the path leaves a thread that waited from one moment to another;
+    /// How the path leaves `thread`, which waited from one moment to another;
     /// `None` if no thread has ended that.
     fn leaves(
         &self,
-        wake: &Wake,
+        thread: ThreadId,
         wait: Wait,
-        from: Timestamp,
-        to: Timestamp,
+        wake: &Wake,
+        (from, to): (Timestamp, Timestamp),
     ) -> Option<(Way, Certainty)> {
         let Origin::Thread(waker) = wake.by else { return None };
-        let waker_life = self.history.life(waker, to);
-        let inherited = waker_life.is_some_and(|life| life.inherited_between(from, to));
+        let life = self.history.life(waker, to);
+        let inherited = life.is_some_and(|life| life.inherited_from(thread, from, to));
         Some(leaves_by(wait, wake, self.history.is_kernel(waker), inherited))
     }
 

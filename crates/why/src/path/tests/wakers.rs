@@ -227,29 +227,37 @@ fn threads_of_the_kernel_are_known_by_their_parent_the_recorder_or_their_name() 
 #[test]
 fn a_lent_priority_proves_the_lock_though_it_goes_back_before_the_wake_up() {
     let lends = |from, to| EventKind::Inherits { thread: ThreadId(3), from, to };
-    let certainty = |lent: Option<(i32, i32)>| {
-        let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 3).happens(
+    // 7 lends on CPU 0, and 4 on CPU 2.
+    let certainty = |lent: &[(usize, i32, i32)], back: Option<(i32, i32)>| {
+        let mut script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 3).runs(2, 0, 0, 4).happens(
             0,
             90,
             Context::Thread,
             calls(libc::SYS_futex),
         );
-        let script = match lent {
-            Some((own, lent)) => script
-                .happens(0, 95, Context::Thread, lends(own, lent))
-                .sleeps(0, 100, 7, 0)
-                .happens(1, 190, Context::Thread, lends(lent, own)),
-            None => script.sleeps(0, 100, 7, 0),
-        };
+        for (&(cpu, own, lent), nanos) in lent.iter().zip(93..) {
+            script = script.happens(cpu, nanos, Context::Thread, lends(own, lent));
+        }
+        script = script.sleeps(0, 100, 7, 0);
+        if let Some((lent, own)) = back {
+            script = script.happens(1, 190, Context::Thread, lends(lent, own));
+        }
         let script = script.wakes(1, 200, 7, 0).runs(0, 210, 0, 7).sleeps(0, 300, 7, 0);
         let history = History::of(&script.trace());
         let found = critical_path(&history, ThreadId(7), at(0), at(300));
         let waited = found.segments.iter().find(|it| it.way == Way::Lock).unwrap();
         waited.certainty
     };
-    assert_eq!(certainty(Some((120, 89))), Certainty::Proved);
-    assert_eq!(certainty(Some((120, 120))), Certainty::Proved, "of the same priority");
-    assert_eq!(certainty(None), Certainty::Inferred);
+    assert_eq!(certainty(&[(0, 120, 89)], Some((89, 120))), Certainty::Proved);
+    let same = certainty(&[(0, 120, 120)], Some((120, 120)));
+    assert_eq!(same, Certainty::Proved, "of the same priority");
+    let still = certainty(&[(0, 120, 89)], None);
+    assert_eq!(still, Certainty::Proved, "another thread waits on");
+    assert_eq!(certainty(&[], None), Certainty::Inferred);
+    let others = certainty(&[(2, 120, 89)], Some((89, 120)));
+    assert_eq!(others, Certainty::Inferred, "only another thread lent its priority");
+    let both = certainty(&[(2, 120, 100), (0, 100, 89)], Some((89, 120)));
+    assert_eq!(both, Certainty::Proved, "two threads did");
 }
 
 #[test]
