@@ -112,7 +112,8 @@ pub enum Certainty {
     /// The last waker is taken for the reason of the wait, or nothing is known.
     Inferred,
     /// The trace shows that the thread needed what the path leads to: its own
-    /// state, its own request, a message, the end of its child, a priority that
-    /// its waker inherited, a work item.
+    /// state, its own request, a message, the end of its child, a lock whose
+    /// holder had its priority. That it needed the work item in which a thread of
+    /// the kernel woke it is inferred.
     Proved,
 }

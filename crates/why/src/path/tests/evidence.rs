@@ -123,3 +123,27 @@ fn what_follows_an_inferred_wake_up_is_inferred_at_every_depth() {
         ]
     );
 }
+
+#[test]
+fn a_work_item_is_the_last_waker_and_no_proof() {
+    let queued = EventKind::WorkQueued { item: 5, function: 6 };
+    let begins = EventKind::WorkBegins { item: 5, function: 6 };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .runs(2, 0, 0, 3)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_read))
+        .sleeps(0, 100, 7, 0)
+        .happens(2, 150, Context::Thread, queued)
+        .happens(1, 200, Context::Thread, begins)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let mut trace = script.trace();
+    trace.kernel_threads.push(ThreadId(9));
+    let found = critical_path(&History::of(&trace), ThreadId(7), at(100), at(300));
+    let sure: Vec<(u32, Way, Certainty)> =
+        found.segments.iter().map(|it| (it.thread.0, it.way, it.certainty)).collect();
+    let inferred = |thread| (thread, Way::Work, Certainty::Inferred);
+    assert_eq!(sure, [inferred(3), inferred(9)]);
+}
