@@ -327,7 +327,8 @@ impl Builder {
         thread.name(task.comm);
         let at = wake.at;
         match thread.state {
-            Some((State::Running { .. }, _)) => thread.early = Some(wake),
+            // With the kernel's second event a wake-up is over: it stays awake.
+            Some((State::Running { .. }, _)) => thread.early = (!in_queue).then_some(wake),
             Some((State::Ready { .. }, _)) => thread.change(at, State::Ready { cpu: queue }),
             Some((State::Asleep { wait, .. }, since)) => {
                 // The kernel's second event of a wake-up whose first came early.

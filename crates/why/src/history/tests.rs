@@ -1,6 +1,6 @@
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Gap;
-use unjank_host::tracefs::script::{Script, at};
+use unjank_host::tracefs::script::{Script, at, task};
+use unjank_host::tracefs::{Context, EventKind, Gap};
 
 use super::*;
 use crate::path::{Activity, Way, critical_path};
@@ -62,4 +62,31 @@ fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
     assert_eq!(activity(21), Activity::Timer);
     assert_eq!(activity(22), Activity::Unknown, "what would end it is not in the trace");
     assert_eq!(activity(23), Activity::Unknown, "nothing is known of it");
+}
+
+#[test]
+fn a_wake_up_of_a_running_thread_is_over_at_once_or_with_the_second_event() {
+    let queued = |script: Script, nanos| {
+        let wakeup = EventKind::Wakeup { task: task(7), cpu: 0 };
+        script.happens(1, nanos, Context::Thread, wakeup)
+    };
+    let woken_at = |script: &Script| {
+        let history = History::of(&script.trace());
+        let spans = history.life(ThreadId(7), at(0)).unwrap().spans.clone();
+        let wakes = spans.iter().filter_map(|span| match span.state {
+            State::Asleep { wake, .. } => wake,
+            _ => None,
+        });
+        wakes.map(|wake| wake.at).collect::<Vec<_>>()
+    };
+    let runs = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9);
+    // A recording without sched_waking.
+    let only_queued = queued(queued(runs(), 50).sleeps(0, 100, 7, 0), 300);
+    assert_eq!(woken_at(&only_queued.runs(0, 310, 0, 7)), [at(300)]);
+    // It was about to fall asleep, and was ready at once.
+    let early = queued(runs().wakes_late(1, 90, 7, 0).sleeps(0, 100, 7, 0), 110);
+    assert_eq!(woken_at(&early.runs(0, 120, 0, 7)), []);
+    // It did not, but slept later.
+    let stays = runs().wakes(1, 90, 7, 0).sleeps(0, 100, 7, 0);
+    assert_eq!(woken_at(&queued(stays, 300).runs(0, 310, 0, 7)), [at(300)]);
 }
