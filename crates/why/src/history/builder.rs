@@ -29,7 +29,8 @@ impl History {
     /// threads that slept at a moment in the trace: a trace that does not name a
     /// thread before that moment does not have what it sleeps in.
     pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
-        let mut builder = Builder { begin: begin(trace), ..Builder::default() };
+        let kernel = trace.kernel_threads.iter().copied().collect();
+        let mut builder = Builder { begin: begin(trace), kernel, ..Builder::default() };
         let mut asleep = asleep.iter().peekable();
         for (cpu, event) in in_order(&trace.cpus) {
             while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
@@ -90,6 +91,8 @@ const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 #[derive(Debug, Default)]
 struct Builder {
     begin: Timestamp,
+    /// Threads of the kernel that the recorder has listed.
+    kernel: HashSet<ThreadId>,
     threads: HashMap<ThreadId, Thread>,
     /// Threads that have ended, and whose ids were used again.
     former: Vec<(ThreadId, Life)>,
@@ -242,7 +245,7 @@ impl Builder {
         let interrupts = self.cpus.get(&cpu);
         let device = interrupts.and_then(|interrupts| interrupts.device(event.context));
         let by = match device {
-            Some(device) if woken.comm.as_bytes().starts_with(b"irq/") => {
+            Some(device) if self.handles_interrupts(woken) => {
                 Origin::Interrupt(Cause::Device(device))
             }
             _ => by,
@@ -260,6 +263,12 @@ impl Builder {
             exiting: waker.is_some_and(|waker| waker.exiting),
             carrier: sent.map(|sent| Carrier { sent, thread: event.current }),
         }
+    }
+
+    /// Whether it is the thread of an interrupt, by its name.
+    fn handles_interrupts(&self, task: Task) -> bool {
+        let is_kernel = self.kernel.is_empty() || self.kernel.contains(&task.tid);
+        is_kernel && task.comm.as_bytes().starts_with(b"irq/")
     }
 
     /// A thread does something, so it runs.
@@ -359,9 +368,12 @@ impl Builder {
         let born = lives.iter().filter(|(_, lives)| {
             lives.iter().any(|life| life.birth.is_some_and(|birth| birth.parent == KTHREADD))
         });
-        let kernel = born.map(|(id, _)| *id).chain(trace.kernel_threads.iter().copied());
+        let kernel_is_listed = !self.kernel.is_empty();
+        let mut kernel = self.kernel;
+        kernel.extend(born.map(|(id, _)| *id));
         History {
-            kernel: kernel.collect(),
+            kernel,
+            kernel_is_listed,
             storage: self.storage,
             lives,
             requests: self.requests.finish(),

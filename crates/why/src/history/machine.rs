@@ -20,6 +20,8 @@ pub struct History {
     pub(super) lives: HashMap<ThreadId, Vec<Life>>,
     /// Threads of the kernel.
     pub(super) kernel: HashSet<ThreadId>,
+    /// Whether the recorder has listed them, so that names do not count.
+    pub(super) kernel_is_listed: bool,
     /// Interrupts of block devices.
     pub(super) storage: HashSet<Label>,
     /// Requests that a device served.
@@ -52,8 +54,11 @@ impl History {
     /// Whether a thread is one of the kernel, or works for it in a process
     /// (`io_uring`).
     pub fn is_kernel(&self, thread: ThreadId) -> bool {
-        self.kernel.contains(&thread)
-            || self.name(thread).is_some_and(|name| is_kernel_name(name.as_bytes()))
+        let by_name = |name: Comm| {
+            let name = name.as_bytes();
+            is_name_of_worker(name) || !self.kernel_is_listed && is_kernel_name(name)
+        };
+        self.kernel.contains(&thread) || self.name(thread).is_some_and(by_name)
     }
 
     /// Whether an interrupt is that of a block device.
@@ -92,10 +97,15 @@ impl History {
     }
 }
 
+/// Names of threads that work for the kernel in a process (`io_uring`).
+fn is_name_of_worker(name: &[u8]) -> bool {
+    [&b"iou-wrk-"[..], b"iou-sqp-"].iter().any(|worker| name.starts_with(worker))
+}
+
 /// Names of threads of the kernel, for traces of machines that no recorder has
 /// asked which threads they are.
 fn is_kernel_name(name: &[u8]) -> bool {
-    const NAMES: [&[u8]; 11] = [
+    const NAMES: [&[u8]; 9] = [
         b"kworker/",
         b"jbd2/",
         b"ksoftirqd/",
@@ -105,8 +115,6 @@ fn is_kernel_name(name: &[u8]) -> bool {
         b"migration/",
         b"kcompactd",
         b"napi/",
-        b"iou-wrk-",
-        b"iou-sqp-",
     ];
     NAMES.iter().any(|kernel| name.starts_with(kernel))
 }

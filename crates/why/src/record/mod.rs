@@ -56,6 +56,8 @@ const BUFFER: Bytes = Bytes::from_mib(16);
 #[derive(Debug)]
 pub struct Recording {
     root: Root,
+    /// Threads of the kernel before it began; some may end in its time.
+    kernel_threads: Vec<ThreadId>,
     instances: Arc<Instances>,
     reader: Reader,
 }
@@ -86,6 +88,7 @@ impl Recording {
     ) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
+        let kernel_threads = of_kernel(root);
         // Before the program's trace follows the threads that this one starts.
         let waiting = Reader::spawn(memory)?;
         let machine = tracefs.instance(&InstanceOptions {
@@ -106,7 +109,7 @@ impl Recording {
         instances.machine.start()?;
         instances.program.start()?;
         let reader = waiting.read(Arc::clone(&instances));
-        Ok(Self { root: root.clone(), instances, reader })
+        Ok(Self { root: root.clone(), kernel_threads, instances, reader })
     }
 
     /// Records also what these threads ask of the kernel.
@@ -144,7 +147,7 @@ impl Recording {
     }
 
     fn end<T>(self, keep: impl FnOnce(&Instances, &Pages) -> Result<T>) -> Result<(Recorded, T)> {
-        let Self { root, instances, reader } = self;
+        let Self { root, kernel_threads, instances, reader } = self;
         instances.stop()?;
         let (mut pages, full_at) = reader.finish()?;
         instances.take(&mut pages)?;
@@ -153,7 +156,8 @@ impl Recording {
         let Pages { machine, program } = pages;
         let mut trace = instances.machine.decode(machine)?;
         trace.merge(instances.program.decode(program)?);
-        trace.kernel_threads = of_kernel(&root);
+        trace.kernel_threads = kernel_threads;
+        trace.kernel_threads.extend(of_kernel(&root));
         if let Some(Instances { machine, program }) = Arc::into_inner(instances) {
             program.remove()?;
             machine.remove()?;

@@ -13,7 +13,7 @@ use unjank_host::tracefs::{
     Context, DeviceRequest, EventKind, Irq, Softirq, StorageEvent, SystemCall,
 };
 
-use super::super::{Certainty, Way, critical_path};
+use super::super::{Activity, Certainty, Way, critical_path};
 use super::path;
 use crate::history::History;
 
@@ -222,6 +222,48 @@ fn threads_of_the_kernel_are_known_by_their_parent_the_recorder_or_their_name() 
     let history = History::of(&trace);
     let found = critical_path(&history, ThreadId(7), at(100), at(210));
     assert_eq!(found.segments[0].way, Way::Work);
+}
+
+#[test]
+fn names_count_only_where_the_recorder_has_listed_no_threads() {
+    let is_kernel = |name: &str, listed: &[u32]| {
+        let mut trace = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0).trace();
+        for event in trace.cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
+            if let EventKind::Switch { prev, next, .. } = &mut event.kind {
+                for task in [prev, next] {
+                    task.comm = name.into();
+                }
+            }
+        }
+        trace.kernel_threads.extend(listed.iter().copied().map(ThreadId));
+        History::of(&trace).is_kernel(ThreadId(7))
+    };
+    assert!(is_kernel("kworker/0:1", &[]));
+    assert!(!is_kernel("kworker/0:1", &[2]), "a program calls itself so");
+    assert!(is_kernel("kworker/0:1", &[2, 7]));
+    assert!(is_kernel("iou-wrk-7", &[2]), "it is listed as a thread of its process");
+    assert!(!is_kernel("bash", &[]));
+}
+
+#[test]
+fn a_program_that_is_called_like_an_interrupt_is_woken_by_its_waker() {
+    let wakes = |listed: &[u32]| {
+        let mut irq = task(7);
+        irq.comm = "irq/9-disk".into();
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()))
+            .happens(1, 201, Context::Irq, EventKind::IrqExit(9))
+            .happens(1, 202, Context::Irq, EventKind::Waking { task: irq, cpu: 0 })
+            .runs(0, 210, 0, 7);
+        let mut trace = script.trace();
+        trace.kernel_threads.extend(listed.iter().copied().map(ThreadId));
+        let path = critical_path(&History::of(&trace), ThreadId(7), at(100), at(202));
+        path.segments[0].activity
+    };
+    assert_eq!(wakes(&[2, 7]), Activity::Device);
+    assert_eq!(wakes(&[2]), Activity::Unknown);
 }
 
 #[test]
