@@ -40,6 +40,7 @@ enum Recipe {
     SoftirqEntry(Field),
     SoftirqExit(Field),
     TimerExpires,
+    TimerEnds,
     Inherits { thread: Field, from: Field, to: Field },
     PageFault(Field),
     Idle(Field),
@@ -98,6 +99,7 @@ impl Decoder {
             ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
             ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
             ("timer", "hrtimer_expire_entry" | "timer_expire_entry") => Recipe::TimerExpires,
+            ("timer", "hrtimer_expire_exit" | "timer_expire_exit") => Recipe::TimerEnds,
             ("sched", "sched_pi_setprio") => Recipe::Inherits {
                 thread: field("pid")?,
                 from: field("oldprio")?,
@@ -180,6 +182,7 @@ impl Recipe {
             },
             // Leaving an idle state is reported as state −1.
             Self::TimerExpires => EventKind::TimerExpires,
+            Self::TimerEnds => EventKind::TimerEnds,
             Self::Inherits { thread, from, to } => EventKind::Inherits {
                 thread: ThreadId(number(thread)? as u32),
                 from: number(from)? as i32,

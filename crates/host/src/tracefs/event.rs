@@ -104,6 +104,8 @@ pub enum EventKind {
     /// A high-resolution timer expired, and its callback begins:
     /// `timer/hrtimer_expire_entry`.
     TimerExpires,
+    /// Its callback has ended: `timer/hrtimer_expire_exit`.
+    TimerEnds,
     /// A thread inherits the priority of another, which waits for it, or has its
     /// own again: `sched/sched_pi_setprio`.
     Inherits {

@@ -114,6 +114,7 @@ impl Cpu {
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
             | EventKind::TimerExpires
+            | EventKind::TimerEnds
             | EventKind::PacketQueued { .. }
             | EventKind::PacketTaken { .. }
             | EventKind::Mark(_)

@@ -136,16 +136,16 @@ impl Builder {
             self.storage.extend(interrupts.handler(context));
             let request = self.requests.complete(&done);
             let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
-            interrupts.is_about(context, cause);
+            interrupts.is_about(at, context, cause);
             return;
         }
         match kind {
             EventKind::PacketTaken { packet } => {
-                interrupts.takes(context, self.packets.take(packet));
+                interrupts.takes(at, context, self.packets.take(packet));
             }
-            _ => interrupts.apply(context, current, &kind),
+            _ => interrupts.apply(event),
         }
-        let origin = interrupts.origin(context, current);
+        let origin = interrupts.origin(at, context, current);
         if let EventKind::Storage(StorageEvent::Executed { process, before, .. }) = kind
             && process != before
         {

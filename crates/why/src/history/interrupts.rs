@@ -1,7 +1,8 @@
 //! What an interrupt was about: the events of a CPU since it was interrupted.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, EventKind, Label, Softirq};
+use unjank_host::tracefs::{Context, Event, EventKind, Label, Softirq};
+use unjank_host::{Nanos, Timestamp};
 
 use super::origin::{Cause, Origin};
 use super::packets::Packet;
@@ -14,11 +15,17 @@ const BLOCK: Softirq = Softirq(4);
 const IRQ_POLL: Softirq = Softirq(5);
 const TASKLET: Softirq = Softirq(6);
 
+/// How long after an event an interrupt is still the same, where nothing marks
+/// its end: interrupts last some ten microseconds.
+const SAME: Nanos = Nanos::from_micros(100);
+
 /// The interrupts of one CPU.
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
     /// What the current interrupt is about, as far as it is known.
-    cause: Option<Cause>,
+    known: Option<Known>,
+    /// Whether the ends of timers are recorded.
+    timers_end: bool,
     /// The device that interrupted last since a thread did something.
     device: Option<Label>,
     /// The current soft interrupt, and what it is about, as far as it is known.
@@ -28,23 +35,41 @@ pub(super) struct Interrupts {
     packet: Option<Packet>,
 }
 
+/// What is known of an interrupt.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    cause: Cause,
+    /// When that was seen.
+    at: Timestamp,
+    /// Its handler marks its end. The processor's own interrupts have none: the
+    /// next event of an idle CPU may be of another interrupt.
+    handled: bool,
+}
+
 impl Interrupts {
     /// Notes an event of this CPU that is neither the completion of a request
     /// nor a packet.
-    pub(super) fn apply(&mut self, context: Context, current: ThreadId, kind: &EventKind) {
-        match *kind {
+    pub(super) fn apply(&mut self, event: &Event) {
+        let Event { at, current, context, kind } = *event;
+        match kind {
             EventKind::IrqEntry(irq) => {
-                self.cause = Some(Cause::Device(irq.name));
+                self.known = Some(Known { cause: Cause::Device(irq.name), at, handled: true });
                 self.device = Some(irq.name);
             }
             // Another interrupt may follow before a thread does something.
-            EventKind::IrqExit(_) => self.cause = None,
+            EventKind::IrqExit(_) => self.known = None,
             EventKind::SoftirqEntry(vector) => self.begin(vector, current),
             EventKind::SoftirqExit(_) => (self.soft, self.packet) = (None, None),
-            EventKind::TimerExpires => self.is_about(context, Cause::Timer),
+            EventKind::TimerExpires => self.is_about(at, context, Cause::Timer),
+            EventKind::TimerEnds => {
+                self.timers_end = true;
+                self.is_over(context, Cause::Timer);
+            }
             // Entries and exits have the flags of what they interrupt.
             EventKind::VectorEntry(_) | EventKind::VectorExit(_) => {}
-            _ if context == Context::Thread => *self = Self::default(),
+            _ if context == Context::Thread => {
+                *self = Self { timers_end: self.timers_end, ..Self::default() };
+            }
             _ => {}
         }
     }
@@ -69,32 +94,44 @@ impl Interrupts {
 
     /// The device whose handler runs, if nothing else is known of the interrupt.
     pub(super) fn handler(&self, context: Context) -> Option<Label> {
-        match self.cause {
-            Some(Cause::Device(name)) if context == Context::Irq => Some(name),
+        match self.known {
+            Some(Known { cause: Cause::Device(name), .. }) if context == Context::Irq => Some(name),
             _ => None,
         }
     }
 
     /// Notes what the present interrupt is about.
-    pub(super) fn is_about(&mut self, context: Context, cause: Cause) {
+    pub(super) fn is_about(&mut self, at: Timestamp, context: Context, cause: Cause) {
         match (&mut self.soft, context) {
             (_, Context::Thread) => {}
             (Some((_, of_soft)), Context::Softirq) => *of_soft = Some(cause),
-            _ => self.cause = Some(cause),
+            _ => {
+                let handled = self.known.is_some_and(|known| known.handled);
+                self.known = Some(Known { cause, at, handled });
+            }
+        }
+    }
+
+    /// Notes that the present interrupt is no longer about `cause`.
+    fn is_over(&mut self, context: Context, cause: Cause) {
+        match (&mut self.soft, context) {
+            (_, Context::Thread) => {}
+            (Some((_, of_soft)), Context::Softirq) => *of_soft = of_soft.filter(|it| *it != cause),
+            _ => self.known = self.known.filter(|known| known.cause != cause),
         }
     }
 
     /// Notes that a packet is taken, which a thread of this machine has sent, or
     /// which came from outside.
-    pub(super) fn takes(&mut self, context: Context, packet: Option<Packet>) {
+    pub(super) fn takes(&mut self, at: Timestamp, context: Context, packet: Option<Packet>) {
         if context != Context::Thread {
             self.packet = packet;
-            self.is_about(context, Cause::Network);
+            self.is_about(at, context, Cause::Network);
         }
     }
 
     /// Who causes an event of this CPU.
-    pub(super) fn origin(&self, context: Context, current: ThreadId) -> Origin {
+    pub(super) fn origin(&self, at: Timestamp, context: Context, current: ThreadId) -> Origin {
         let soft = match (context, self.soft) {
             (Context::Softirq, Some((_, cause))) => Some(cause),
             _ => None,
@@ -102,8 +139,17 @@ impl Interrupts {
         match (context, self.packet) {
             (Context::Thread, _) if current != ThreadId(0) => Origin::Thread(current),
             (Context::Softirq, Some(packet)) => packet.by,
-            _ => Origin::Interrupt(soft.unwrap_or(self.cause).unwrap_or(Cause::Unknown)),
+            _ => Origin::Interrupt(soft.unwrap_or(self.cause(at)).unwrap_or(Cause::Unknown)),
         }
+    }
+
+    /// What the interrupt of a moment is about.
+    fn cause(&self, at: Timestamp) -> Option<Cause> {
+        let is_same = |known: &Known| {
+            let is_marked = known.handled || known.cause == Cause::Timer && self.timers_end;
+            is_marked || at.since(known.at) <= SAME
+        };
+        self.known.filter(is_same).map(|known| known.cause)
     }
 
     /// The packet that an event of this CPU is about.

@@ -33,6 +33,7 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "irq/softirq_entry",
     "irq/softirq_exit",
     "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
     "timer/timer_expire_entry",
     "workqueue/workqueue_queue_work",
     "workqueue/workqueue_execute_start",

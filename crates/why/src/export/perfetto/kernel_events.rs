@@ -157,6 +157,7 @@ impl Converter<'_> {
             | EventKind::VectorEntry(_)
             | EventKind::VectorExit(_)
             | EventKind::TimerExpires
+            | EventKind::TimerEnds
             | EventKind::PageFault { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }

@@ -70,6 +70,26 @@ fn an_interrupt_after_that_of_a_device_is_not_about_the_device() {
 }
 
 #[test]
+fn an_interrupt_after_a_timer_is_not_about_the_timer() {
+    // An idle CPU: nothing happens there between two interrupts.
+    let sleeps = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 9, 0).sleeps(0, 100, 7, 0);
+    let ends = |script: Script, nanos| {
+        let script = script.happens(1, nanos, Context::Irq, woken(7));
+        path(&script.runs(0, 900_000, 0, 7), 7, 100, nanos)[0]
+            .rsplit_once(' ')
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    let over = |script: Script| script.happens(1, 205, Context::Irq, EventKind::TimerEnds);
+    assert_eq!(ends(sleeps().expires(1, 200), 204), "Timer");
+    assert_eq!(ends(over(sleeps().expires(1, 200)), 300), "Unknown");
+    assert_eq!(ends(sleeps().expires(1, 200), 150_000), "Unknown", "without the event of its end");
+    let next = over(sleeps().expires(1, 200)).expires(1, 400);
+    assert_eq!(ends(next, 150_000), "Timer", "its callback was interrupted for long");
+}
+
+#[test]
 fn the_thread_of_an_interrupt_is_woken_by_its_device() {
     let mut irq = task(7);
     irq.comm = "irq/9-disk".into();

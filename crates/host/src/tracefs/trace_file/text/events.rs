@@ -50,6 +50,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
         "softirq_entry" => EventKind::SoftirqEntry(Softirq(number(text, "vec=")?)),
         "softirq_exit" => EventKind::SoftirqExit(Softirq(number(text, "vec=")?)),
         "hrtimer_expire_entry" | "timer_expire_entry" => EventKind::TimerExpires,
+        "hrtimer_expire_exit" | "timer_expire_exit" => EventKind::TimerEnds,
         "workqueue_queue_work" => EventKind::WorkQueued { item: item(text)?, function: 0 },
         "workqueue_execute_start" => EventKind::WorkBegins { item: item(text)?, function: 0 },
         "cpu_frequency" => EventKind::Frequency {
