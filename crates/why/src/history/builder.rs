@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{
-    Comm, Context, CpuTrace, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
+    Comm, Context, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
 };
 
 use super::interrupts::Interrupts;
 use super::life::{Birth, Life, Span, State};
 use super::machine::History;
+use super::order::in_order;
 use super::origin::{Cause, Origin};
 use super::packets::Packets;
 use super::requests::{InFlight, Request};
@@ -45,28 +46,6 @@ impl History {
 
 /// The thread that starts all others of the kernel.
 const KTHREADD: ThreadId = ThreadId(2);
-
-/// The place of an event in the order of time. In a trace with a coarse clock a
-/// thread is woken and runs at the same moment: switches come last.
-fn place(event: &Event) -> (Timestamp, bool) {
-    (event.at, matches!(event.kind, EventKind::Switch { .. }))
-}
-
-/// The events of all CPUs in order of time, each with its CPU.
-fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
-    let mut rest: Vec<(usize, &[Event])> =
-        cpus.iter().map(|trace| (trace.cpu, trace.events.as_slice())).collect();
-    std::iter::from_fn(move || {
-        let next = rest
-            .iter_mut()
-            .filter(|(_, events)| !events.is_empty())
-            .min_by_key(|(_, events)| events.first().map(place))?;
-        let (cpu, events) = next;
-        let (first, others) = events.split_first()?;
-        *events = others;
-        Some((*cpu, first))
-    })
-}
 
 /// The first moment that the trace covers.
 fn begin(trace: &Trace) -> Timestamp {
@@ -365,6 +344,12 @@ impl Builder {
         for (id, life) in self.former.into_iter().chain(last) {
             lives.entry(id).or_default().push(life);
         }
+        let last_name = |lives: &[Life]| {
+            let mut names = lives.iter().rev().map(|life| life.name);
+            names.find(|name| !name.as_bytes().is_empty())
+        };
+        let names = lives.iter().filter_map(|(id, lives)| Some((*id, last_name(lives)?)));
+        let names = names.collect();
         let born = lives.iter().filter(|(_, lives)| {
             lives.iter().any(|life| life.birth.is_some_and(|birth| birth.parent == KTHREADD))
         });
@@ -376,6 +361,7 @@ impl Builder {
             kernel_is_listed,
             storage: self.storage,
             lives,
+            names,
             requests: self.requests.finish(),
             work: self.queues.finish(),
             clocks: self.clocks,

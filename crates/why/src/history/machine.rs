@@ -18,6 +18,8 @@ pub struct History {
     /// All threads that the trace names, but for the idle tasks. Those with the
     /// same id are in order of time.
     pub(super) lives: HashMap<ThreadId, Vec<Life>>,
+    /// The last name of each thread.
+    pub(super) names: HashMap<ThreadId, Comm>,
     /// Threads of the kernel.
     pub(super) kernel: HashSet<ThreadId>,
     /// Whether the recorder has listed them, so that names do not count.
@@ -37,7 +39,8 @@ impl History {
     /// does not name it.
     pub fn life(&self, thread: ThreadId, at: Timestamp) -> Option<&Life> {
         let lives = self.lives.get(&thread)?;
-        lives.iter().rev().find(|life| life.begin() <= at).or(lives.first())
+        let begun = lives.partition_point(|life| life.begin() <= at);
+        lives.get(begun.saturating_sub(1))
     }
 
     /// All threads.
@@ -47,8 +50,7 @@ impl History {
 
     /// The last name of a thread that the trace has.
     pub fn name(&self, thread: ThreadId) -> Option<Comm> {
-        let lives = self.lives.get(&thread)?.iter().rev();
-        lives.map(|life| life.name).find(|name| !name.as_bytes().is_empty())
+        self.names.get(&thread).copied()
     }
 
     /// Whether a thread is one of the kernel, or works for it in a process

@@ -5,6 +5,7 @@ mod builder;
 mod interrupts;
 mod life;
 mod machine;
+mod order;
 mod origin;
 mod packets;
 mod requests;

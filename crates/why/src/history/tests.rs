@@ -1,6 +1,6 @@
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, EventKind, Gap};
+use unjank_host::tracefs::{Context, EventKind, Gap, StorageEvent};
 
 use super::*;
 use crate::path::{Activity, Way, critical_path};
@@ -62,6 +62,25 @@ fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
     assert_eq!(activity(21), Activity::Timer);
     assert_eq!(activity(22), Activity::Unknown, "what would end it is not in the trace");
     assert_eq!(activity(23), Activity::Unknown, "nothing is known of it");
+}
+
+/// Going through all lives for each question would take minutes here.
+#[test]
+fn an_id_may_be_used_any_number_of_times() {
+    const LIVES: u64 = 100_000;
+    let mut script = Script::new().runs(0, 0, 0, 3);
+    for life in 0..LIVES {
+        let started = StorageEvent::Started { thread: ThreadId(7), same_process: false };
+        script = script.happens(0, life * 10, Context::Thread, EventKind::Storage(started));
+        script = script.wakes(0, life * 10 + 1, 7, 1);
+    }
+    let history = History::of(&script.trace());
+    for life in 0..LIVES {
+        let begin = history.life(ThreadId(7), at(life * 10 + 5)).unwrap().begin();
+        assert_eq!(begin, at(life * 10));
+        assert_eq!(history.name(ThreadId(7)), Some("victim".into()));
+    }
+    assert_eq!(history.life(ThreadId(8), at(5)).map(Life::begin), None);
 }
 
 #[test]

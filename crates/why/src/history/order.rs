@@ -1,0 +1,80 @@
+//! The order of the events of all CPUs.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use unjank_host::Timestamp;
+use unjank_host::tracefs::{CpuTrace, Event, EventKind};
+
+/// The events of all CPUs in order of time, each with its CPU.
+pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
+    let mut rest: Vec<_> = cpus.iter().map(|trace| (trace.cpu, trace.events.iter())).collect();
+    // The place of each CPU's next event; of equal ones, that of the first CPU is next.
+    let mut next: BinaryHeap<_> = cpus
+        .iter()
+        .enumerate()
+        .filter_map(|(index, trace)| Some(Reverse((place(trace.events.first()?), index))))
+        .collect();
+    std::iter::from_fn(move || {
+        let Reverse((_, index)) = next.pop()?;
+        let (cpu, events) = rest.get_mut(index)?;
+        let event = events.next()?;
+        next.extend(events.as_slice().first().map(|event| Reverse((place(event), index))));
+        Some((*cpu, event))
+    })
+}
+
+/// The place of an event in the order of time. In a trace with a coarse clock a
+/// thread is woken and runs at the same moment: switches come last.
+fn place(event: &Event) -> (Timestamp, bool) {
+    (event.at, matches!(event.kind, EventKind::Switch { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::tracefs::Context;
+    use unjank_host::tracefs::script::{at, task};
+
+    use super::*;
+
+    fn event(nanos: u64, switches: bool) -> Event {
+        let task = task(7);
+        let kind = if switches {
+            EventKind::Switch { prev: task, prev_runnable: true, next: task }
+        } else {
+            EventKind::TimerExpires
+        };
+        Event { at: at(nanos), current: task.tid, context: Context::Thread, kind }
+    }
+
+    #[test]
+    fn events_are_in_order_of_time_and_switches_come_last() {
+        let cpu = |cpu, events: &[(u64, bool)]| CpuTrace {
+            events: events.iter().map(|&(nanos, switches)| event(nanos, switches)).collect(),
+            ..CpuTrace::new(cpu)
+        };
+        let cpus = [
+            cpu(3, &[(10, true), (10, false), (40, false)]),
+            cpu(4, &[]),
+            cpu(5, &[(5, false), (10, false), (20, true)]),
+            cpu(6, &[(10, false), (20, false)]),
+        ];
+        let order: Vec<(usize, u64)> =
+            in_order(&cpus).map(|(cpu, event)| (cpu, event.at.as_nanos())).collect();
+        let expected = [(5, 5), (5, 10), (6, 10), (3, 10), (3, 10), (6, 20), (5, 20), (3, 40)];
+        assert_eq!(order, expected);
+    }
+
+    /// Going through all CPUs for each event would take hours here.
+    #[test]
+    fn a_recording_may_have_any_number_of_cpus() {
+        const CPUS: u64 = 200_000;
+        let cpu = |cpu: u64| CpuTrace {
+            events: vec![event(cpu, false), event(2 * CPUS - cpu, true)],
+            ..CpuTrace::new(cpu as usize)
+        };
+        let cpus: Vec<CpuTrace> = (0..CPUS).map(cpu).collect();
+        assert!(in_order(&cpus).map(|(_, event)| event.at).is_sorted());
+        assert_eq!(in_order(&cpus).count(), 2 * CPUS as usize);
+    }
+}
