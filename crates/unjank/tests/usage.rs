@@ -96,6 +96,60 @@ fn an_unwritable_file_is_refused_before_measuring() {
 }
 
 #[test]
+fn stdout_has_one_output_and_some_outputs_must_be_files() {
+    let both = "both write to stdout\n";
+    for (command, message) in [
+        (&["lock", "probe", "--html", "-", "--markdown", "-"][..], both),
+        (&["lock", "probe", "--html", "/dev/stdout", "--json"], both),
+        (&["swap", "mrc", "-", "--csv", "-", "--html", "-"], both),
+        (&["why", "--folded", "-", "--perfetto", "-", "--", "true"], both),
+        (&["swap", "sweep", "--preset", "all", "--out", "-"], "it is not a regular file\n"),
+        (
+            &["jitter", "native", "--break-above", "1s", "--trace-file", "-"],
+            "it is not a regular file\n",
+        ),
+        (&["launch", "boost", "--metrics-file", "-"], "it is not a regular file\n"),
+    ] {
+        let stderr = fails(command, 2);
+        assert!(stderr.ends_with(message), "{command:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_file_named_minus_is_stdout() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = |option: &str| {
+        let mut command = unjank();
+        command.current_dir(&directory).args(["why", trace, "--process", "sh", "--no-store"]);
+        let output = command.args([option, "-"]).assert().success().get_output().clone();
+        let [out, err] = [output.stdout, output.stderr];
+        (out, String::from_utf8(err).expect("unjank writes UTF-8"))
+    };
+    let text = "Where the time went";
+    let (page, messages) = run("--html");
+    let page = String::from_utf8(page).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    assert!(!messages.contains(text), "{messages}");
+    let (markdown, _) = run("--markdown");
+    assert!(markdown.starts_with(b"# unjank why\n"));
+    let (folded, messages) = run("--folded");
+    let folded = String::from_utf8(folded).expect("folded stacks");
+    let is_stack =
+        |line: &str| line.rsplit_once(' ').is_some_and(|(_, time)| time.parse::<u64>().is_ok());
+    assert!(folded.lines().count() > 3 && folded.lines().all(is_stack), "{folded}");
+    assert!(messages.contains(text), "the text is on stderr: {messages}");
+    let (perfetto, _) = run("--perfetto");
+    let file = directory.path().join("trace");
+    let mut command = unjank();
+    command.args(["why", trace, "--process", "sh", "--no-store", "--perfetto"]).arg(&file);
+    command.assert().success();
+    assert!(perfetto == std::fs::read(&file).expect("a trace"), "{} bytes", perfetto.len());
+    let entries = std::fs::read_dir(&directory).expect("a directory").count();
+    assert_eq!(entries, 1, "no file is called -");
+}
+
+#[test]
 fn a_missing_file_is_a_usage_error_in_every_command() {
     let missing = "/no/such/file.json";
     for command in [

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, IsTerminal as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,9 @@ pub struct Destination {
 /// The kind of destination.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A stream of this process.
+    /// The standard output of this process.
+    Stdout,
+    /// Another stream of this process.
     Stream,
     /// An entry of a directory.
     Entry { directory: OwnedFd, name: OsString },
@@ -32,7 +34,7 @@ pub(super) enum Target {
 
 impl Destination {
     /// Opens the directory of `path`, and checks that a file can be written
-    /// there. Nothing is created.
+    /// there. Nothing is created. `-` is the standard output.
     ///
     /// # Errors
     /// `Invalid` if the directory does not exist, or something other than a file
@@ -40,6 +42,9 @@ impl Destination {
     pub fn open(path: &Path) -> Result<Self> {
         let error = |source: Errno| Error::file("write", path, source.into()).of_named_file();
         let owned = path.to_owned();
+        if is_stdout(path) {
+            return Ok(Self { path: owned, target: Target::Stdout });
+        }
         if is_stream(path) {
             stream(path).map_err(|source| Error::file("write", path, source))?;
             return Ok(Self { path: owned, target: Target::Stream });
@@ -62,6 +67,33 @@ impl Destination {
         accessat(&directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty())
             .map_err(error)?;
         Ok(Self { path: owned, target: Target::Entry { directory, name } })
+    }
+
+    /// As [`open`](Self::open), for bytes that a terminal cannot show.
+    ///
+    /// # Errors
+    /// Also `Invalid` if `path` is the standard output, and that is a terminal.
+    pub fn open_binary(path: &Path) -> Result<Self> {
+        if is_stdout(path) && io::stdout().is_terminal() {
+            return Err(Error::Invalid(
+                "cannot write binary data to a terminal: redirect stdout, or name a file"
+                    .to_owned(),
+            ));
+        }
+        Self::open(path)
+    }
+
+    /// As [`open`](Self::open), for output that must be a file: it is read
+    /// again, or replaced as a whole.
+    ///
+    /// # Errors
+    /// Also `Invalid` if `path` is a stream.
+    pub fn open_file(path: &Path) -> Result<Self> {
+        let destination = Self::open(path)?;
+        match destination.target {
+            Target::Entry { .. } => Ok(destination),
+            Target::Stdout | Target::Stream => Err(no_file(path)),
+        }
     }
 
     /// The file, as the user named it.
@@ -101,14 +133,24 @@ impl Destination {
     }
 }
 
-/// Opens a stream of this process.
+/// Another descriptor of the standard output.
+pub(super) fn stdout() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
+}
+
+/// Whether `path` is the standard output: `-`, or Linux's name for it.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Opens a stream of this process by its name.
 pub(super) fn stream(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY).open(path)
 }
 
 /// Whether `path` is one of Linux's links to streams.
 fn is_stream(path: &Path) -> bool {
-    let named = ["/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty"];
+    let named = ["/dev/stderr", "/dev/null", "/dev/tty"];
     named.iter().any(|stream| path == Path::new(stream))
         || matches!(path.parent(), Some(above)
             if above == Path::new("/dev/fd") || above == Path::new("/proc/self/fd"))
@@ -150,6 +192,18 @@ mod tests {
                 .unwrap();
             assert_eq!(class(&at("new")), Err(ErrorClass::Permission));
         }
+    }
+
+    #[test]
+    fn a_stream_is_written_in_place_unless_the_output_must_be_a_file() {
+        for path in ["-", "/dev/stdout", "/dev/null"].map(Path::new) {
+            Destination::open(path).unwrap();
+            let error = Destination::open_file(path).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Usage);
+            assert!(error.to_string().ends_with("it is not a regular file"), "{error}");
+            assert!(Destination::open(path).unwrap().open_or_create().is_err());
+        }
+        assert!(!is_stdout(Path::new("./-")));
     }
 
     #[test]

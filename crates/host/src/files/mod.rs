@@ -11,14 +11,14 @@
 //! - a link with that name is replaced, never followed, and a pipe is refused,
 //!   never waited for.
 //!
-//! Streams of this process (`/dev/stdout`, `/dev/fd/3`) and `/dev/null` are
-//! written directly.
+//! `-` is the standard output. It, other streams of this process
+//! (`/dev/stderr`, `/dev/fd/3`) and `/dev/null` are written directly.
 
 mod destination;
 mod tree;
 mod whole_file;
 
 pub use crate::trusted_place::{is_untrusted, read_trusted, read_untrusted, resolve_links};
-pub use destination::Destination;
+pub use destination::{Destination, is_stdout};
 pub(crate) use tree::write_tree;
 pub use whole_file::{Existing, Readers, WholeFile, exists};

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::destination::{Destination, Target, stream};
+use super::destination::{Destination, Target, stdout, stream};
 use crate::error::{Error, Result};
 
 /// The number of random names that are tried.
@@ -75,6 +75,7 @@ impl WholeFile {
         let (path, target) = (destination.path().to_owned(), destination.target);
         let error = |source| Error::file("write", &path, source);
         let (file, temporary) = match &target {
+            Target::Stdout => (stdout().map_err(error)?, None),
             Target::Stream => (stream(&path).map_err(error)?, None),
             Target::Entry { directory, name } => {
                 let is_there = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
@@ -106,7 +107,7 @@ impl WholeFile {
     /// `Invalid` if another file has appeared there and is to be kept; `File` if
     /// it cannot be moved.
     pub fn finish(mut self) -> Result<()> {
-        if matches!(self.target, Target::Stream) {
+        if matches!(self.target, Target::Stdout | Target::Stream) {
             return Ok(());
         }
         if self.temporary.is_none() {

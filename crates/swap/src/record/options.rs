@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use unjank_host::files::{Destination, exists};
+use unjank_host::files::{Destination, exists, is_stdout};
 use unjank_host::{Bytes, Error, Nanos, Result};
 
 /// Options of a recording.
@@ -49,9 +49,10 @@ impl Options {
             return Err(Error::Invalid("the time of a recording must be above zero".to_owned()));
         }
         // Checked again when the file is made, but nothing should be done before that.
-        if !self.force && self.output.symlink_metadata().is_ok() {
+        let is_file = !is_stdout(&self.output);
+        if is_file && !self.force && self.output.symlink_metadata().is_ok() {
             return Err(exists(&self.output));
         }
-        Destination::open(&self.output).map(drop)
+        Destination::open_binary(&self.output).map(drop)
     }
 }

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use unjank_host::files::Destination;
-use unjank_host::{Machine, Root, Timestamp};
+use unjank_host::files::{Destination, is_stdout};
+use unjank_host::{Error, Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
 use unjank_measure::{Findings, Monitor, RunRecord, Store};
+use unjank_report::TerminalStyle;
 
 use super::environment;
 use crate::exit;
@@ -32,10 +33,10 @@ pub(crate) struct OutputArgs {
     /// Print the whole run record as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the report as one self-contained HTML page
+    /// Write the report as one self-contained HTML page; - is stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the report as Markdown
+    /// Write the report as Markdown; - is stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
     /// Do not store the run
@@ -56,11 +57,27 @@ pub(super) struct Outputs<'a> {
     args: &'a OutputArgs,
     html: Option<Destination>,
     markdown: Option<Destination>,
+    text: Text,
 }
 
+/// Where the text goes, or the record with `--json`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Stdout,
+    /// Data of the command go to stdout.
+    Stderr,
+    /// The same report goes to stdout in another form.
+    Nowhere,
+}
+
+/// A file of a command's own: the option, and what it names.
+pub(super) type OwnFile<'a> = (&'static str, Option<&'a Path>);
+
 impl<'a> Outputs<'a> {
-    /// Opens the named files.
-    pub(super) fn open(args: &'a OutputArgs) -> Result<Self> {
+    /// Opens the named files. The command itself writes `own` ones, and one of
+    /// them may be stdout, too.
+    pub(super) fn open(args: &'a OutputArgs, own: &[OwnFile<'_>]) -> Result<Self> {
+        let text = text_place(args, own)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
         if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
@@ -68,7 +85,29 @@ impl<'a> Outputs<'a> {
             Store::check_place(path)?;
             Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
         }
-        Ok(Self { args, html, markdown })
+        Ok(Self { args, html, markdown, text })
+    }
+}
+
+/// Where the text goes beside the files.
+///
+/// # Errors
+/// `Invalid` if two of them are stdout.
+fn text_place(args: &OutputArgs, own: &[OwnFile<'_>]) -> Result<Text> {
+    let reports = [("--html", &args.html), ("--markdown", &args.markdown)];
+    let reports = reports.map(|(option, path)| (option, path.as_deref()));
+    let on_stdout = |&(option, path): &OwnFile<'_>| path.is_some_and(is_stdout).then_some(option);
+    let report = reports.iter().find_map(on_stdout);
+    let json = args.json.then_some("--json");
+    let named = reports.iter().chain(own).filter_map(on_stdout).chain(json);
+    let named: Vec<&str> = named.collect();
+    match named[..] {
+        [one, other, ..] => {
+            Err(Error::Invalid(format!("{one} and {other} both write to stdout")).into())
+        }
+        [_] if report.is_some() => Ok(Text::Nowhere),
+        [_] if json.is_none() => Ok(Text::Stderr),
+        _ => Ok(Text::Stdout),
     }
 }
 
@@ -130,7 +169,16 @@ impl Command<'_> {
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
     ) -> Result<u8> {
-        let outputs = Outputs::open(self.output)?;
+        self.run_beside(&[], measure)
+    }
+
+    /// As `run_for_code`, for commands that write files of their `own`.
+    pub(crate) fn run_beside(
+        self,
+        own: &[OwnFile<'_>],
+        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
+    ) -> Result<u8> {
+        let outputs = Outputs::open(self.output, own)?;
         let root = Root::system();
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
@@ -223,15 +271,20 @@ pub(super) fn build() -> Option<String> {
 /// Prints, writes and stores the record. A failure does not prevent the other
 /// outputs; the first failure is returned.
 pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
-    let Outputs { args, html, markdown } = outputs;
-    let text = if args.json {
-        unjank_report::json(&record.to_json()).into_owned()
-    } else {
-        unjank_report::terminal(record, &output::terminal_style())
+    let Outputs { args, html, markdown, text } = outputs;
+    let printed = match text {
+        Text::Stdout if args.json => output::print(&unjank_report::json(&record.to_json())),
+        Text::Stdout => output::print(&unjank_report::terminal(record, &output::terminal_style())),
+        Text::Stderr => {
+            let style = TerminalStyle { colour: false, ..output::terminal_style() };
+            output::remark_lines(unjank_report::terminal(record, &style).trim_end());
+            Ok(())
+        }
+        Text::Nowhere => Ok(()),
     };
-    let printed = output::print(&text);
     let write = |place: Option<Destination>, render: &dyn Fn() -> String| {
-        place.map_or(Ok(()), |place| place.write(render().as_bytes()).map_err(Into::into))
+        let Some(place) = place else { return Ok(()) };
+        output::unless_reader_left(place.write(render().as_bytes()))
     };
     let page = write(html, &|| unjank_report::html(std::slice::from_ref(record)));
     let markdown = write(markdown, &|| unjank_report::markdown(record));

@@ -114,7 +114,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("trace", args.trace);
     let command = measured::Command { name: "schd-dbg", output: &args.output, settings };
     let mut measurements = Measurements::default();
-    let code = command.run_for_code(|root, _, monitor| {
+    let own = [("--trace_file", options.trace.as_deref())];
+    let code = command.run_beside(&own, |root, _, monitor| {
         measurements = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
         let mut findings = measurements.findings();
         latency::schd_dbg::note(&measurements, &mut findings);

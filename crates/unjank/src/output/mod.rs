@@ -41,6 +41,18 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// The result of writing a file. A reader of stdout that closes the pipe early is not an error.
+pub(crate) fn unless_reader_left(written: unjank_host::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(unjank_host::Error::File { source, .. })
+            if source.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            Ok(())
+        }
+        written => Ok(written?),
+    }
+}
+
 /// A value as a JSON document.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<String> {
     let text = serde_json::to_string_pretty(value).context("while writing JSON")?;

@@ -138,7 +138,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         findings.verdicts.push(explain::verdict(&findings, NEXT));
         Ok(findings)
     };
-    let code = command.run_for_code(measure)?;
+    let own = [("--trace-file", options.trace.as_deref())];
+    let code = command.run_beside(&own, measure)?;
     // The pairs that did not fail have been printed.
     Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }

@@ -47,7 +47,7 @@ pub(crate) struct Args {
 
 /// Reads, prints and keeps.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let outputs = measured::Outputs::open(&args.output)?;
+    let outputs = measured::Outputs::open(&args.output, &[])?;
     let text = read(&args.file)?;
     let mut imported = import::read(&text, &args.file)?;
     if let Some(priority) = args.priority {

@@ -141,7 +141,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
     options.check()?;
     if let Some(path) = &options.trace_file {
-        Destination::open(path)?;
+        // A start writes it, whose stdout carries its answer.
+        Destination::open_file(path)?;
     }
     // A run that may stop at one late wake-up is a single start.
     let (starts, duration) = match options.break_above {

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Print Markdown
     #[arg(long)]
     markdown: bool,
-    /// Write one HTML page with all runs instead
+    /// Write one HTML page with all runs instead; - is stdout
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(path) = &args.html {
         let find = |name: &String| args.store.find(name);
         let records = args.runs.iter().map(find).collect::<Result<Vec<_>>>()?;
-        Destination::open(path)?.write(unjank_report::html(&records).as_bytes())?;
+        let page = unjank_report::html(&records);
+        output::unless_reader_left(Destination::open(path)?.write(page.as_bytes()))?;
         return Ok(ExitCode::SUCCESS);
     }
     for name in &args.runs {

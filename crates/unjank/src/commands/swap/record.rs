@@ -31,7 +31,7 @@ The command's output goes to stderr. With --memory-limit it runs in a control gr
 of its own; processes that are left in it are killed at the end. docs/reference/swap.md
 has the limits of such a trace.")]
 pub(crate) struct Args {
-    /// The file for the trace: a Parquet table
+    /// The file for the trace: a Parquet table; - is stdout
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     /// Replace an existing file
@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("device", options.devices.clone())
         .with("buffer", options.buffer.get());
     let command = measured::Command { name: "swap record", output: &args.output, settings };
-    command.run(|root, _seed, monitor| {
+    let own = [("--out", Some(args.out.as_path()))];
+    let code = command.run_beside(&own, |root, _seed, monitor| {
         let changes = options.memory_limit.is_some() || options.swap.is_some();
         let session = if changes { Some(open(root)?) } else { None };
         let findings = record::run(&options, root, session.as_ref(), monitor);
@@ -103,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
         }
         Ok(findings?)
-    })
+    })?;
+    Ok(ExitCode::from(code))
 }
 
 fn open(root: &Root) -> Result<Session> {

@@ -9,14 +9,17 @@ use unjank_host::files::{Destination, Existing, Readers, WholeFile};
 use unjank_why::export;
 use unjank_why::report::Explained;
 
+use crate::commands::measured::OwnFile;
+use crate::output;
+
 /// The files to write.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct ExportArgs {
-    /// Write the recording and its critical path as a trace for ui.perfetto.dev
+    /// Write the recording and its critical path as a trace for ui.perfetto.dev; - is stdout
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Write the critical path as folded stacks in nanoseconds, for flame graphs
+    /// Write the critical path as folded stacks in nanoseconds, for flame graphs; - is stdout
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
 }
@@ -28,10 +31,18 @@ pub(super) struct Exports {
     folded: Option<Destination>,
 }
 
+impl ExportArgs {
+    /// The files, with their options.
+    pub(super) fn files(&self) -> [OwnFile<'_>; 2] {
+        [("--perfetto", self.perfetto.as_deref()), ("--folded", self.folded.as_deref())]
+    }
+}
+
 impl Exports {
     pub(super) fn open(args: &ExportArgs) -> Result<Self> {
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
-        Ok(Self { perfetto: open(&args.perfetto)?, folded: open(&args.folded)? })
+        let perfetto = args.perfetto.as_deref().map(Destination::open_binary).transpose()?;
+        let folded = args.folded.as_deref().map(Destination::open).transpose()?;
+        Ok(Self { perfetto, folded })
     }
 
     /// Writes them. A failure does not prevent the other file.
@@ -48,6 +59,6 @@ fn write(
     let Some(place) = place else { return Ok(()) };
     let whole = WholeFile::begin(place, Existing::Replace, Readers::AsUsual)?;
     let mut out = BufWriter::new(whole.file()?);
-    export(&mut out).and_then(|()| out.flush()).map_err(|why| whole.error(why))?;
-    Ok(whole.finish()?)
+    let written = export(&mut out).and_then(|()| out.flush()).map_err(|why| whole.error(why));
+    output::unless_reader_left(written.and_then(|()| whole.finish()))
 }

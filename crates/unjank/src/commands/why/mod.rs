@@ -140,12 +140,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command { name: "why", output: &args.output, settings };
     let exports = Exports::open(&args.export)?;
     let mut exported = Ok(());
-    let code = command.run(|root, seed, monitor| {
+    let [perfetto, folded] = args.export.files();
+    let own = [perfetto, folded, ("--trace-file", args.trace_file.as_deref())];
+    let code = command.run_beside(&own, |root, seed, monitor| {
         let (launches, findings) = explain(args, root, seed, monitor)?;
         exported = report::typical(&launches).map_or(Ok(()), |launch| exports.write(launch));
         Ok(findings)
     })?;
-    exported.map(|()| code)
+    exported.map(|()| ExitCode::from(code))
 }
 
 impl Args {
@@ -249,7 +251,7 @@ fn destination(args: &Args) -> Result<Option<Destination>> {
         let what = "--trace-file keeps one launch; leave out --count".to_owned();
         return Err(Error::Invalid(what).into());
     }
-    Ok(args.trace_file.as_deref().map(Destination::open).transpose()?)
+    Ok(args.trace_file.as_deref().map(Destination::open_binary).transpose()?)
 }
 
 /// Why nothing can be recorded.

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let root = args.place.root();
     let config = args.choice.config(&root)?;
     if let Some(path) = &args.metrics_file {
-        Destination::open(path)?;
+        Destination::open_file(path)?;
     }
     let signals = signals().context("while listening for signals")?;
     // Programs start on this machine, even if `--root` replaces its knobs.

@@ -16,7 +16,7 @@ use unjank_swap::trace::{Operation, Trace};
 
 use super::reading::{self, ReadingArgs};
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::values;
+use crate::{output, values};
 
 /// Arguments of `unjank swap mrc`.
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
-    /// Write the curves as comma-separated values
+    /// Write the curves as comma-separated values; - is stdout
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     #[command(flatten)]
@@ -84,7 +84,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(args, &policies),
     };
     let place = args.csv.as_deref().map(Destination::open).transpose()?;
-    command.run(|_, seed, monitor| {
+    let own = [("--csv", args.csv.as_deref())];
+    let code = command.run_beside(&own, |_, seed, monitor| {
         let Some((requests, curves)) = curves(args, &policies, seed, monitor)? else {
             return Ok(Findings::default());
         };
@@ -98,10 +99,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             ));
         }
         if let Some(place) = place {
-            place.write(&csv::text(&requests, &curves)?)?;
+            output::unless_reader_left(place.write(&csv::text(&requests, &curves)?))?;
         }
         Ok(findings)
-    })
+    })?;
+    Ok(ExitCode::from(code))
 }
 
 /// Reads the trace and computes the curves; `None` if the user interrupted the reading.

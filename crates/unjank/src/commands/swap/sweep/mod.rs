@@ -79,7 +79,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let sources = sources(args)?;
     if let Some(out) = &args.out {
-        Destination::open(out)?;
+        Destination::open_file(out)?;
     }
     let policies = flatten(&args.policy);
     let tiers = sizes::all(&args.tier);
