@@ -1,4 +1,5 @@
-//! The parts that the terminal prints of a record, between answers and warnings.
+//! The parts of a record between answers and warnings: detail first, then facts, in the same
+//! order on a terminal, in Markdown and on a page.
 
 use serde_json::Value;
 use unjank_measure::{Fact, RunRecord};
@@ -6,21 +7,23 @@ use unjank_measure::{Fact, RunRecord};
 /// A part of a record beside answers and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Distributions.
+    /// Distributions; on a page with the charts of everything.
     Series,
-    /// Single numbers.
-    Facts,
-    /// The ends of curves.
+    /// The ends of curves; charts on a page.
     Curves,
+    /// Curves as maps, where a cell can have a colour or a mark; on a terminal they are curves.
+    HeatMaps,
     /// The worst samples and their causes.
     WorstSamples,
+    /// Single numbers.
+    Facts,
     /// Changes for the time of the run.
     Changes,
 }
 
-/// All parts.
+/// All parts, in order.
 pub(crate) const EVERYTHING: &[Part] =
-    &[Part::Series, Part::Facts, Part::Curves, Part::WorstSamples, Part::Changes];
+    &[Part::Series, Part::Curves, Part::HeatMaps, Part::WorstSamples, Part::Facts, Part::Changes];
 
 /// Commands whose answers and tables are enough. The other parts are on the page and in
 /// JSON.

@@ -7,7 +7,7 @@ use unjank_measure::{Cell as TableCell, RunRecord, Table, Verdict};
 use crate::delay;
 use crate::headline::headline;
 use crate::heat::{Cell, HeatMap, maps};
-use crate::layout;
+use crate::layout::{self, Part};
 use crate::machine;
 use crate::samples::Worst;
 use crate::table::{self, drawn, heading, is_numeric, text, used};
@@ -30,45 +30,9 @@ pub fn markdown(record: &RunRecord) -> String {
         findings.verdicts.iter().map(verdict),
     );
     drawn(record).for_each(|it| view(&mut out, it, record));
-    series(&mut out, record);
-    table(
-        &mut out,
-        "Facts",
-        &["Fact", "Value", "95 % interval", "n"],
-        layout::facts(record).map(|fact| {
-            let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
-            vec![
-                named(&fact.name, &fact.labels),
-                plain(&words::value(fact.unit, fact.value)),
-                plain(&interval.unwrap_or_default()),
-                fact.n.map(words::grouped).unwrap_or_default(),
-            ]
-        }),
-    );
-    table(
-        &mut out,
-        "Curves",
-        &["Curve", "Points", "First", "Last"],
-        findings.curves.iter().filter(|curve| curve.row().is_none()).map(|curve| {
-            let [first, last] = words::curve_ends(curve).unwrap_or_default();
-            let points = words::grouped(curve.points.len() as u64);
-            vec![named(&curve.name, &curve.labels), points, plain(&first), plain(&last)]
-        }),
-    );
-    let subjects = delay::in_order(findings.curves.iter().map(|curve| curve.name.as_str()));
-    for map in subjects.into_iter().flat_map(|subject| maps(record, subject).0) {
-        heat_map(&mut out, &map);
+    for part in layout::EVERYTHING {
+        self::part(&mut out, *part, record);
     }
-    worst_samples(&mut out, record);
-    table(
-        &mut out,
-        "Changed for the run",
-        &["What", "Before", "During", "After"],
-        findings.changes.iter().map(|change| {
-            let after = words::put_back(change).words(change);
-            vec![code(&change.knob), code(&change.before), code(&change.during), plain(&after)]
-        }),
-    );
     list(&mut out, "Warnings", findings.warnings.iter().map(|warning| plain(warning)));
     table(
         &mut out,
@@ -81,6 +45,24 @@ pub fn markdown(record: &RunRecord) -> String {
     );
     surroundings(&mut out, record);
     out
+}
+
+/// One part of the record, under its own heading.
+fn part(out: &mut String, part: Part, record: &RunRecord) {
+    match part {
+        Part::Series => series(out, record),
+        Part::Curves => curves(out, record),
+        Part::HeatMaps => {
+            let curves = &record.findings.curves;
+            let subjects = delay::in_order(curves.iter().map(|curve| curve.name.as_str()));
+            for map in subjects.into_iter().flat_map(|subject| maps(record, subject).0) {
+                heat_map(out, &map);
+            }
+        }
+        Part::WorstSamples => worst_samples(out, record),
+        Part::Facts => facts(out, record),
+        Part::Changes => changes(out, record),
+    }
 }
 
 /// Title, headline, machine and time.
@@ -161,6 +143,38 @@ fn series(out: &mut String, record: &RunRecord) {
     });
     let head = ["Series", "n", "missed", "p50 (95 %)", "p99 (95 %)", "p99.9 (95 %)", "max"];
     table(out, "Series", &head, rows);
+}
+
+fn facts(out: &mut String, record: &RunRecord) {
+    let rows = layout::facts(record).map(|fact| {
+        let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
+        vec![
+            named(&fact.name, &fact.labels),
+            plain(&words::value(fact.unit, fact.value)),
+            plain(&interval.unwrap_or_default()),
+            fact.n.map(words::grouped).unwrap_or_default(),
+        ]
+    });
+    table(out, "Facts", &["Fact", "Value", "95 % interval", "n"], rows);
+}
+
+/// The ends of curves that are not rows of a heat map.
+fn curves(out: &mut String, record: &RunRecord) {
+    let curves = record.findings.curves.iter().filter(|curve| curve.row().is_none());
+    let rows = curves.map(|curve| {
+        let [first, last] = words::curve_ends(curve).unwrap_or_default();
+        let points = words::grouped(curve.points.len() as u64);
+        vec![named(&curve.name, &curve.labels), points, plain(&first), plain(&last)]
+    });
+    table(out, "Curves", &["Curve", "Points", "First", "Last"], rows);
+}
+
+fn changes(out: &mut String, record: &RunRecord) {
+    let rows = record.findings.changes.iter().map(|change| {
+        let after = words::put_back(change).words(change);
+        vec![code(&change.knob), code(&change.before), code(&change.during), plain(&after)]
+    });
+    table(out, "Changed for the run", &["What", "Before", "During", "After"], rows);
 }
 
 /// A table of the record; in Markdown, cards and bars are rows as well.

@@ -89,12 +89,12 @@ fn contents(record: &RunRecord) -> Markup {
     let findings = &record.findings;
     let links = [
         ("series", "Series", findings.series.len()),
-        ("facts", "Facts", findings.facts.len()),
         ("worst", "Worst samples", findings.outliers.len()),
-        ("machine", "Machine", 0),
+        ("facts", "Facts", findings.facts.len()),
         ("changes", "Changes", findings.changes.len()),
         ("warnings", "Warnings", findings.warnings.len()),
         ("unsupported", "Not measured", findings.unsupported.len()),
+        ("machine", "Machine", 0),
         ("method", "Method", 0),
     ];
     html! {

@@ -23,6 +23,7 @@ use unjank_measure::RunRecord;
 
 use crate::headline::headline;
 use crate::html::outline::Outline;
+use crate::layout::{EVERYTHING, Part};
 use crate::visible::visible;
 use crate::words::counted;
 
@@ -77,19 +78,28 @@ pub fn html(records: &[RunRecord]) -> String {
 
 /// All sections of one run.
 fn run(record: &RunRecord, outline: &Outline) -> Markup {
-    let parts = [
-        verdicts::section(record, outline),
-        views::sections(record, outline),
-        charts::sections(record, outline),
-        tables::worst_samples(record, outline),
-        tables::series(record, outline),
-        tables::facts(record, outline),
-        machine::section(record, outline),
-        notes::changes(record, outline),
+    let part = |part: &Part| match part {
+        Part::Series => markup! {
+            (charts::sections(record, outline))
+            (tables::series(record, outline))
+        },
+        // They are among the charts.
+        Part::Curves | Part::HeatMaps => Markup::default(),
+        Part::WorstSamples => tables::worst_samples(record, outline),
+        Part::Facts => tables::facts(record, outline),
+        Part::Changes => notes::changes(record, outline),
+    };
+    let end = [
         notes::warnings(record, outline),
         notes::unsupported(record, outline),
+        machine::section(record, outline),
         notes::settings(record, outline),
         notes::method(record, outline),
     ];
-    markup! { @for part in parts { (part) } }
+    markup! {
+        (verdicts::section(record, outline))
+        (views::sections(record, outline))
+        @for part in EVERYTHING.iter().map(part) { (part) }
+        @for section in end { (section) }
+    }
 }

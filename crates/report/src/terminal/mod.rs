@@ -33,7 +33,7 @@ pub struct TerminalStyle {
 const PROSE: usize = 100;
 
 /// The text of `record`: first its answers, then its tables and, for some commands,
-/// series, facts, worst samples and changes; at the end warnings and missing
+/// series, curves, worst samples, facts and changes; at the end warnings and missing
 /// measurements. Control characters in the record are escaped. Commands are not wrapped,
 /// so they can be copied. A command that prints another program's format has that.
 pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
@@ -49,9 +49,10 @@ pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
     let parts = if style.all { EVERYTHING } else { parts(record) };
     blocks.extend(parts.iter().map(|part| match part {
         Part::Series => tables::series(record, width),
-        Part::Facts => tables::facts(record, width),
         Part::Curves => tables::curves(record, width),
+        Part::HeatMaps => Vec::new(),
         Part::WorstSamples => tables::worst_samples(record, width),
+        Part::Facts => tables::facts(record, width),
         Part::Changes => notes::changes(record, prose),
     }));
     blocks.extend([notes::warnings(record, prose), notes::unsupported(record, prose)]);

@@ -58,6 +58,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     let savings = what_if::changes(launches);
     findings.verdicts.push(verdict::verdict(typical, launches, &totals, &savings, about));
     findings.series.push(totals);
+    findings.tables.extend(next::table(&savings, launches.len(), about));
     findings.tables.push(timeline::path(typical));
     findings.tables.push(split::table(typical));
     if let Some((table, facts)) = agreement::table(typical, launches) {
@@ -67,7 +68,6 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     findings
         .tables
         .extend([waits::table(typical), what_if::table(typical, &savings, launches.len())]);
-    findings.tables.extend(next::table(&savings, launches.len(), about));
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(storage::table(typical));
     findings.tables.extend(timeline::clock(typical));
