@@ -2,13 +2,13 @@
 //!
 //! sudo(8) can leave HOME set to the caller's. Root's files there would be in
 //! the caller's way, and links could redirect them. So root uses such
-//! directories only if it owns them, and otherwise those of the machine.
+//! directories only if no other user can change them or a directory above
+//! them, and otherwise those of the machine.
 
 use std::env;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use unjank_host::files::{is_untrusted, resolve_links};
 use unjank_host::process::is_root;
 use unjank_host::storage::ScratchFile;
 use unjank_host::{Error, Result};
@@ -63,17 +63,16 @@ fn cache() -> Option<PathBuf> {
     of_user("XDG_CACHE_HOME", ".cache", "/var/cache")
 }
 
-/// The directory that `variable` names, or `below` in HOME; for root in another
-/// user's directory, `machine`.
+/// The directory that `variable` names, or `below` in HOME; `machine` if this is
+/// root, and other users could redirect what it creates there.
 fn of_user(variable: &str, below: &str, machine: &str) -> Option<PathBuf> {
     let named = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))?;
-    let foreign = is_root() && owner(&named).is_some_and(|owner| owner != 0);
-    Some(if foreign { PathBuf::from(machine) } else { named })
+    Some(if is_foreign(&named.join("unjank")) { PathBuf::from(machine) } else { named })
 }
 
-/// The owner of `path`, or of the nearest existing directory above it.
-fn owner(path: &Path) -> Option<u32> {
-    path.ancestors().find_map(|above| Some(fs::metadata(above).ok()?.uid()))
+/// Whether root must not use the directory `path`, which may not exist yet.
+fn is_foreign(path: &Path) -> bool {
+    is_root() && resolve_links(path).map_or(true, |path| is_untrusted(&path))
 }
 
 /// The directory that an environment variable names. Relative paths are ignored,

@@ -125,7 +125,7 @@ impl Destination {
         }
         if geteuid().is_root() && (stat.st_uid != 0 || stat.st_nlink != 1) {
             return Err(Error::Permission {
-                what: format!("continuing {}", self.path.display()),
+                what: format!("using {}", self.path.display()),
                 needs: "a file that belongs to root and has no hard links".to_owned(),
             });
         }

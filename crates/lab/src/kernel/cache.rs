@@ -1,12 +1,13 @@
 //! The cache of fetched kernels: one directory each, either complete or absent.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use unjank_host::Error as HostError;
+use unjank_host::files::Destination;
 use unjank_measure::Monitor;
 
 use super::package::{self, Apt};
@@ -64,7 +65,7 @@ impl Cache {
         }
         package::create(&self.0)?;
         let lock = self.0.join("lock");
-        let file = File::create(&lock).map_err(|error| HostError::file("create", &lock, error))?;
+        let file = Destination::open(&lock)?.open_or_create()?;
         monitor.progress(0.0, "waiting for another fetch");
         file.lock().map_err(|error| HostError::file("lock", &lock, error))?;
         // Another process may have fetched it in the meantime.
@@ -168,6 +169,16 @@ mod tests {
             put(directory.path(), package);
             assert_eq!(cache.find().unwrap().image, image(package));
         }
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let secret = directory.path().join("secret");
+        fs::write(&secret, "kept").unwrap();
+        std::os::unix::fs::symlink(&secret, directory.path().join("lock")).unwrap();
+        assert!(Cache::at(directory.path()).fetch("http://no.invalid", &Silent).is_err());
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "kept");
     }
 
     #[test]

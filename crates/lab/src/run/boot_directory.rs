@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use unjank_host::Error as HostError;
+use unjank_host::files::Destination;
 
 use crate::error::Result;
 
@@ -27,7 +28,7 @@ impl BootDirectory {
         fs::create_dir_all(scratch).map_err(|error| failed(scratch, error))?;
         // A directory that is just being created has no owner yet.
         let making = scratch.join("boots.lock");
-        let one_at_a_time = File::create(&making).map_err(|error| failed(&making, error))?;
+        let one_at_a_time = Destination::open(&making)?.open_or_create()?;
         one_at_a_time.lock().map_err(|error| failed(&making, error))?;
         for entry in fs::read_dir(scratch).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) && !is_owned(&entry.path()) {
@@ -57,6 +58,16 @@ fn is_owned(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let secret = scratch.path().join("secret");
+        fs::write(&secret, "kept").unwrap();
+        std::os::unix::fs::symlink(&secret, scratch.path().join("boots.lock")).unwrap();
+        assert!(BootDirectory::new(scratch.path()).is_err());
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "kept");
+    }
 
     #[test]
     fn the_next_boot_removes_the_directory_of_a_killed_one() {

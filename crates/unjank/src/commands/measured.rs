@@ -80,10 +80,8 @@ impl<'a> Outputs<'a> {
         let text = text_place(args, own)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
-        if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
-            Store::open(path)?;
-            Store::check_place(path)?;
-            Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
+        if !args.no_store {
+            check_store(args.store.as_deref())?;
         }
         Ok(Self { args, html, markdown, text })
     }
@@ -109,6 +107,21 @@ fn text_place(args: &OutputArgs, own: &[OwnFile<'_>]) -> Result<Text> {
         [_] if json.is_none() => Ok(Text::Stderr),
         _ => Ok(Text::Stdout),
     }
+}
+
+/// Checks a store's place before anything is measured. A store that is not
+/// `named` must only be safe to write: whatever else is wrong with it, the
+/// measurement is printed first.
+fn check_store(named: Option<&Path>) -> Result<()> {
+    if let Some(path) = named {
+        Store::open(path)?;
+        Store::check_place(path)?;
+        Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
+    } else if let Some(path) = paths::store() {
+        Store::check_place(&path)
+            .context("the run would not be stored (--no-store skips the store)")?;
+    }
+    Ok(())
 }
 
 /// The file of a store, or the topmost directory above it that does not exist

@@ -134,7 +134,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         scratch: cache.directory().to_owned(),
     };
     let path = if args.no_store { None } else { store_path(args.store.as_deref()) };
-    let mut store = path.map(|path| Store::open(&path)).transpose()?;
+    let open = |path: PathBuf| {
+        Store::check_place(&path)?;
+        Store::open(&path)
+    };
+    let mut store = path.map(open).transpose()?;
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
     let progress = Progress::new("lab run", interrupt);
     let mut failure = Ok(());
