@@ -17,7 +17,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Occupant, Trace};
 use unjank_units::Nanos;
 
-use crate::history::{Cause, History, Origin, Span, State, Wait, Wake};
+use crate::history::{Cause, History, Life, Origin, Span, State, Wait, Wake};
 use crate::split::{HighestClocks, clock_loss};
 
 /// What is changed.
@@ -53,17 +53,66 @@ pub struct Window<'a> {
     pub to: Timestamp,
 }
 
+/// The number of a life among those of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Actor(u32);
+
 /// The steps of a window, for any number of replays.
 #[derive(Debug)]
 pub struct Replays<'a> {
     window: Window<'a>,
+    actors: Actors<'a>,
     steps: Vec<Step>,
+}
+
+/// All lives that reach into a window.
+#[derive(Debug)]
+struct Actors<'a> {
+    lives: Vec<(ThreadId, &'a Life)>,
+    /// Those with one id, in order of time.
+    by_thread: HashMap<ThreadId, Vec<Actor>>,
+}
+
+impl<'a> Actors<'a> {
+    fn of(window: &Window<'a>) -> Self {
+        let reaches = |life: &Life| {
+            life.spans.first().is_some_and(|span| span.from < window.to)
+                && life.spans.last().is_some_and(|span| span.to > window.from)
+        };
+        let mut lives: Vec<(ThreadId, &Life)> =
+            window.history.lives().filter(|(_, life)| reaches(life)).collect();
+        lives.sort_by_key(|(thread, life)| (thread.0, life.begin()));
+        let mut by_thread: HashMap<ThreadId, Vec<Actor>> = HashMap::new();
+        for (index, (thread, _)) in (0..).zip(&lives) {
+            by_thread.entry(*thread).or_default().push(Actor(index));
+        }
+        Self { lives, by_thread }
+    }
+
+    fn life(&self, actor: Actor) -> (ThreadId, &'a Life) {
+        self.lives[actor.0 as usize]
+    }
+
+    /// The life that a thread's id meant at a moment.
+    fn find(&self, thread: ThreadId, at: Timestamp) -> Option<Actor> {
+        let all = self.by_thread.get(&thread)?;
+        match all.as_slice() {
+            [one] => Some(*one),
+            _ => {
+                let mut later = all.iter().rev();
+                let begun = later.find(|actor| self.life(**actor).1.begin() <= at);
+                begun.or(all.first()).copied()
+            }
+        }
+    }
 }
 
 impl<'a> Replays<'a> {
     /// Puts everything that happened in the window in order.
     pub fn of(window: Window<'a>) -> Self {
-        Self { window, steps: steps(window.history, window.from, window.to) }
+        let actors = Actors::of(&window);
+        let steps = steps(&window, &actors);
+        Self { window, actors, steps }
     }
 
     /// When the thread would have reached the end of the window, counted from its
@@ -71,26 +120,31 @@ impl<'a> Replays<'a> {
     /// window.
     pub fn length(&self, change: &Change) -> Nanos {
         let Window { thread, from, to, .. } = self.window;
-        let mut replay = Replay { window: self.window, change, threads: HashMap::new() };
+        let positions = vec![Vec::new(); self.actors.lives.len()];
+        let Some(explained) = self.actors.find(thread, to) else { return Nanos::ZERO };
+        let (window, actors) = (self.window, &self.actors);
+        let mut replay = Replay { window, actors, explained, change, positions };
         for step in &self.steps {
+            let (_, life) = self.actors.life(step.actor);
+            let span = Span {
+                from: life.spans[step.span as usize].from.max(from),
+                ..life.spans[step.span as usize]
+            };
             match step.what {
-                What::Begins(span) => {
-                    replay.enter(step.thread, &span, step.at.since(from).get() as f64);
+                What::Begins => replay.enter(step, &span, step.at.since(from).get() as f64),
+                What::Born(parent) => {
+                    let born = parent.and_then(|parent| replay.moment(parent, step.at));
+                    replay.enter(step, &span, born.unwrap_or(step.at.since(from).get() as f64));
                 }
-                What::Born(span, parent) => {
-                    let born = replay.moment(parent, step.at);
-                    let born = born.unwrap_or(step.at.since(from).get() as f64);
-                    replay.enter(step.thread, &span, born);
-                }
-                What::Ends(span) if step.thread == thread && span.to >= to => {
-                    let end = replay.moment(thread, to).unwrap_or(0.0);
+                What::Ends(_) if step.actor == explained && span.to >= to => {
+                    let end = replay.moment(explained, to).unwrap_or(0.0);
                     return Nanos(end.round() as u64);
                 }
-                What::Ends(span) => replay.leave(step.thread, &span),
+                What::Ends(cause) => replay.leave(step, &span, cause),
             }
         }
         // It ended before: its last moment counts.
-        let last = replay.threads.get(&thread).and_then(|positions| positions.last());
+        let last = replay.positions[explained.0 as usize].last();
         Nanos(last.map_or(0.0, |position| position.changed_from).round() as u64)
     }
 }
@@ -116,87 +170,113 @@ impl Position {
 #[derive(Debug)]
 struct Step {
     at: Timestamp,
-    thread: ThreadId,
+    actor: Actor,
+    /// The number of the span in its life.
+    span: u32,
     what: What,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum What {
     /// The window begins in this span of it.
-    Begins(Span),
+    Begins,
     /// Its parent creates it; its first span.
-    Born(Span, ThreadId),
-    /// It ends this span.
-    Ends(Span),
+    Born(Option<Actor>),
+    /// It ends this span: a wait by what this one did, or by what an interrupt was
+    /// about.
+    Ends(Option<Actor>),
 }
 
 /// All steps in a window, in an order in which each comes after those that it
 /// depends on: a wait ends, and a thread is born, while its waker or parent is
 /// in a span that has begun and not ended.
-fn steps(history: &History, begin: Timestamp, end: Timestamp) -> Vec<Step> {
+fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
+    let Window { from: begin, to: end, .. } = *window;
     let mut steps = Vec::new();
-    for (thread, life) in history.lives() {
+    for (index, (_, life)) in (0..).zip(&actors.lives) {
+        let actor = Actor(index);
         let first = life.spans.partition_point(|span| span.to <= begin);
-        let within = life.spans.iter().skip(first).take_while(|span| span.from < end);
-        let cut = |span: &Span| Span { from: span.from.max(begin), ..*span };
-        for (index, span) in within.map(cut).enumerate() {
-            if index == 0 {
+        let within = life.spans.iter().enumerate().skip(first);
+        for (number, span) in within.take_while(|(_, span)| span.from < end) {
+            let step = |at, what| Step { at, actor, span: number as u32, what };
+            if number == first {
                 let birth = life.birth.filter(|birth| first == 0 && birth.at >= begin);
-                let what = match birth {
-                    Some(birth) => What::Born(span, birth.parent),
-                    None => What::Begins(span),
-                };
-                steps.push(Step { at: span.from, thread, what });
+                let what = birth
+                    .map_or(What::Begins, |birth| What::Born(actors.find(birth.parent, birth.at)));
+                steps.push(step(span.from.max(begin), what));
             }
-            steps.push(Step { at: span.to, thread, what: What::Ends(span) });
+            steps.push(step(span.to, What::Ends(cause(window, actors, span))));
         }
     }
     let rank = |what: &What| match what {
-        What::Begins(span) => (0, span.from),
-        What::Born(span, _) => (1, span.from),
-        What::Ends(span) => (2, span.from),
+        What::Begins => 0,
+        What::Born(_) => 1,
+        What::Ends(_) => 2,
     };
-    steps.sort_by_key(|step| (step.at, rank(&step.what), step.thread.0));
+    let from = |step: &Step| actors.life(step.actor).1.spans[step.span as usize].from.max(begin);
+    steps.sort_unstable_by_key(|step| (step.at, rank(&step.what), from(step), step.actor.0));
     steps
+}
+
+/// The thread whose progress ends a wait, if a thread's does.
+fn cause(window: &Window<'_>, actors: &Actors<'_>, span: &Span) -> Option<Actor> {
+    let State::Asleep { wake: Some(wake), .. } = span.state else { return None };
+    match wake.by {
+        Origin::Thread(waker) => actors.find(waker, wake.at),
+        Origin::Interrupt(Cause::Storage(id)) => {
+            let request = window.history.request(id)?;
+            match request.by {
+                Origin::Thread(issuer) => actors.find(issuer, request.issued),
+                Origin::Interrupt(_) => None,
+            }
+        }
+        Origin::Interrupt(_) => None,
+    }
 }
 
 struct Replay<'a> {
     window: Window<'a>,
+    actors: &'a Actors<'a>,
+    explained: Actor,
     change: &'a Change,
     /// The spans of each thread so far: wake-ups may lead back to earlier ones.
-    threads: HashMap<ThreadId, Vec<Position>>,
+    positions: Vec<Vec<Position>>,
 }
 
 impl Replay<'_> {
     /// A thread begins a span at a changed moment.
-    fn enter(&mut self, thread: ThreadId, span: &Span, changed_from: f64) {
-        let scale = self.scale(thread, span);
+    fn enter(&mut self, step: &Step, span: &Span, changed_from: f64) {
+        self.begin(step.actor, step.span as usize, span, changed_from);
+    }
+
+    fn begin(&mut self, actor: Actor, number: usize, span: &Span, changed_from: f64) {
+        let scale = self.scale(actor, number, span);
         let position = Position { from: span.from, changed_from, scale };
-        self.threads.entry(thread).or_default().push(position);
+        self.positions[actor.0 as usize].push(position);
     }
 
     /// A thread ends a span, and begins its next.
-    fn leave(&mut self, thread: ThreadId, span: &Span) {
-        let position = self.threads.get(&thread).and_then(|positions| positions.last());
-        let Some(position) = position.copied() else { return };
+    fn leave(&mut self, step: &Step, span: &Span, cause: Option<Actor>) {
+        let Some(position) = self.positions[step.actor.0 as usize].last().copied() else { return };
         let changed_to = match span.state {
-            State::Asleep { wait, wake } => self.woken(thread, &position, wait, wake, span),
+            State::Asleep { wait, wake } => {
+                self.woken(step.actor, &position, wait, wake, span, cause)
+            }
             State::Running { .. } | State::Ready { .. } => position.at(span.to),
         };
-        let next = self.window.history.life(thread, span.from).and_then(|life| {
-            let index = life.spans.partition_point(|other| other.from < span.to);
-            life.spans.get(index).filter(|next| next.from == span.to)
-        });
-        if let Some(next) = next {
-            self.enter(thread, next, changed_to);
-        } else {
-            let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
-            self.threads.entry(thread).or_default().push(stays);
+        let (_, life) = self.actors.life(step.actor);
+        let number = step.span as usize + 1;
+        match life.spans.get(number).filter(|next| next.from == span.to) {
+            Some(next) => self.begin(step.actor, number, next, changed_to),
+            None => {
+                let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
+                self.positions[step.actor.0 as usize].push(stays);
+            }
         }
     }
 
     /// Changed nanoseconds for each nanosecond of a span.
-    fn scale(&self, thread: ThreadId, span: &Span) -> f64 {
+    fn scale(&self, actor: Actor, number: usize, span: &Span) -> f64 {
         let length = (span.to.since(span.from).get() as f64).max(1.0);
         match span.state {
             State::Running { cpu } if self.change.highest_clock => {
@@ -206,7 +286,8 @@ impl Replay<'_> {
             }
             State::Running { .. } | State::Asleep { .. } => 1.0,
             State::Ready { cpu } => {
-                let handover = self.change.lock_handover.filter(|_| self.after_futex(thread, span));
+                let (thread, life) = self.actors.life(actor);
+                let handover = self.change.lock_handover.filter(|_| is_after_futex(life, number));
                 if self.change.boosted.contains(&thread) {
                     1.0 - self.behind_others(cpu, span).get() as f64 / length
                 } else if let Some(handover) = handover {
@@ -228,24 +309,15 @@ impl Replay<'_> {
         others.fold(Nanos::ZERO, |sum, stretch| sum + stretch.to.since(stretch.from))
     }
 
-    /// Whether the wait before this span was in a futex.
-    fn after_futex(&self, thread: ThreadId, span: &Span) -> bool {
-        let life = self.window.history.life(thread, span.from);
-        let before = life.and_then(|life| life.before(span.from));
-        before.is_some_and(|before| match before.state {
-            State::Asleep { wait: Wait::Call { number, .. }, .. } => crate::path::is_futex(number),
-            _ => false,
-        })
-    }
-
-    /// The changed end of a wait of `thread`.
+    /// The changed end of a wait of `sleeper`.
     fn woken(
         &self,
-        thread: ThreadId,
+        sleeper: Actor,
         position: &Position,
         wait: Wait,
         wake: Option<Wake>,
         span: &Span,
+        cause: Option<Actor>,
     ) -> f64 {
         let slept = position.changed_from;
         let length = span.to.since(span.from).get() as f64;
@@ -253,20 +325,22 @@ impl Replay<'_> {
         if let Some(hit) = self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
             return slept + (hit.get() as f64).min(length);
         }
+        let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
+        let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
         match wake.by {
-            Origin::Thread(waker) => {
-                let woken = self.moment(waker, wake.at);
-                slept.max(woken.unwrap_or(wake.at.since(self.window.from).get() as f64))
-            }
+            Origin::Thread(_) => slept.max(did(wake.at)),
             Origin::Interrupt(Cause::Timer) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
                 Some(request) => {
-                    let served = wake.at.since(request.issued).get() as f64;
-                    slept.max(self.caused(thread, request.by, request.issued) + served)
+                    let issued = match request.by {
+                        Origin::Thread(_) => did(request.issued),
+                        Origin::Interrupt(_) => self.from_outside(sleeper, request.issued),
+                    };
+                    slept.max(issued + wake.at.since(request.issued).get() as f64)
                 }
                 None => slept + length,
             },
-            Origin::Interrupt(_) => slept.max(self.caused(thread, wake.by, wake.at)),
+            Origin::Interrupt(_) => slept.max(self.from_outside(sleeper, wake.at)),
         }
     }
 
@@ -277,10 +351,8 @@ impl Replay<'_> {
         match by {
             Origin::Interrupt(Cause::Storage(id)) => {
                 let request = self.window.history.request(id);
-                is_fault
-                    || request.is_some_and(|request| {
-                        request.asked.letters.as_bytes().first() == Some(&b'R')
-                    })
+                let letters = request.map(|request| request.asked.letters);
+                is_fault || letters.is_some_and(|it| it.as_bytes().first() == Some(&b'R'))
             }
             Origin::Interrupt(Cause::Timer) => false,
             Origin::Interrupt(_) => is_fault,
@@ -288,40 +360,47 @@ impl Replay<'_> {
         }
     }
 
-    /// The changed moment of something that `origin` did for `sleeper`. What comes
-    /// from outside keeps its distance to the program, which is taken to have
-    /// asked for it.
-    fn caused(&self, sleeper: ThreadId, origin: Origin, at: Timestamp) -> f64 {
-        let moment = match origin {
-            Origin::Thread(thread) => self.moment(thread, at),
-            Origin::Interrupt(_) => {
-                let asked = if self.window.family.contains(&sleeper) {
-                    sleeper
-                } else {
-                    self.window.thread
-                };
-                self.position(asked, at).map(|it| it.changed_from + at.since(it.from).get() as f64)
-            }
-        };
+    /// The changed moment of something that came from outside and woke `sleeper`.
+    /// It keeps its distance to the program, which is taken to have asked for it.
+    fn from_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
+        let (thread, _) = self.actors.life(sleeper);
+        let asked = if self.window.family.contains(&thread) { sleeper } else { self.explained };
+        let asked = self.position(asked, at);
+        let moment = asked.map(|it| it.changed_from + at.since(it.from).get() as f64);
         moment.unwrap_or(at.since(self.window.from).get() as f64)
     }
 
     /// The changed moment of something that a thread did; `None` if it did nothing
-    /// in the window. What it did before keeps its distance to its first span.
-    fn moment(&self, thread: ThreadId, at: Timestamp) -> Option<f64> {
-        let first = self.threads.get(&thread)?.first()?;
-        if at < first.from {
-            return Some(first.changed_from - first.from.since(at).get() as f64);
+    /// in the window yet. What it did before keeps its distance to its first span.
+    fn moment(&self, actor: Actor, at: Timestamp) -> Option<f64> {
+        let position = self.position(actor, at)?;
+        if at < position.from {
+            return Some(position.changed_from - position.from.since(at).get() as f64);
         }
-        self.position(thread, at).map(|position| position.at(at))
+        Some(position.at(at))
     }
 
     /// The span of a thread at a moment, its first one if that comes later.
-    fn position(&self, thread: ThreadId, at: Timestamp) -> Option<&Position> {
-        let positions = self.threads.get(&thread)?;
-        let begun = positions.partition_point(|position| position.from <= at);
-        positions.get(begun.saturating_sub(1))
+    fn position(&self, actor: Actor, at: Timestamp) -> Option<&Position> {
+        let positions = &self.positions[actor.0 as usize];
+        match positions.last() {
+            // Almost always.
+            Some(last) if last.from <= at => Some(last),
+            _ => {
+                let begun = positions.partition_point(|position| position.from <= at);
+                positions.get(begun.saturating_sub(1))
+            }
+        }
     }
+}
+
+/// Whether a thread waited in a futex before the span of this number.
+fn is_after_futex(life: &Life, number: usize) -> bool {
+    let before = number.checked_sub(1).and_then(|before| life.spans.get(before));
+    before.is_some_and(|before| match before.state {
+        State::Asleep { wait: Wait::Call { number, .. }, .. } => crate::path::is_futex(number),
+        _ => false,
+    })
 }
 
 #[cfg(test)]

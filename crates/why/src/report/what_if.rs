@@ -47,7 +47,11 @@ pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
         .iter()
         .map(|launch| {
             let replays = Replays::of(launch.window());
-            REMEDIES.map(|remedy| replays.length(&change(remedy, launch)))
+            let same = Change::default();
+            REMEDIES.map(|remedy| match change(remedy, launch) {
+                change if change == same => launch.total(),
+                change => replays.length(&change),
+            })
         })
         .collect();
     let saving = |(at, remedy): (usize, Remedy)| {
@@ -66,13 +70,13 @@ fn change(remedy: Remedy, launch: &Explained) -> Change {
     };
     let none = Change::default();
     match remedy {
-        Remedy::HighestClock => Change { highest_clock: true, ..none },
+        Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
         Remedy::Cached => Change { cached: Some(HIT), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
         Remedy::SpunLocks => Change { lock_handover: Some(HANDOVER), ..none },
         Remedy::All => Change {
-            highest_clock: true,
+            highest_clock: !launch.highest.is_empty(),
             cached: Some(HIT),
             boosted: launch.family.iter().copied().chain(servers()).collect(),
             lock_handover: Some(HANDOVER),
