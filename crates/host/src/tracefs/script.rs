@@ -1,10 +1,14 @@
 //! Synthetic traces, written event by event, for tests of explanations in every
 //! crate that explains traces.
 
-use super::event::{Context, Event, EventKind, Irq, Task};
+use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
+use super::storage::{DeviceRequest, StorageEvent};
+use super::system_call::SystemCall;
 use super::trace::{CpuTrace, Gap, Trace};
+use crate::block_device::DeviceNumber;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
+use unjank_units::Hertz;
 
 /// The events of a synthetic trace of three CPUs. Times are in nanoseconds.
 /// Thread 0 is the idle task, 7 is called `victim`, 9 `hog`, others `t` with
@@ -105,6 +109,35 @@ impl Script {
         self
     }
 
+    /// Any events of every kind that a recording of a launch can have, in an order of
+    /// time that may make no sense: four bytes each.
+    #[must_use]
+    pub fn invented(bytes: &[u8]) -> Self {
+        let mut script = Self::new();
+        let mut now = 0;
+        for event in bytes.chunks_exact(4) {
+            let &[kind, place, one, other] = event else { break };
+            now += u64::from(place >> 3);
+            let cpu = usize::from(place) % script.cpus.len();
+            let context = match (kind >> 5) % 4 {
+                0 | 1 => Context::Thread,
+                2 => Context::Softirq,
+                _ => Context::Irq,
+            };
+            script = match kind & 31 {
+                0..=3 => script.switch(cpu, now, one.into(), other.into(), kind & 1 == 0),
+                4 if other > 0 => {
+                    let until = now + u64::from(other);
+                    script.cpus[cpu].gaps.push(Gap { from: at(now), to: at(until) });
+                    now = until;
+                    script
+                }
+                kind => script.happens(cpu, now, context, invented(kind, one, other)),
+            };
+        }
+        script
+    }
+
     /// The trace.
     pub fn trace(&self) -> Trace {
         Trace { cpus: self.cpus.clone(), ..Trace::default() }
@@ -135,5 +168,53 @@ impl Script {
         };
         events.push(Event { at: at(nanos), current, context, kind });
         self
+    }
+}
+
+/// An event of any kind about two small numbers.
+fn invented(kind: u8, one: u8, other: u8) -> EventKind {
+    let (thread, cpu) = (ThreadId(one.into()), usize::from(other % 3));
+    let name =
+        |number: u8| -> &str { ["lo", "virtio0-input", "\n\u{202e}", ""][usize::from(number % 4)] };
+    let request = DeviceRequest {
+        device: DeviceNumber(u32::from(other % 3)),
+        sector: u64::from(one),
+        sectors: u32::from(other),
+        letters: ["R", "W", "FF", "RA"][usize::from(other % 4)].into(),
+    };
+    match kind {
+        5 | 6 => EventKind::Waking { task: task(one.into()), cpu },
+        7 => EventKind::Wakeup { task: task(one.into()), cpu },
+        8 => EventKind::Migrate { task: task(one.into()), from: cpu, to: usize::from(one % 3) },
+        9 => EventKind::IrqEntry(Irq { number: one.into(), name: name(other).into() }),
+        10 => EventKind::IrqExit(one.into()),
+        11 => EventKind::VectorEntry(name(one).into()),
+        12 => EventKind::VectorExit(name(one).into()),
+        13 => EventKind::SoftirqEntry(Softirq(one.into())),
+        14 => EventKind::SoftirqExit(Softirq(one.into())),
+        15 => EventKind::TimerExpires,
+        16 => EventKind::TimerEnds,
+        17 => EventKind::Inherits { thread, from: one.into(), to: other.into() },
+        18 => EventKind::PageFault { address: one.into() },
+        19 => EventKind::Idle((other < 128).then_some(one.into())),
+        20 => EventKind::Frequency { cpu, frequency: Hertz::from_khz(u64::from(one) * 10_000) },
+        21 => EventKind::WorkQueued { item: one.into(), function: other.into() },
+        22 => EventKind::WorkBegins { item: one.into(), function: other.into() },
+        23 => EventKind::PacketQueued { packet: one.into() },
+        24 => EventKind::PacketTaken { packet: one.into() },
+        25 => EventKind::Storage(StorageEvent::Issued(request)),
+        26 => EventKind::Storage(StorageEvent::Completed(request)),
+        27 => EventKind::Storage(StorageEvent::Started { thread, same_process: other % 2 == 0 }),
+        28 => EventKind::Storage(StorageEvent::Executed {
+            process: thread,
+            before: ThreadId(other.into()),
+            program: name(other).into(),
+        }),
+        29 => EventKind::Storage(StorageEvent::Ended { thread, last: None }),
+        30 => EventKind::SystemCall(SystemCall::Ends { number: one.into(), result: other.into() }),
+        _ => EventKind::SystemCall(SystemCall::Begins {
+            number: i64::from(one) * 2,
+            arguments: [other.into(); 6],
+        }),
     }
 }

@@ -169,6 +169,7 @@ mod invented {
     use unjank_units::Nanos;
 
     use super::*;
+    use crate::report::{About, Clocks, Explained, findings};
     use crate::what_if::{Change, Replays, Window};
 
     const CPUS: usize = 3;
@@ -226,6 +227,27 @@ mod invented {
     }
 
     proptest! {
+        #[test]
+        fn events_of_every_kind_are_explained_and_said(
+            bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
+            thread in 0_u32..64,
+            (from, to) in (0_u64..4_000, 0_u64..4_000),
+        ) {
+            let trace = Script::invented(&bytes).trace();
+            let window = (at(from.min(to)), at(from.max(to)));
+            let clocks = Clocks {
+                highest: [(0, 2_000_000)].into(),
+                at_start: [(0, 1_000_000)].into(),
+            };
+            let launch = Explained::new(trace, ThreadId(thread), window, clocks);
+            prop_assert_eq!(launch.split().total(), window.1.since(window.0));
+            let mut out = Vec::new();
+            crate::export::perfetto(&launch, &mut out).unwrap();
+            crate::export::folded(&launch, &mut out).unwrap();
+            let said = findings(&[launch], &About::default());
+            prop_assert!(said.facts.iter().all(|fact| fact.value.is_finite()));
+        }
+
         #[test]
         fn a_path_fills_its_window_and_a_replay_without_a_change_has_its_length(
             choices in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..200),

@@ -1,0 +1,26 @@
+//! Recordings of any events, explained: no path is longer or shorter than its window.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::{Script, at};
+use unjank_why::export::{folded, perfetto};
+use unjank_why::report::{About, Clocks, Explained, findings};
+
+fuzz_target!(|bytes: &[u8]| {
+    let [thread, from, to, events @ ..] = bytes else { return };
+    let trace = Script::invented(events).trace();
+    let (from, to) = (u64::from(*from.min(to)) * 16, u64::from(*from.max(to)) * 16);
+    let clocks = Clocks { highest: [(0, 2_000_000)].into(), at_start: [(0, 1_000_000)].into() };
+    let thread = ThreadId((*thread).into());
+    let launch = Explained::new(trace, thread, (at(from), at(to)), clocks);
+    let sum: u64 = launch.path().segments.iter().map(|segment| segment.length().get()).sum();
+    assert_eq!(sum, to - from);
+    assert_eq!(launch.split().total().get(), to - from);
+    let mut out = Vec::new();
+    perfetto(&launch, &mut out).expect("memory can be written");
+    folded(&launch, &mut out).expect("memory can be written");
+    let said = findings(&[launch], &About::default());
+    assert!(said.facts.iter().all(|fact| fact.value.is_finite()));
+});
