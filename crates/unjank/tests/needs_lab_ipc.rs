@@ -27,6 +27,9 @@ const MANAGER: &str = include_str!("phone/manager.c");
 /// Lists a directory.
 const LIST: &str = include_str!("phone/list.c");
 
+/// A probe of two starts: a second of an emulated phone takes seconds.
+const BRIEF: &str = "--for 200ms --repetitions 2";
+
 /// The values of `key` in all elements of a list of a record.
 fn each<'a>(record: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
     record[list].as_array().unwrap().iter().filter_map(|element| element[key].as_str()).collect()
@@ -258,7 +261,7 @@ fn inversion_and_checkup_measure_both_devices() {
         2,
         &[],
         &[
-            "unjank ipc inversion --quick --transport unix,binder,hwbinder,pi --json --no-store",
+            "unjank ipc inversion --count 50 --transport unix,binder,hwbinder,pi --json --no-store",
             "unjank checkup --quick --only ipc --json --no-store",
         ],
     );
@@ -312,13 +315,15 @@ fn another_context_manager_is_pinged_and_not_replaced() {
         2,
         &[manager],
         &[
-            "manager /dev/binder unjank ipc probe --quick --transport binder --json --no-store",
+            &format!(
+                "manager /dev/binder unjank ipc probe {BRIEF} --transport binder --json --no-store"
+            ),
             "manager /dev/hwbinder unjank ipc latency --transport hwbinder --no-store --json",
             "manager /dev/binder unjank schd-dbg --no-store",
             "manager /dev/binder unjank ipc throughput --transport binder,unix --largest 8 \
              --rounds 1 --for 20ms --no-store",
             "manager /dev/binder unjank ipc inversion --quick --transport binder --no-store",
-            "unjank ipc probe --quick --transport binder,hwbinder --json --no-store",
+            &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
         ],
     );
     let [probe, latency, schd_dbg, throughput, inversion, after] = ran.as_slice() else {
@@ -366,7 +371,7 @@ fn kills_during_calls_are_reported_and_the_driver_goes_on() {
         &[example("peer_death"), example("exercise")],
         &[
             &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 200 100"),
-            "unjank ipc probe --quick --transport binder,hwbinder --json --no-store",
+            &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
             "exercise /dev/binder",
             "exercise /dev/hwbinder",
         ],
