@@ -56,6 +56,28 @@ impl Kept {
 }
 
 #[test]
+fn a_record_of_the_former_version_is_shown_in_full() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/former/lock-bench.json");
+    let record: Value = serde_json::from_slice(&fs::read(file).expect("a record")).expect("JSON");
+    assert_eq!(record["schema"], "unjank.run/1");
+    let kept = Kept::new();
+    let text = kept.prints(&["runs", "show", file]);
+    for part in [
+        "lock/unjank      ◆ cannot tell  49.7 % (4.56–328 %)",
+        "lock/bench/floor                                  19,227       0  1.07 µs",
+        "unjank lock bench\n",
+        "\nCurves ",
+        "\nFacts ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let pages = kept.prints(&["runs", "show", file, "--html", "-"]);
+    assert!(pages.contains("<h2>Series</h2>") && pages.contains("class=\"heat\""));
+    kept.prints(&["runs", "import", file]);
+    assert_eq!(kept.prints(&["runs", "show", "last"]), text);
+}
+
+#[test]
 fn runs_are_kept_listed_shown_and_pruned() {
     let kept = Kept::with_runs(3);
     let ids = kept.ids();

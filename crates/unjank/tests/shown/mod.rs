@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 fn unjank(store: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
     let options = arguments.iter().position(|it| it.starts_with('-')).unwrap_or(arguments.len());
@@ -17,6 +19,13 @@ fn unjank(store: &Path, arguments: &[&str]) -> Output {
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
+
+/// What a page has of tables that are not shown as rows.
+const VIEWS: [(&str, &str); 3] = [
+    ("lock/doctor/diagnoses", "<dl class=\"card\">"),
+    ("swap/analyze/volume", "<svg class=\"bar\""),
+    ("why/path", "<figure class=\"timeline\">"),
+];
 
 /// Tables that no page shows as such.
 const DATA: [&str; 3] = ["ipc/throughput/turns", "why/clock", "why/requests"];
@@ -38,15 +47,46 @@ pub(crate) fn check(arguments: &[&str]) -> String {
         fs::read_to_string(page).unwrap(),
         text(&unjank(&store, &["runs", "show", "last", "--json"]).stdout),
     );
-    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    for table in record["tables"].as_array().unwrap() {
-        let drawn = !table["rows"].as_array().unwrap().is_empty();
-        let shown = !DATA.iter().any(|data| table["name"] == *data);
-        if drawn && shown && record["command"] != "schd-dbg" {
-            let title = table["title"].as_str().unwrap();
-            let first = title.split(['&', '<', '>', '"']).next().unwrap();
-            assert!(html.contains(first), "{arguments:?}: the page lacks {title}");
-        }
+    let record: Value = serde_json::from_str(&record).unwrap();
+    if record["command"] != "schd-dbg" {
+        check_page(&html, &record, arguments);
     }
     stdout
+}
+
+/// Asserts that a page has the answers, a chart of the series, and each table in its view.
+fn check_page(html: &str, record: &Value, arguments: &[&str]) {
+    let list = |name: &str| record[name].as_array().unwrap().as_slice();
+    for verdict in list("verdicts") {
+        let question = escaped(verdict["question"].as_str().unwrap());
+        assert!(!question.is_empty() && html.contains(&question), "{arguments:?}: {question}");
+    }
+    let cards = html.matches("<div class=\"verdict ").count();
+    assert_eq!(cards, list("verdicts").len(), "{arguments:?}: answers on the page");
+    if list("series").iter().any(|series| series["n"].as_u64().unwrap() > 1) {
+        assert!(html.contains("<svg class=\"chart "), "{arguments:?}: the page has no chart");
+    }
+    for table in list("tables") {
+        let [name, title] = ["name", "title"].map(|field| table[field].as_str().unwrap());
+        let rows = table["rows"].as_array().unwrap().len();
+        if rows == 0 || DATA.contains(&name) {
+            continue;
+        }
+        assert!(!title.is_empty(), "{arguments:?}: {name} has no title");
+        let heading = format!("<h2>{}</h2>", escaped(title));
+        let section = html.split(&heading).nth(1).and_then(|rest| rest.split("</section>").next());
+        let section = section.unwrap_or_else(|| panic!("{arguments:?}: the page lacks {title}"));
+        let (view, parts) = VIEWS
+            .iter()
+            .find_map(|(of, view)| (*of == name).then_some((*view, 1)))
+            .unwrap_or(("<tr>", rows.min(500) + 1));
+        let drawn = section.matches(view).count();
+        assert!(drawn >= parts, "{arguments:?}: {name} has {drawn} of {parts} {view}");
+    }
+}
+
+/// Text as it is on a page.
+fn escaped(text: &str) -> String {
+    let entities = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")];
+    entities.iter().fold(text.to_owned(), |text, (letter, entity)| text.replace(*letter, entity))
 }
