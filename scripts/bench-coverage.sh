@@ -52,7 +52,7 @@ forty() {
     done
     echo
     echo "$2: unjank checkup $option"
-    "$unjank" runs coverage --command checkup --last "$runs" --store "$1/runs.sqlite"
+    "$unjank" runs coverage --command checkup --limit "$runs" --store "$1/runs.sqlite"
     python3 "$here/../bench/coverage_peers.py" "$1"
 }
 

@@ -51,7 +51,9 @@ pub(crate) fn parts(record: &RunRecord) -> &'static [Part] {
     let command = record.command.as_str();
     let short = IN_SHORT.contains(&command);
     let says_enough = !record.findings.tables.is_empty() || command == "checkup";
-    let asked = record.settings.get("tables") == Some(&Value::Bool(true));
+    let is_set = |name| record.settings.get(name) == Some(&Value::Bool(true));
+    // Former records have the former name.
+    let asked = command == "checkup" && (is_set("all") || is_set("tables"));
     if short && says_enough && !asked { &[] } else { EVERYTHING }
 }
 

@@ -134,13 +134,18 @@ fn grouped(command: clap::Command) -> clap::Command {
     command.before_help(format!("Start with: unjank checkup\n{groups}"))
 }
 
-/// Lets every value be a negative number, so that the error for `--tier -5` comes
-/// from the option's own parser instead of naming an unknown option `-5`.
+/// Lets every value be a negative number or time, so that the error for `--tier -5` or
+/// `--for -5ms` comes from the option's own parser instead of naming an unknown option `-5`.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| {
             let has_value = argument.get_action().takes_values();
-            if has_value { argument.allow_negative_numbers(true) } else { argument }
+            let is_time = argument.get_value_names().is_some_and(|names| names[0] == "TIME");
+            match (has_value, is_time) {
+                (true, true) => argument.allow_hyphen_values(true),
+                (true, false) => argument.allow_negative_numbers(true),
+                (false, _) => argument,
+            }
         })
         .mut_subcommands(with_negative_numbers)
 }
@@ -166,3 +171,6 @@ fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     };
     typed.enumerate().map(translate).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,6 +49,23 @@ pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
         .ok_or_else(|| "an amount of memory looks like 64MiB, 1GiB or 4096".to_owned())
 }
 
+/// Parses a share or a difference: `5%` or `0.05`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    match number.trim().parse::<f64>() {
+        Ok(number) if (0.0..=10.0).contains(&(number / unit)) => Ok(number / unit),
+        _ => Err("a share looks like 5% or 0.05, and is at most 10 times the whole".to_owned()),
+    }
+}
+
+/// Parses a share of a whole, more than nothing of it: `1%` or `0.01`.
+pub(crate) fn share_of_whole(text: &str) -> Result<f64, String> {
+    match share(text) {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("a share looks like 1% or 0.01; it is above 0 and at most 100%".to_owned()),
+    }
+}
+
 /// A real-time priority, 1 to 99.
 pub(crate) fn priority(text: &str) -> Result<Priority, String> {
     let number: u8 = text.parse().map_err(|_| format!("{text:?} is not a number from 1 to 99"))?;
@@ -72,6 +89,21 @@ mod tests {
         assert_eq!(duration_or_zero("0"), Ok(Nanos::ZERO));
         assert_eq!(duration_or_zero("5ms"), duration("5ms"));
         assert!(duration_or_zero("-1ms").is_err());
+    }
+
+    #[test]
+    fn shares_are_percent_or_parts_of_one() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.05"), Ok(0.05));
+        assert_eq!(share("0"), Ok(0.0));
+        assert_eq!(share("150%"), Ok(1.5));
+        for wrong in ["", "%", "-1%", "x", "NaN", "inf", "50", "1001%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(share_of_whole("1"), share_of_whole("100%"));
+        for wrong in ["0", "0%", "-1", "2", "101%", "some", "NaN"] {
+            assert!(share_of_whole(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

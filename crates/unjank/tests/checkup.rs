@@ -49,7 +49,7 @@ fn only_what_was_asked_for_is_measured() {
 #[test]
 fn an_interrupt_prints_what_is_known() {
     let mut child = unjank()
-        .args(["checkup", "--only", "lock", "--full", "--tables", "--no-store"])
+        .args(["checkup", "--only", "lock", "--full", "--all", "--no-store"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

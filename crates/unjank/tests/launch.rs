@@ -406,6 +406,6 @@ fn the_papers_experiments_need_ondemand() {
         output.status.code()
     };
     assert_eq!(wrong(&["--quick", "-n", "3"]), Some(2));
-    assert_eq!(wrong(&["--loads", "fast"]), Some(2));
+    assert_eq!(wrong(&["--load", "fast"]), Some(2));
     assert_eq!(wrong(&["--device", "no-such-device"]), Some(2));
 }

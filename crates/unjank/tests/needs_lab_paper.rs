@@ -18,7 +18,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
     let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210", "--cpu-count", "2"])
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "paper"])
-        .args(["--quick", "--loads", "0,100ms", "--basic", "200ms", "--json"])
+        .args(["--quick", "--load", "0,100ms", "--basic", "200ms", "--json"])
         .args(["--and", "unjank", "host", "--json"])
         .output()
         .unwrap();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 mod machine;
+mod shown;
 
 use std::fs;
 use std::path::PathBuf;
@@ -149,6 +150,17 @@ fn the_table_has_the_papers_figures_beside_ours() {
 }
 
 #[test]
+fn a_comparison_of_periods_is_shown_again() {
+    let machine = phone();
+    let [root, state] = [machine.root().to_owned(), machine.state_dir().to_owned()]
+        .map(|path| path.into_os_string().into_string().unwrap());
+    let places = ["launch", "power", "--root", &root, "--state-dir", &state];
+    let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "-n", "6"];
+    let text = shown::check(&[&places[..], &MODEL, &options].concat());
+    assert!(text.contains("100 ms *"), "{text}");
+}
+
+#[test]
 fn a_governor_without_a_period_is_not_supported() {
     let machine = phone();
     machine.write(&format!("{POLICY}/scaling_governor"), "schedutil");
@@ -232,7 +244,7 @@ fn options_that_cannot_work_are_usage_errors() {
         (vec!["--rates", "10ms,50ms"], "the reference 100 ms is not among"),
         (vec!["--rates", "100ms"], "nothing to compare"),
         (vec!["--rates", "100ms,100ms"], "given twice"),
-        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "expected 0 to 100"),
+        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "a share looks like 5% or 0.05"),
         (vec!["-n", "5"], "--rates"),
     ] {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };

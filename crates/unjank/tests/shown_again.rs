@@ -17,7 +17,7 @@ fn probes() {
     check(&["jitter", "native", "--sched", "other", "--for", "300ms", "--repetitions", "2"]);
     check(&["launch", "ramp", "--count", "2"]);
     check(&["checkup", "--quick", "--only", "lock"]);
-    let all = check(&["checkup", "--quick", "--only", "lock", "--tables"]);
+    let all = check(&["checkup", "--quick", "--only", "lock", "--all"]);
     assert!(all.contains("lock/park_wake"), "{all}");
 }
 
@@ -33,6 +33,8 @@ fn locks() {
     let bench = [&["lock", "bench", "--trial", "5ms"], &small[..]].concat();
     let printed = check(&bench);
     assert!(printed.contains("operations per second relative to"), "{printed}");
+    let paper = ["lock", "bench", "--paper", "--threads", "2", "--rounds", "6"];
+    check(&[&paper[..], &["--trial", "4ms"]].concat());
     let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--trial", "20ms"];
     assert!(check(&pool).contains("CPUs used"));
     let process = std::process::id().to_string();
@@ -90,6 +92,9 @@ fn papers() {
 fn launches() {
     check(&["launch", "bench", "-n", "6", "--", "true"]);
     check(&["launch", "simulate", "--phases", "2"]);
+    check(&["launch", "simulate", "--phases", "2", "--paper"]);
+    let sweep = "up_threshold=60..95/2";
+    check(&["launch", "simulate", "--phases", "2", "--sweep", sweep]);
     check(&["launch", "power", "--quick"]);
     check(&["launch", "paper", "--quick"]);
 }

@@ -55,7 +55,7 @@ fn flat(text: &str) -> String {
 #[test]
 fn a_trace_gives_skew_reuse_paging_and_launches() {
     let mut command = analyze();
-    command.arg(fixture("paging.csv")).args(["--thrash-rate", "2", "--hot", "25"]);
+    command.arg(fixture("paging.csv")).args(["--thrash-rate", "2", "--hot", "25%"]);
     let record = json(command.args(["--priority", "zram0=100", "--priority", "disk=5"]));
     // 17 accesses of 8 pages: 7, 2, 2, 2, 1, 1, 1, 1.
     assert!(near(fact(&record, "pages", &[]), 8.0));
@@ -187,11 +187,14 @@ fn a_launch_has_its_own_io_and_launches_of_others_are_left_out() {
     assert!(near(fact(&record, "launch/pages_in", &gimp), 1.0));
     assert!(near(fact(&record, "launch/io_time", &gimp), 200e6));
     let text = stdout(analyze().arg(&trace));
-    assert!(text.contains("and 5 more; --rows shows more"), "{text}");
-    assert!(text.contains("1 launch of another program is left out; --all shows it"), "{text}");
-    let text = stdout(analyze().arg(&trace).args(["--all", "--rows", "all"]));
+    assert!(text.contains("and 5 more; --limit shows more"), "{text}");
+    assert!(
+        text.contains("1 launch of another program is left out; --all-launches shows it"),
+        "{text}"
+    );
+    let text = stdout(analyze().arg(&trace).args(["--all-launches", "--limit", "all"]));
     assert!(text.contains("exe") && text.contains("app-14"), "{text}");
-    let record = json(analyze().arg(&trace).arg("--all"));
+    let record = json(analyze().arg(&trace).arg("--all-launches"));
     let exe = [("launch", "2"), ("app", "exe")];
     assert!(near(fact(&record, "launch/pages_out", &exe), 100.0));
 }
@@ -265,11 +268,11 @@ fn errors_say_what_would_be_right() {
     let error = fails(analyze().args(["-", "-"]), 2);
     assert!(error.contains("stdin can be read only once"), "{error}");
     let error = fails(analyze().arg(&trace).args(["--hot", "0"]), 2);
-    assert!(error.contains("more than 0 %, at most 100 %"), "{error}");
+    assert!(error.contains("above 0 and at most 100%"), "{error}");
     let dir = tempfile::tempdir().unwrap();
     let bad = dir.path().join("bad.csv");
     fs::write(&bad, "time_ns,page\n1,2\n2,many\n").unwrap();
-    let error = fails(analyze().arg(&bad).args(["--rows", "0"]), 2);
+    let error = fails(analyze().arg(&bad).args(["--limit", "0"]), 2);
     assert!(error.contains("a number of rows, such as 50, or all"), "{error}");
     let error = fails(analyze().args(["--format", "csv"]).arg(&bad), 1);
     assert!(error.contains("bad.csv, line 3: the page is not a number"), "{error}");

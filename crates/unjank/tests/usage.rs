@@ -39,8 +39,13 @@ fn times_must_be_longer_than_zero() {
 
 #[test]
 fn priorities_have_a_range() {
-    let stderr = fails(&["jitter", "native", "--priority", "0"], 2);
-    assert_eq!(stderr, "error: real-time priority 0 is out of range (1 to 99)\n");
+    for command in
+        [["jitter", "native"], ["ipc", "latency"], ["ipc", "inversion"], ["launch", "boost"]]
+    {
+        let stderr = fails(&[command[0], command[1], "--priority", "0"], 2);
+        let message = "for '--priority <1-99>': real-time priority 0 is out of range (1 to 99)";
+        assert!(stderr.contains(message), "{stderr}");
+    }
     let stderr = fails(&["jitter", "native", "--sched", "fifo", "--priority", "95"], 2);
     assert!(stderr.contains("--force allows it"), "{stderr}");
 }

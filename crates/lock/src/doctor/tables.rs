@@ -20,7 +20,7 @@ pub(super) fn tables(reports: &[ThreadReport], options: &Options) -> Vec<Table> 
         .with_rows(shown.iter().map(|report| row(report, several)));
     if reports.len() > shown.len() {
         let more = reports.len() - shown.len();
-        threads = threads.with_note(format!("{more} more threads: --top shows them"));
+        threads = threads.with_note(format!("{more} more threads: --limit shows them"));
     }
     vec![threads, diagnoses(shown, several)]
 }

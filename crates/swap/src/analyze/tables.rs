@@ -234,7 +234,7 @@ fn episodes(analysis: &Analysis, most: usize) -> Option<Table> {
     Some(match more {
         0 => table,
         more => table.with_note(format!(
-            "and {more} more, {} in all; --rows shows more",
+            "and {more} more, {} in all; --limit shows more",
             thrashing(episodes)
         )),
     })
@@ -272,14 +272,16 @@ fn launches(analysis: &Analysis, most: usize) -> Option<Table> {
     let mut table = Table::new("swap/analyze/launches", title, columns).with_rows(rows);
     let more = analysis.launches.len().saturating_sub(most) as u64 + analysis.more[1];
     if more > 0 {
-        table.notes.push(format!("and {more} more; --rows shows more"));
+        table.notes.push(format!("and {more} more; --limit shows more"));
     }
     match analysis.other_launches {
         0 => {}
-        1 => table.notes.push("1 launch of another program is left out; --all shows it".to_owned()),
-        others => table
+        1 => table
             .notes
-            .push(format!("{others} launches of other programs are left out; --all shows them")),
+            .push("1 launch of another program is left out; --all-launches shows it".to_owned()),
+        others => table.notes.push(format!(
+            "{others} launches of other programs are left out; --all-launches shows them"
+        )),
     }
     Some(table)
 }

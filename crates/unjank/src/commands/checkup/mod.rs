@@ -46,9 +46,9 @@ pub(crate) struct Args {
     /// About five minutes, with narrower intervals [default: at most one minute]
     #[arg(long)]
     full: bool,
-    /// Print all tables, not the answers alone
+    /// Print all series, facts and curves, not the answers alone
     #[arg(long)]
-    tables: bool,
+    all: bool,
     /// Only these delays
     #[arg(long, value_enum, value_delimiter = ',', value_name = "DELAY,…")]
     only: Vec<Delay>,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = Settings::default()
         .with("budget", budget.name())
         .with("only", delays.iter().map(|delay| delay.name()).collect::<Vec<_>>())
-        .with("tables", args.tables);
+        .with("all", args.all);
     let settings = match &args.launch {
         Some(CommandLine(words)) => {
             let words: Vec<String> = words.iter().map(|word| word.display().to_string()).collect();

@@ -21,10 +21,10 @@ pipes with that of perf bench sched pipe (package linux-perf), and one over
 pi-channel with one over a unix socket, on one CPU and on two.")]
 pub(crate) struct Args {
     /// Length of one trial
-    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration)]
     trial: Nanos,
     /// Pairs of trials, for each question
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pairs: usize,
     /// Eight pairs of trials of 100 ms for each question: wider intervals
     #[arg(long, conflicts_with_all = ["trial", "pairs"])]

@@ -42,13 +42,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// The client's SCHED_FIFO priority (above 90 only with --force)
-    #[arg(long, value_name = "1-99", default_value_t = 80)]
-    priority: u8,
+    #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
+    priority: Priority,
     /// The hog's SCHED_FIFO priority
-    #[arg(long, value_name = "1-99", default_value_t = 50)]
-    hog: u8,
+    #[arg(long, value_name = "1-99", default_value = "50", value_parser = values::priority)]
+    hog: Priority,
     /// How long the hog computes at a time; it then sleeps for a quarter of that
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::duration)]
     burst: Nanos,
     /// Allow priorities above 90, and machines without real-time throttling
     #[arg(long)]
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         calls: if args.quick { 150 } else { args.calls },
         cpu: args.cpu.or_else(last).context("this process may use no CPU")?,
-        client: Priority::new(args.priority)?,
-        hog: Priority::new(args.hog)?,
+        client: args.priority,
+        hog: args.hog,
         burst: args.burst,
         force: args.force,
     };

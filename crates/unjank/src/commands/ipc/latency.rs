@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long = "clients", value_name = "N", default_value_t = 1)]
     pairs: usize,
     /// A call that takes longer misses its deadline
-    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration)]
     deadline: Nanos,
     /// Kinds of calling threads
     #[arg(
@@ -62,8 +62,8 @@ pub(crate) struct Args {
     )]
     caller: Vec<CallerName>,
     /// Priority of the SCHED_FIFO calls (above 90 only with --force)
-    #[arg(long, value_name = "1-99", default_value_t = 80)]
-    priority: u8,
+    #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
+    priority: Priority,
     /// Do not ask for inheritance of real-time priority (binder's node flag)
     #[arg(long)]
     no_inherit_rt: bool,
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         iterations: if args.quick { 500 } else { args.iterations },
         deadline: args.deadline,
         callers: args.caller.iter().map(|&name| name.into()).collect(),
-        priority: Priority::new(args.priority)?,
+        priority: args.priority,
         force: args.force,
         inherit_rt: !args.no_inherit_rt,
         trace: args.trace.then(|| args.trace_file.clone()),

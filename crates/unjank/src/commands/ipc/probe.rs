@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
+use unjank_host::{Bytes, Nanos};
 use unjank_ipc::{Options, Placement, explain};
 
 use super::transport_name::TransportName;
@@ -43,19 +43,19 @@ pub(crate) struct Args {
     )]
     placement: Vec<PlacementName>,
     /// Bytes of a request, and of its reply
-    #[arg(long, value_name = "BYTES", default_value_t = 16)]
-    payload: usize,
+    #[arg(long, value_name = "SIZE", default_value = "16", value_parser = values::bytes)]
+    payload: Bytes,
     /// A call that takes longer misses its deadline
-    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration)]
     deadline: Nanos,
     /// How long to measure in total
-    #[arg(long = "for", value_name = "TIME", default_value = "6s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "6s", value_parser = values::duration)]
     duration: Nanos,
     /// Measure for 1.5 s in total
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// Idle time between batches of 32 calls
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration_or_zero)]
     gap: Option<Nanos>,
     #[command(flatten)]
     repetitions: RepetitionArgs,
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         placements: args.placement.iter().map(|&name| name.into()).collect(),
-        payload: args.payload,
+        payload: usize::try_from(args.payload.get()).unwrap_or(usize::MAX),
         duration: if args.quick { Nanos::from_millis(1_500) } else { args.duration },
         deadline: args.deadline,
         pause: args.gap,

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "PLACEMENT", default_value = "free")]
     placement: PlacementName,
     /// How long to measure in total
-    #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = values::duration)]
     duration: Nanos,
     /// Measure for 3 s in total
     #[arg(long, conflicts_with = "duration")]

@@ -24,16 +24,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// Real-time priority
-    #[arg(long, value_name = "1-99", default_value_t = 90)]
-    priority: u8,
+    #[arg(long, value_name = "1-99", default_value = "90", value_parser = values::priority)]
+    priority: Priority,
     /// Time between two wake-ups
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration)]
     period: Nanos,
     /// Length of one trial
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration)]
     trial: Nanos,
     /// Pairs of trials
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     pairs: usize,
     /// Six pairs of trials of one second: a wider interval
     #[arg(long, conflicts_with_all = ["trial", "pairs"])]
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     CpuSet::new([cpu]).within(&allowed)?;
     let comparison = Comparison {
         cpu,
-        priority: Priority::new(args.priority)?,
+        priority: args.priority,
         period: args.period,
         trial: if args.quick { Nanos::from_millis(1_000) } else { args.trial },
         pairs: if args.quick { 6 } else { args.pairs },

@@ -14,7 +14,7 @@ use unjank_measure::RunRecord;
 use unjank_measure::record::{Run, Start};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::interrupt;
+use crate::{interrupt, values};
 
 /// Neither tool writes larger files.
 const LARGEST: Bytes = Bytes(64 << 20);
@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: String,
     /// Real-time priority of the threads, if the file does not have it
-    #[arg(long, value_name = "1-99")]
-    priority: Option<u8>,
+    #[arg(long, value_name = "1-99", value_parser = values::priority)]
+    priority: Option<Priority>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let text = read(&args.file)?;
     let mut imported = import::read(&text, &args.file)?;
     if let Some(priority) = args.priority {
-        imported.set_priority(Priority::new(priority)?)?;
+        imported.set_priority(priority)?;
     }
     let record = record(imported, &args.file, &text);
     measured::deliver(&record, outputs)?;

@@ -55,28 +55,28 @@ pub(crate) struct Args {
     )]
     sched: Vec<Policy>,
     /// Real-time priority for fifo and rr (above 90 only with --force)
-    #[arg(long, value_name = "1-99", default_value_t = 80)]
-    priority: u8,
+    #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
+    priority: Priority,
     /// Lower the priority of each further thread by this
     #[arg(long, value_name = "N", default_value_t = 0)]
     priority_step: u8,
     /// Guaranteed run time in each period, for deadline [default: a tenth of the period]
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     runtime: Option<Nanos>,
     /// Deadline of the run time within the period, for deadline [default: the period]
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     deadline: Option<Nanos>,
     /// Time between two wake-ups
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration)]
     period: Nanos,
     /// Lengthen the period of each further thread by this
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration_or_zero, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration_or_zero)]
     distance: Nanos,
     /// How the wake-ups of the threads are spread
     #[arg(long, value_enum, default_value = "staggered")]
     moments: When,
     /// How long to measure each policy
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     duration: Nanos,
     /// Measure each policy for two seconds
     #[arg(long, conflicts_with = "duration")]
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with_all = ["duration", "quick"], value_parser = clap::value_parser!(u64).range(1..))]
     wakeups: Option<u64>,
     /// Stop at the first wake-up later than this
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     break_above: Option<Nanos>,
     /// Trace the scheduler and show the cause of the latest wake-ups (needs root)
     #[arg(long)]
@@ -169,7 +169,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn options(args: &Args) -> Result<Options> {
-    let priority = Priority::new(args.priority)?;
+    let priority = args.priority;
     let cpus = match &args.cpus {
         Some(cpus) => cpus.clone(),
         None => CpuSet::allowed()?,

@@ -20,7 +20,7 @@ use crate::values;
 #[command(next_help_heading = "The built-in load app")]
 pub(super) struct LoadAppArgs {
     /// Launch the built-in load app with each of these loads
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration_or_zero)]
     pub(super) load: Option<Vec<Nanos>>,
     /// Threads of its load: a number, or one on each CPU
     #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]

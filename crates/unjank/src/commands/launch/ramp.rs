@@ -32,13 +32,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "launches")]
     quick: bool,
     /// Idle time before each launch
-    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration_or_zero)]
     gap: Nanos,
     /// Length of the work of each launch
-    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::duration)]
     work: Nanos,
     /// Resolution of the curve of speed against time
-    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration)]
     slice: Nanos,
     #[command(flatten)]
     output: OutputArgs,

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PID")]
     process: u32,
     /// How long to watch
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration)]
     duration: Nanos,
     /// Also watch the processes that it has started (the default)
     #[arg(long, overrides_with = "no_tree")]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     quick: bool,
     /// How many threads to show, the worst first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    top: u64,
+    limit: u64,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -54,12 +54,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
     let tree = args.tree || !args.no_tree;
-    let options = Options { process: args.process, tree, duration, top: args.top as usize };
+    let options = Options { process: args.process, tree, duration, top: args.limit as usize };
     let settings = Settings::default()
         .with("process", options.process)
         .with("tree", options.tree)
         .with("for", options.duration.get())
-        .with("top", options.top);
+        .with("limit", options.top);
     let command = measured::Command { name: "lock doctor", output: &args.output, settings };
     command.run(|root, seed, monitor| Ok(doctor::run(&options, root, seed, monitor)?.findings))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// How long to measure hand-offs, all together
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration)]
     duration: Nanos,
     /// One second for all hand-offs together
     #[arg(long, conflicts_with = "duration")]

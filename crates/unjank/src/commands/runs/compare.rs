@@ -9,8 +9,8 @@ use unjank_measure::{Answer, Unit};
 use unjank_report::visible;
 
 use super::source::StoreArgs;
-use crate::exit;
 use crate::output::{self, Page};
+use crate::{exit, values};
 
 /// Arguments of `unjank runs compare`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "ANSWER")]
     fail_if: Option<Gate>,
     /// Ignore differences below this share
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = values::share)]
     min_effect: f64,
     /// Seed of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -54,15 +54,6 @@ pub(crate) struct Args {
 enum Gate {
     /// A value is worse, or a series is missing
     Worse,
-}
-
-/// Reads `5%` or `5` as a share of 0.05.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
-    match percent {
-        Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("not a share: write it as 5%, from 0 to 1000 %".to_owned()),
-    }
 }
 
 /// Compares the runs and prints the answers.
@@ -152,18 +143,4 @@ fn row(effect: &Effect) -> Vec<String> {
 
 fn side(side: &Side, unit: Unit) -> String {
     unit.show(side.value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_percent() {
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share("0"), Ok(0.0));
-        for wrong in ["", "%", "-1%", "x", "NaN", "inf"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -11,11 +11,12 @@ use unjank_report::visible;
 
 use super::source::StoreArgs;
 use crate::output::{self, Page};
+use crate::values;
 
 /// Arguments of `unjank runs coverage`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  unjank runs coverage --command checkup --last 40
+  unjank runs coverage --command checkup --limit 40
   unjank runs coverage monday.json tuesday.json wednesday.json
   unjank runs coverage --command 'lock probe' --json
 
@@ -25,16 +26,16 @@ unknown, so the median of all runs stands for it. Successive runs are compared a
 come out better or worse.")]
 pub(crate) struct Args {
     /// The runs: ids or their beginnings, last, last~1 …, files
-    #[arg(value_name = "RUN", conflicts_with_all = ["command", "last"])]
+    #[arg(value_name = "RUN", conflicts_with_all = ["command", "limit"])]
     runs: Vec<String>,
     /// The newest runs of this command instead
     #[arg(long, value_name = "COMMAND", required_unless_present = "runs")]
     command: Option<String>,
-    /// The number of runs
+    /// Only the newest N runs of it
     #[arg(long, value_name = "N", default_value_t = 40)]
-    last: u32,
+    limit: u32,
     /// Ignore differences below this share
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = super::compare::share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = values::share)]
     min_effect: f64,
     /// Seed of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -69,7 +70,7 @@ fn runs(args: &Args) -> Result<Vec<RunRecord>> {
         return args.runs.iter().map(|name| args.store.find(name)).collect();
     }
     let store = args.store.open()?;
-    let filter = Filter { command: args.command.clone(), limit: Some(args.last) };
+    let filter = Filter { command: args.command.clone(), limit: Some(args.limit) };
     let mut entries = store.list(&filter)?;
     entries.reverse();
     entries.into_iter().map(|entry| Ok(store.get(&Selector::Prefix(entry.id))?)).collect()

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", group = "which")]
     keep: Option<u32>,
     /// Remove runs older than this: 720h, 90d …
-    #[arg(long, value_name = "TIME", group = "which", value_parser = age, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", group = "which", value_parser = age)]
     older_than: Option<Nanos>,
     /// Only list the runs that would be removed
     #[arg(long)]

@@ -28,10 +28,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     pages: PagesName,
     /// How much to evict in each round; less if memory is scarce
-    #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = values::bytes)]
     size: Bytes,
     /// How long to measure
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     duration: Nanos,
     /// Measure for two seconds
     #[arg(long, conflicts_with = "duration")]

@@ -26,7 +26,7 @@ pub(super) struct ReadingArgs {
     #[arg(long, value_name = "NAME")]
     swap_device: Vec<String>,
     /// The size of the device; requests beyond it are counted and left out
-    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     device_size: Option<Bytes>,
     /// Which stage of a request makes the event (blkparse, blktrace, ftrace)
     #[arg(long, value_enum, default_value = "auto")]

@@ -38,13 +38,13 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     /// How long to record [default: until the command ends]
-    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     duration: Option<Nanos>,
     /// Memory limit of the command and everything it starts; the rest is swapped
-    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     memory_limit: Option<Bytes>,
     /// Make a swap area of this size for the time of the recording; it is used before all others
-    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     swap: Option<Bytes>,
     /// The directory of that swap area [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR", requires = "swap")]
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DEVICE")]
     device: Vec<String>,
     /// The kernel's event buffer of each CPU
-    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = values::bytes)]
     buffer: Bytes,
     /// The command, and its arguments
     #[arg(last = true, value_name = "COMMAND")]

@@ -86,7 +86,7 @@ pub(crate) struct Args {
     live: Bytes,
     /// CPUs of the whole JVM: one (the last that this process may use), all, or a list; repeat the
     /// option to measure several
-    #[arg(long, value_name = "one|all|LIST", default_value = "one")]
+    #[arg(long, value_name = "LIST|one|all", default_value = "one")]
     cpus: Vec<Cpus>,
     /// How often each cell is measured
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]

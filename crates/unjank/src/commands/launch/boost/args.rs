@@ -29,7 +29,7 @@ pub(super) struct ServiceArgs {
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub(super) socket: PathBuf,
     /// Real-time priority (SCHED_FIFO) of the thread that detects launches
-    #[arg(long, value_name = "N", default_value = "50", value_parser = priority)]
+    #[arg(long, value_name = "1-99", default_value = "50", value_parser = values::priority)]
     pub(super) priority: Priority,
     /// Allow a priority above 90, and any priority without real-time throttling
     #[arg(long)]
@@ -119,11 +119,6 @@ impl ChoiceArgs {
         })?;
         Ok(config)
     }
-}
-
-fn priority(text: &str) -> Result<Priority, String> {
-    let number: u8 = text.parse().map_err(|_| "a priority is a number from 1 to 99")?;
-    Priority::new(number).map_err(|error| error.to_string())
 }
 
 fn method(text: &str) -> Result<Method, String> {

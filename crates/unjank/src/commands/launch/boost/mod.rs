@@ -52,8 +52,12 @@ enum Verb {
     /// Show what the running service does and has done
     Status(client::StatusArgs),
     /// Stop boosting until `resume`
+    #[command(
+        after_help = "Examples:\n  sudo unjank launch boost pause     # for a measurement without boosts"
+    )]
     Pause(client::SocketArgs),
     /// Continue after a pause
+    #[command(after_help = "Examples:\n  sudo unjank launch boost resume")]
     Resume(client::SocketArgs),
 }
 

@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, short = 'n', value_name = "N", conflicts_with = "quick")]
     pub(super) pairs: Option<usize>,
     /// Loads, at the highest frequency, on all CPUs
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]
-    pub(super) loads: Vec<Nanos>,
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]
+    pub(super) load: Vec<Nanos>,
     /// Basic work of a launch, on one thread. The paper does not state it; unjank launch simulate
     /// --paper assumes the same
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub(super) rounds: Option<usize>,
     /// Length of each trial; its first half does not count [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, conflicts_with = "quick")]
     pub(super) trial: Option<Nanos>,
     /// Six pairs of each load, and six trials of 2 s of each period
     #[arg(long)]
@@ -94,7 +94,7 @@ impl Args {
     }
 
     pub(super) fn settings(&self) -> Settings {
-        let loads: Vec<u64> = self.loads.iter().map(|load| load.get()).collect();
+        let loads: Vec<u64> = self.load.iter().map(|load| load.get()).collect();
         self.meter
             .settings()
             .with("pairs", self.pairs())

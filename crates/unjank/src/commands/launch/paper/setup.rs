@@ -41,7 +41,7 @@ pub(super) fn prediction(args: &Args, root: &Root) -> Result<Prediction> {
     let device = args.meter.device().unwrap_or(DEVICE);
     let mut assumed = Assumptions::usual(machine::find(device, cpus, 250)?);
     assumed.work = args.basic;
-    assumed.loads.clone_from(&args.loads);
+    assumed.loads.clone_from(&args.load);
     let release = Machine::read(root).kernel.release;
     Ok(Prediction::of(&assumed, rules(&release))?)
 }
@@ -83,7 +83,7 @@ pub(super) fn launches(
         ..Condition::default()
     };
     Ok(bench::Options {
-        workloads: workloads(&args.loads, &load_app, root, findings)?,
+        workloads: workloads(&args.load, &load_app, root, findings)?,
         baseline,
         others: vec![service],
         pairs: args.pairs(),

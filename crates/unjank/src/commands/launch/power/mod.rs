@@ -49,16 +49,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration, requires = "rates")]
     reference: Nanos,
     /// Length of each trial, with the discarded part [default: 2m with --rates, else 10s]
-    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     whole: Option<Nanos>,
     /// Part at the beginning of each trial that does not count [default: half with --rates, else 0]
-    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     discard: Option<Nanos>,
     /// Trials of each sampling period
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, requires = "rates")]
     rounds: usize,
-    /// Ignore differences of up to this percentage
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "rates")]
+    /// Ignore differences below this share
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share, requires = "rates")]
     min_effect: f64,
     /// Six trials of 4 s each, or one of 3 s without --rates
     #[arg(long, conflicts_with_all = ["whole", "discard", "rounds"])]
@@ -75,10 +75,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.list {
         return list::run(&args.place.root(), args.output.json);
-    }
-    if !(0.0..=100.0).contains(&args.min_effect) {
-        let percent = args.min_effect;
-        return Err(Error::Invalid(format!("--min-effect {percent}: expected 0 to 100")).into());
     }
     let window = args.window();
     window.check()?;
@@ -128,7 +124,7 @@ impl Args {
             reference: self.reference,
             window,
             rounds: if self.quick { 6 } else { self.rounds },
-            min_effect: self.min_effect / 100.0,
+            min_effect: self.min_effect,
         }
     }
 

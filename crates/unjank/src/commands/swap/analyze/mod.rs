@@ -22,12 +22,12 @@ use crate::values;
   unjank swap analyze trace.txt --swap-device 254,0                    # thrashing of zram0
   unjank swap analyze trace.txt --priority 254,0=100 --priority 8,16=5 # LRU inversion
   unjank swap analyze phone.txt --only page-in,page-out --json
-  unjank swap analyze gimp.parquet --all --rows all                    # every launch there was
+  unjank swap analyze gimp.parquet --all-launches --limit all                   # every launch there was
 
 Shows how unevenly accesses are spread over the data, next to the values of Bahn & Kim; how soon
 data is used again; which processes make the hottest accesses; when evicted pages come back quickly
 (thrashing); whether a fast swap device holds colder pages than a slow one; and the I/O of each
-launch with all processes that it started (of a recorded command, its own launches; --all shows
+launch with all processes that it started (of a recorded command, its own launches; --all-launches shows
 all). A trace is read once; memory is 25 to 150 bytes for each different page.
 docs/reference/swap.md explains the numbers.")]
 pub(crate) struct Args {
@@ -45,13 +45,13 @@ pub(crate) struct Args {
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
     /// The share of the data that is called hot
-    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = values::share_of_whole)]
     hot: f64,
     /// Thrashing: at least so many pages a second come back quickly
     #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate)]
     thrash_rate: f64,
     /// Thrashing: a page comes back quickly if less than this was evicted in between
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::bytes)]
     thrash_distance: Bytes,
     /// Thrashing: the length of the windows in which the rate is measured
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
@@ -61,10 +61,10 @@ pub(crate) struct Args {
     priority: Vec<(String, i32)>,
     /// In a trace of a recorded command: show launches of all other programs, too
     #[arg(long)]
-    all: bool,
+    all_launches: bool,
     /// Rows of each table, or all
     #[arg(long, value_name = "N", default_value = "8", value_parser = rows)]
-    rows: usize,
+    limit: usize,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let mut trace = Trace::open(files(args, number), &args.trace_options())?;
             let part = Part { whole: monitor, number, of: labels.len() };
             let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
-            findings.merge(analyze::findings(&analysis, args.rows));
+            findings.merge(analyze::findings(&analysis, args.limit));
             findings.merge(analysis.summary.findings());
             hint(args, &analysis, &mut findings);
             all.push(analysis);
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         if findings.unsupported.len() < labels.len() {
             findings.merge(analyze::papers());
         }
-        findings.tables.extend(analyze::tables(&all, args.rows));
+        findings.tables.extend(analyze::tables(&all, args.limit));
         Ok(findings)
     })
 }
@@ -130,7 +130,7 @@ impl Args {
                 window: self.thrash_window,
             },
             priorities: self.priority.clone(),
-            all_launches: self.all,
+            all_launches: self.all_launches,
             ..analyze::Options::default()
         }
     }
@@ -224,15 +224,8 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
         .with("thrash_rate", args.thrash_rate)
         .with("thrash_distance", args.thrash_distance.get())
         .with("thrash_window", args.thrash_window.get())
-        .with("all", args.all)
+        .with("all_launches", args.all_launches)
         .with("priority", priorities)
-}
-
-/// Parses `10` or `10%` as a tenth.
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
-    let share = number.parse::<f64>().map_err(|_| "a percentage looks like 10 or 2.5%")? / 100.0;
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("more than 0 %, at most 100 %".into()) }
 }
 
 /// Parses a number of rows, or `all`.
@@ -266,9 +259,6 @@ mod tests {
 
     #[test]
     fn values_are_parsed() {
-        assert!((percent("10").unwrap() - 0.1).abs() < 1e-12);
-        assert!((percent("2.5%").unwrap() - 0.025).abs() < 1e-12);
-        assert!(percent("0").is_err() && percent("101").is_err() && percent("many").is_err());
         assert_eq!(priority("254,0=100"), Ok(("254,0".to_owned(), 100)));
         assert_eq!(priority("a=b=-2"), Ok(("a=b".to_owned(), -2)));
         assert!(priority("zram0").is_err() && priority("=1").is_err() && priority("x=y").is_err());

@@ -51,10 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE,…|N", default_value = "8")]
     sizes: Sizes,
     /// The share of the pages to simulate, selected by a hash with --seed
-    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = values::share_of_whole)]
     sample: f64,
     /// Memory for requests; if they need more, the share of pages is halved until they fit
-    #[arg(long, value_name = "BYTES", default_value = "2GiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = values::bytes)]
     memory: Bytes,
     /// Which operations count as requests
     #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
@@ -161,26 +161,9 @@ fn settings(args: &Args, policies: &[Policy]) -> Settings {
         .with("only", only)
 }
 
-/// Parses `0.01` or `1%` as a hundredth.
-fn share(text: &str) -> Result<f64, String> {
-    let wrong = "a share looks like 0.01 or 1%; it is above 0 and at most 1";
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let share = number.trim().parse::<f64>().map_err(|_| wrong)? / unit;
-    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(wrong.to_owned()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_have_two_forms() {
-        assert!((share("0.01").unwrap() - share("1%").unwrap()).abs() < 1e-12);
-        assert!((share("1").unwrap() - 1.0).abs() < 1e-12);
-        for wrong in ["0", "-1", "2", "101%", "some", "NaN"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_policy_that_is_named_twice_is_simulated_once() {

@@ -59,8 +59,8 @@ pub(crate) struct Args {
     /// Policies of the tier
     #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "all", value_parser = policies)]
     policy: Vec<Policies>,
-    /// Write all combinations as a table
-    #[arg(long, value_name = "FILE.parquet")]
+    /// Write all combinations as a Parquet table
+    #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Start over instead of continuing an earlier sweep into the same table
     #[arg(long, requires = "out")]
