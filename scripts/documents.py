@@ -3,6 +3,7 @@
 
 - Lines are at most 100 characters wide, but for tables, code, and words that are longer.
 - Links to files and headings of the project lead somewhere.
+- Paths in ARCHITECTURE.md that begin at the root of the project, or in `crates`, exist.
 
 Prints each place that is wrong, and fails if there is one.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 WIDTH = 100
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\s]+)`")
 FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -70,6 +72,17 @@ def wrong_link(file, target):
     return None
 
 
+def missing_paths(line):
+    """Paths in backticks that begin at the root or in `crates`, and do not exist."""
+    for path in CODE.findall(line):
+        first, slash, _ = path.partition("/")
+        if not first or not slash:
+            continue
+        for above in [ROOT, ROOT / "crates"]:
+            if (above / first).is_dir() and not (above / path).exists():
+                yield path
+
+
 def main():
     wrong = []
     for file in files():
@@ -82,6 +95,9 @@ def main():
             for target in LINK.findall(line):
                 if why := wrong_link(file, target):
                     wrong.append(f"{name}:{number}: {target}: {why}")
+            if name.name == "ARCHITECTURE.md":
+                for path in missing_paths(line):
+                    wrong.append(f"{name}:{number}: {path}: there is no such file")
     print(*wrong, sep="\n", end="\n" if wrong else "")
     if wrong:
         sys.exit(f"{len(wrong)} places are wrong")

@@ -99,7 +99,7 @@ fn text_counts_lost_events_and_lines_that_are_none() {
     let recorded = read(text.as_bytes()).unwrap();
     assert_eq!(recorded.trace.lost.overwritten, 5);
     assert_eq!(recorded.trace.cpu(1).unwrap().gaps.len(), 3);
-    assert_eq!(recorded.notes, ["lines that are no events, and were skipped: 1"]);
+    assert_eq!(recorded.notes, ["skipped lines that are not events: 1"]);
 }
 
 /// A file that is damaged is read or refused, never more than it has bytes.

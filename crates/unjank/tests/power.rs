@@ -152,7 +152,7 @@ fn the_table_has_the_papers_figures_beside_ours() {
 #[test]
 fn a_comparison_of_periods_is_shown_again() {
     let machine = phone();
-    let [root, state] = [machine.root().to_owned(), machine.state_dir().to_owned()]
+    let [root, state] = [machine.root().clone(), machine.state_dir().clone()]
         .map(|path| path.into_os_string().into_string().unwrap());
     let places = ["launch", "power", "--root", &root, "--state-dir", &state];
     let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "-n", "6"];

@@ -50,8 +50,8 @@ pub(super) fn report(
     }
     if watched.roster.lost() > 0 {
         let lost = match watched.roster.lost() {
-            1 => "one thread came and went, and is not judged".to_owned(),
-            many => format!("{many} threads came and went, and are not judged"),
+            1 => "one short-lived thread is not judged".to_owned(),
+            many => format!("{many} short-lived threads are not judged"),
         };
         findings.warn(lost);
     }

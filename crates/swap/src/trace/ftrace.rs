@@ -101,7 +101,7 @@ impl Lines {
             return Err(Wrong::Bad("the device is not two numbers"));
         }
         let is_write = is_write(word(&mut rest))?;
-        let plus = memchr::memchr(b'+', rest).ok_or(Wrong::Bad("there is no size"))?;
+        let plus = memchr::memchr(b'+', rest).ok_or(Wrong::Bad("missing size"))?;
         if let Some(end) = memchr::memrchr(b')', &rest[..plus]) {
             rest = &rest[end + 1..];
         }
@@ -126,10 +126,10 @@ impl Lines {
         batch: &mut Batch<'_>,
     ) -> Result<(), Wrong> {
         let value = |name: &[u8]| value(prefix.what, name);
-        let device = value(b"dev").ok_or(Wrong::Bad("there is no dev"))?;
-        let inode = value(b"ino").ok_or(Wrong::Bad("there is no ino"))?;
+        let device = value(b"dev").ok_or(Wrong::Bad("missing dev"))?;
+        let inode = value(b"ino").ok_or(Wrong::Bad("missing ino"))?;
         hexadecimal(inode).ok_or(Wrong::Bad("the inode is not a number"))?;
-        let range = value(b"ofs").ok_or(Wrong::Bad("there is no ofs"))?;
+        let range = value(b"ofs").ok_or(Wrong::Bad("missing ofs"))?;
         let number = |text| decimal(text).ok_or(Wrong::Bad("the offset is not a number"));
         let mut ends = range.split(|byte| *byte == b'-');
         let first = number(ends.next().unwrap_or_default())? / PAGE;
@@ -178,7 +178,7 @@ impl Prefix<'_> {
 
 /// `page=… pfn=0x1a2b flags=RECLAIM_WB_ANON|RECLAIM_WB_ASYNC`
 fn write_folio(prefix: &Prefix<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
-    let frame = value(prefix.what, b"pfn").ok_or(Wrong::Bad("there is no pfn"))?;
+    let frame = value(prefix.what, b"pfn").ok_or(Wrong::Bad("missing pfn"))?;
     let number = if frame.starts_with(b"0x") { hexadecimal(frame) } else { decimal(frame) };
     let page = number.ok_or(Wrong::Bad("the page frame is not a number"))?;
     let flags = value(prefix.what, b"flags").unwrap_or_default();

@@ -51,7 +51,7 @@ fn every_command_has_examples() {
     let has_none = |(words, command): &(Vec<String>, Command)| {
         let end = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let example = format!("unjank {}", words.join(" "));
-        (!end.starts_with("Examples:\n  ") || !end.contains(&example)).then(|| example)
+        (!end.starts_with("Examples:\n  ") || !end.contains(&example)).then_some(example)
     };
     let without: Vec<String> = leaves().iter().filter_map(has_none).collect();
     assert_eq!(without, [""; 0]);

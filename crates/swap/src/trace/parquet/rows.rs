@@ -291,8 +291,8 @@ impl Values<'_> {
             command: self.small(9, "the command is not a process ID")?,
         };
         Ok(Event {
-            at: Nanos(self.needed(0, "there is no time", "the time is negative")?),
-            page: self.needed(4, "there is no page", "the page is negative")?,
+            at: Nanos(self.needed(0, "missing time", "the time is negative")?),
+            page: self.needed(4, "missing page", "the page is negative")?,
             who: names.member(member)?,
             space: names.space_number(self.text(3).unwrap_or_default())?,
             operation: operation.ok_or(Wrong::Bad("the operation is unknown"))?,

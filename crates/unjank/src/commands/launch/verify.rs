@@ -13,7 +13,8 @@ use crate::commands::measured::{self, OutputArgs, Settings};
 #[command(after_help = "Examples:
   sudo unjank launch verify
   sudo unjank launch verify burst my-app.toml --html verify.html
-  sudo unjank with /sys/devices/system/cpu/cpufreq/ondemand/sampling_rate=97000 -- unjank launch verify
+  sudo unjank with /sys/devices/system/cpu/cpufreq/ondemand/sampling_rate=97000 \\
+    -- unjank launch verify
 
 Runs each load profile under this machine's own governor, and records the
 scheduler and cpu_frequency in a private trace. The CPUs' busy times and the

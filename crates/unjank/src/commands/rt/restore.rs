@@ -22,12 +22,12 @@ use crate::{exit, output};
   sudo unjank rt restore --dry-run --json
 
 Puts back what rt set --keep left changed, and what rt set or rt exec left
-changed because it was killed together with its keeper. A thread is identified by its number and its
-start time, so no other thread is ever touched. A thread whose policy another
-program has changed since is left alone. `unjank restore` does the same after a
-kill, and leaves the changes of --keep. Exit codes: 0 fine, 1 something is not
-put back or cannot be read, 3 this process cannot see the threads (a chroot,
-another namespace), 4 not permitted.")]
+changed because it was killed together with its keeper. A thread is identified
+by its number and its start time, so no other thread is ever touched. A thread
+whose policy another program has changed since is left alone. `unjank restore`
+does the same after a kill, and leaves the changes of --keep. Exit codes: 0 fine,
+1 something is not put back or cannot be read, 3 this process cannot see the
+threads (a chroot, another namespace), 4 not permitted.")]
 pub(crate) struct Args {
     /// Only threads of this process
     #[arg(value_name = "PID")]

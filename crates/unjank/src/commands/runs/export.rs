@@ -22,8 +22,8 @@ use crate::output;
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
 series: its run, name, labels, unit, n, missed and quantiles; quantiles that n
-does not bound are empty; line breaks in names are escapes. hgrm is the percentile distribution of one series, as
-HdrHistogram's plotter reads it.
+does not bound are empty; line breaks in names are escapes. hgrm is the
+percentile distribution of one series, as HdrHistogram's plotter reads it.
 
 A damaged run is reported, and the others are exported.")]
 pub(crate) struct Args {

@@ -47,7 +47,7 @@ struct Reading {
     lost: u64,
     /// CPUs that have lost events since their last one.
     losing: BTreeMap<usize, Timestamp>,
-    /// Lines that are no events.
+    /// Lines that are not events.
     others: usize,
     has_switches: bool,
     /// `task_newtask` was seen, which precedes `sched_process_fork` and says
@@ -125,7 +125,7 @@ impl Reading {
         trace.lost.overwritten = self.lost;
         let mut recorded = Recorded { trace, ..Recorded::default() };
         if self.others > 0 {
-            let note = format!("lines that are no events, and were skipped: {}", self.others);
+            let note = format!("skipped lines that are not events: {}", self.others);
             recorded.notes.push(note);
         }
         Ok(recorded)

@@ -27,7 +27,7 @@ const QUICK: u64 = 3_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank jitter jvm --quick                       # every variant, 3 s each
-  sudo unjank jitter jvm --count 120000 --way timer  # as Higashiyama et al.
+  sudo unjank jitter jvm --count 120000 --way timer    # as Higashiyama et al.
   sudo unjank jitter jvm --cpus one --cpus all --rounds 3
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
   sudo unjank jitter jvm --rivals 1 --garbage yes      # beside another program that computes
