@@ -58,6 +58,16 @@ fn every_command_has_examples() {
 }
 
 #[test]
+fn help_fits_a_terminal_of_100_columns() {
+    for (words, command) in leaves() {
+        let end = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in end.lines() {
+            assert!(line.chars().count() <= 100, "{}: {line}", words.join(" "));
+        }
+    }
+}
+
+#[test]
 fn every_measuring_command_is_shown_again_by_a_test() {
     let measures =
         |(_, command): &&(Vec<String>, Command)| has(command, "no-store") && has(command, "seed");

@@ -21,7 +21,7 @@ use crate::{exit, values};
 #[command(after_help = "Examples:
   unjank lab run -- unjank ipc probe --transport binder
   unjank lab run --pstates exynos4210 -- unjank launch ramp
-  unjank lab run --accel icount --pstates exynos4210 -- unjank launch bench \
+  unjank lab run --accel icount --pstates exynos4210 -- unjank launch bench \\
     --load 0,400ms --emulated-clock --a sampling_rate=100ms --b sampling_rate=50ms
   unjank lab run --cpu-count 4 --memory 2GiB -- unjank host --json
   unjank lab run -- unjank host --and unjank ipc probe --quick

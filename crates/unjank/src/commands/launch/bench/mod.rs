@@ -93,8 +93,6 @@ pub(crate) struct Args {
     /// Where the journal of changed knobs is kept [default: as for unjank restore]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    #[command(flatten)]
-    load_app: LoadAppArgs,
     /// The command to launch, and its arguments
     #[arg(
         last = true,
@@ -103,6 +101,8 @@ pub(crate) struct Args {
         conflicts_with = "load"
     )]
     command: Vec<OsString>,
+    #[command(flatten)]
+    load_app: LoadAppArgs,
     #[command(flatten)]
     meter: MeterArgs,
     #[command(flatten)]

@@ -22,13 +22,13 @@ use crate::values;
   unjank swap analyze trace.txt --swap-device 254,0                    # thrashing of zram0
   unjank swap analyze trace.txt --priority 254,0=100 --priority 8,16=5 # LRU inversion
   unjank swap analyze phone.txt --only page-in,page-out --json
-  unjank swap analyze gimp.parquet --all-launches --limit all                   # every launch there was
+  unjank swap analyze gimp.parquet --all-launches --limit all          # every launch
 
 Shows how unevenly accesses are spread over the data, next to the values of Bahn & Kim; how soon
 data is used again; which processes make the hottest accesses; when evicted pages come back quickly
 (thrashing); whether a fast swap device holds colder pages than a slow one; and the I/O of each
-launch with all processes that it started (of a recorded command, its own launches; --all-launches shows
-all). A trace is read once; memory is 25 to 150 bytes for each different page.
+launch with all processes that it started (of a recorded command, its own launches;
+--all-launches shows all). A trace is read once; memory is 25 to 150 bytes for each different page.
 docs/reference/swap.md explains the numbers.")]
 pub(crate) struct Args {
     /// Traces, compressed or not, or - for stdin; each is analysed by itself
