@@ -65,32 +65,34 @@ pub fn never_wait(source: impl AsFd) -> Result<()> {
 
 /// Wakes a thread that waits for this among other files: `eventfd(2)`.
 #[derive(Debug)]
-pub struct Doorbell(OwnedFd);
+pub struct WakeEvent(OwnedFd);
 
-impl Doorbell {
-    /// A doorbell that has not been rung.
+impl WakeEvent {
+    /// An event that has not been sent.
     ///
     /// # Errors
     /// If no file descriptor is left.
     pub fn new() -> Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        eventfd(0, flags).map(Self).map_err(|error| Error::syscall("eventfd", "a doorbell", error))
+        eventfd(0, flags)
+            .map(Self)
+            .map_err(|error| Error::syscall("eventfd", "a wake event", error))
     }
 
-    /// Rings it: wakes a waiting thread. Later waits return at once, until it
-    /// is made [`quiet`](Self::quiet).
-    pub fn ring(&self) {
-        // It can only be full, after 2⁶⁴ − 2 unread rings.
-        let _rung_anyway = write(&self.0, &1_u64.to_ne_bytes());
+    /// Wakes a waiting thread. Later waits return at once, until the event is
+    /// [`reset`](Self::reset).
+    pub fn send(&self) {
+        // It can only be full, after 2⁶⁴ − 2 unread events.
+        let _sent_anyway = write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Resets it; returns whether it was rung.
-    pub fn quiet(&self) -> bool {
+    /// Resets it; returns whether it had been sent.
+    pub fn reset(&self) -> bool {
         read(&self.0, &mut [0_u8; 8]).is_ok()
     }
 }
 
-impl AsFd for Doorbell {
+impl AsFd for WakeEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -102,16 +104,16 @@ mod tests {
     use unjank_units::Nanos;
 
     #[test]
-    fn a_ring_wakes_a_waiter_and_stays_until_it_is_reset() {
-        let bell = Doorbell::new().unwrap();
+    fn an_event_wakes_a_waiter_and_stays_until_it_is_reset() {
+        let wake = WakeEvent::new().unwrap();
         let soon = Some(Timestamp::now() + Nanos::from_millis(1));
-        assert_eq!(until_readable([Some(bell.as_fd()), None], soon).unwrap(), [false, false]);
+        assert_eq!(until_readable([Some(wake.as_fd()), None], soon).unwrap(), [false, false]);
         std::thread::scope(|scope| {
-            scope.spawn(|| bell.ring());
-            assert_eq!(until_readable([None, Some(bell.as_fd())], None).unwrap(), [false, true]);
+            scope.spawn(|| wake.send());
+            assert_eq!(until_readable([None, Some(wake.as_fd())], None).unwrap(), [false, true]);
         });
-        assert!(bell.quiet());
-        assert!(!bell.quiet());
+        assert!(wake.reset());
+        assert!(!wake.reset());
     }
 
     #[test]

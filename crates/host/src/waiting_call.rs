@@ -87,10 +87,10 @@ impl WaitingCall {
         }
         let call = CALLS.iter().find(|(known, _)| *known == number)?.1;
         match call {
-            Kind::Yield => Some(Self::Yield),
-            Kind::Sleep => Some(Self::Sleep),
-            Kind::Poll => Some(Self::Poll),
-            Kind::Futex => match arguments[1] & OPERATION {
+            CallKind::Yield => Some(Self::Yield),
+            CallKind::Sleep => Some(Self::Sleep),
+            CallKind::Poll => Some(Self::Poll),
+            CallKind::Futex => match arguments[1] & OPERATION {
                 WAIT | WAIT_BITSET | LOCK_PI | LOCK_PI2 | WAIT_REQUEUE_PI => {
                     Some(Self::Wait(word(arguments, arguments[1])))
                 }
@@ -119,7 +119,7 @@ impl WaitingCall {
     /// An expression for a trace filter that selects these calls at their
     /// begin, or at their end. The end of a yield is not selected.
     pub fn filter(begin: bool) -> String {
-        let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, Kind::Yield));
+        let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, CallKind::Yield));
         let numbers = called.map(|(number, _)| *number).chain([SYS_FUTEX_WAKE, SYS_FUTEX_WAIT]);
         numbers.map(|number| format!("id == {number}")).collect::<Vec<_>>().join(" || ")
     }
@@ -207,7 +207,7 @@ pub fn has_our_numbers(root: &Root, process: u32) -> Option<bool> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum CallKind {
     Yield,
     Sleep,
     Poll,
@@ -215,21 +215,21 @@ enum Kind {
 }
 
 /// The numbers on this architecture.
-const CALLS: &[(i64, Kind)] = &[
-    (libc::SYS_sched_yield as i64, Kind::Yield),
-    (libc::SYS_nanosleep as i64, Kind::Sleep),
-    (libc::SYS_clock_nanosleep as i64, Kind::Sleep),
-    (libc::SYS_futex as i64, Kind::Futex),
-    (libc::SYS_ppoll as i64, Kind::Poll),
-    (libc::SYS_pselect6 as i64, Kind::Poll),
-    (libc::SYS_epoll_pwait as i64, Kind::Poll),
-    (libc::SYS_epoll_pwait2 as i64, Kind::Poll),
+const CALLS: &[(i64, CallKind)] = &[
+    (libc::SYS_sched_yield as i64, CallKind::Yield),
+    (libc::SYS_nanosleep as i64, CallKind::Sleep),
+    (libc::SYS_clock_nanosleep as i64, CallKind::Sleep),
+    (libc::SYS_futex as i64, CallKind::Futex),
+    (libc::SYS_ppoll as i64, CallKind::Poll),
+    (libc::SYS_pselect6 as i64, CallKind::Poll),
+    (libc::SYS_epoll_pwait as i64, CallKind::Poll),
+    (libc::SYS_epoll_pwait2 as i64, CallKind::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
-    (libc::SYS_poll as i64, Kind::Poll),
+    (libc::SYS_poll as i64, CallKind::Poll),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_select as i64, Kind::Poll),
+    (libc::SYS_select as i64, CallKind::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
-    (libc::SYS_epoll_wait as i64, Kind::Poll),
+    (libc::SYS_epoll_wait as i64, CallKind::Poll),
 ];
 
 #[cfg(test)]

@@ -84,8 +84,8 @@ fn an_instance_is_removed_when_its_owner_is_killed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(owner.stdout.take().unwrap()).lines();
-    let made = told.by_ref().map_while(Result::ok).any(|line| line.ends_with("it is made"));
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let made = lines.by_ref().map_while(Result::ok).any(|line| line.ends_with("it is made"));
     owner.kill().unwrap();
     owner.wait().unwrap();
     if !made {

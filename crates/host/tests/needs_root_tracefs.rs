@@ -113,21 +113,21 @@ fn who_had_the_cpu_while_a_thread_waited() {
     let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
     instance.start().unwrap();
 
-    let (tell, told) = std::sync::mpsc::channel::<Timestamp>();
+    let (send, receive) = std::sync::mpsc::channel::<Timestamp>();
     let (is_ready, ready) = std::sync::mpsc::channel();
     let hog = thread::Builder::new().name("hog".to_owned()).spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         let priority = Priority::new(20).unwrap();
         set_policy(ThreadId::current(), Policy::Fifo(priority), true).unwrap();
         is_ready.send(()).unwrap();
-        let start = told.recv().unwrap();
+        let start = receive.recv().unwrap();
         start.sleep_until();
         while Timestamp::now() < start + Nanos::from_millis(8) {}
     });
     ready.recv().unwrap();
     let start = Timestamp::now() + Nanos::from_millis(100);
     let due = start + Nanos::from_millis(3);
-    tell.send(start).unwrap();
+    send.send(start).unwrap();
     let victim = thread::spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         due.sleep_until();

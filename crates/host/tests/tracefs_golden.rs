@@ -55,11 +55,11 @@ fn every_event_is_what_the_kernel_says_it_is() {
     let text = text(SCHEDULER, "trace");
     for cpu in 0..2 {
         let trace = decoded(SCHEDULER, cpu);
-        let told = tracefs_text::of_cpu(&text, cpu);
+        let printed = tracefs_text::of_cpu(&text, cpu);
         let decoded: Vec<String> =
             trace.events.iter().map(|event| tracefs_text::of_event(event, cpu)).collect();
-        assert!(told.len() >= 40, "CPU {cpu}: {}", told.len());
-        assert_eq!(decoded, told, "CPU {cpu}");
+        assert!(printed.len() >= 40, "CPU {cpu}: {}", printed.len());
+        assert_eq!(decoded, printed, "CPU {cpu}");
         assert_eq!((trace.undecoded, trace.gaps.len()), (0, 0));
     }
 }
@@ -69,11 +69,11 @@ fn every_event_of_storage_is_what_the_kernel_says_it_is() {
     let text = text(STORAGE, "trace");
     for cpu in 0..2 {
         let trace = decoded(STORAGE, cpu);
-        let told = tracefs_text::of_cpu(&text, cpu);
+        let printed = tracefs_text::of_cpu(&text, cpu);
         let decoded: Vec<String> =
             trace.events.iter().map(|event| tracefs_text::of_event(event, cpu)).collect();
         assert!(decoded.len() >= 40, "CPU {cpu}: {}", decoded.len());
-        assert_eq!(decoded, told[..decoded.len()], "CPU {cpu}");
+        assert_eq!(decoded, printed[..decoded.len()], "CPU {cpu}");
         assert_eq!(trace.undecoded, 0);
     }
 }

@@ -165,13 +165,13 @@ mod tests {
 
     #[test]
     fn a_computing_thread_is_under_way_and_a_sleeping_or_stopped_one_is_not() {
-        let (tell, told) = mpsc::channel();
+        let (send, receive) = mpsc::channel();
         let (_held, never) = mpsc::channel::<()>();
         thread::spawn(move || {
-            tell.send(ThreadId::current()).unwrap();
+            send.send(ThreadId::current()).unwrap();
             let _over = never.recv();
         });
-        let asleep = told.recv().unwrap();
+        let asleep = receive.recv().unwrap();
         let mut peer = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         assert!(is_under_way(peer.id(), ThreadId::current()), "the caller is");
         let rests = || {

@@ -69,9 +69,9 @@ fn the_record_says_the_same() {
     let examined = attempts.find(|it| it.findings.verdicts[0].answer == Answer::Yes);
     let examined = examined.expect("a yield storm is seen, sooner or later");
     let table = examined.findings.table_named("lock/doctor/diagnoses").expect("a table");
-    let told = format!("{:?}", table.rows[0]);
-    assert!(told.contains("(yields)") && told.contains("yield storm"), "{told}");
-    assert!(told.contains("calls of sched_yield a second"), "{told}");
+    let row = format!("{:?}", table.rows[0]);
+    assert!(row.contains("(yields)") && row.contains("yield storm"), "{row}");
+    assert!(row.contains("calls of sched_yield a second"), "{row}");
     let fact = |name: &str| examined.findings.fact_named(&format!("lock/doctor/{name}"));
     assert!(fact("thread/yields").is_some_and(|fact| fact.labels["name"] == "yields"));
     assert!(fact("own_cpu").is_some_and(|fact| fact.value > 0.0));

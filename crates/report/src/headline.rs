@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    fn told(verdicts: &[(&str, Answer, f64)]) -> String {
+    fn headline_of(verdicts: &[(&str, Answer, f64)]) -> String {
         let verdicts =
             verdicts.iter().map(|(subject, answer, value)| verdict(subject, *answer, *value));
         line(Findings { verdicts: verdicts.collect(), ..Findings::default() })
@@ -216,7 +216,11 @@ mod tests {
     fn the_slowest_is_the_one_farthest_above_its_limit() {
         let slow = Answer::Slow;
         assert_eq!(
-            told(&[("launch", slow, 2e6), ("ipc", slow, 42e6), ("swap", Answer::Healthy, 1.0)]),
+            headline_of(&[
+                ("launch", slow, 2e6),
+                ("ipc", slow, 42e6),
+                ("swap", Answer::Healthy, 1.0)
+            ]),
             "Slowest: ipc (p99 of something: 42.0 ms, 42 times its healthy limit). Also slow: launch."
         );
     }
@@ -224,25 +228,28 @@ mod tests {
     #[test]
     fn missing_answers_are_listed() {
         assert_eq!(
-            told(&[("ipc", Answer::Healthy, 1.0), ("swap", Answer::Healthy, 1.0)]),
+            headline_of(&[("ipc", Answer::Healthy, 1.0), ("swap", Answer::Healthy, 1.0)]),
             "Nothing is slow: all 2 answers are within their healthy range."
         );
         assert_eq!(
-            told(&[
+            headline_of(&[
                 ("ipc", Answer::Healthy, 1.0),
                 ("swap", Answer::CannotTell, 1.0),
                 ("lock", Answer::NotAvailable, 0.0)
             ]),
             "Nothing is slow: 1 of 3 healthy; cannot tell: swap; not measured: lock."
         );
-        assert_eq!(told(&[("lock", Answer::NotAvailable, 0.0)]), "No answer: not measured: lock.");
+        assert_eq!(
+            headline_of(&[("lock", Answer::NotAvailable, 0.0)]),
+            "No answer: not measured: lock."
+        );
     }
 
     #[test]
     fn comparisons_are_counted() {
         let many: Vec<_> = ["a", "b", "c", "d", "e", "f"].map(|s| (s, Answer::Worse, 1.0)).into();
         assert_eq!(
-            told(
+            headline_of(
                 &[many.as_slice(), &[("y", Answer::Same, 1.0), ("z", Answer::CannotTell, 1.0)]]
                     .concat()
             ),
@@ -258,10 +265,10 @@ mod tests {
             ("ipc/pi", Answer::No, 1.0),
             ("ipc", Answer::CannotTell, 1.0),
         ];
-        assert_eq!(told(&both), "No answer: cannot tell: ipc. Yes: ipc/unix; no: ipc/pi.");
+        assert_eq!(headline_of(&both), "No answer: cannot tell: ipc. Yes: ipc/unix; no: ipc/pi.");
         let both = &both[..2];
-        assert_eq!(told(both), "Yes: ipc/unix; no: ipc/pi.");
-        assert!(told(&both[..1]).ends_with(" Yes."));
+        assert_eq!(headline_of(both), "Yes: ipc/unix; no: ipc/pi.");
+        assert!(headline_of(&both[..1]).ends_with(" Yes."));
     }
 
     #[test]

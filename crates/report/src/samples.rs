@@ -136,7 +136,7 @@ mod tests {
         RunRecord { findings, ..serde_json::from_value(json).unwrap() }
     }
 
-    fn told(worst: &Worst<'_>) -> Vec<(String, usize, u64)> {
+    fn shown(worst: &Worst<'_>) -> Vec<(String, usize, u64)> {
         let sample =
             |sample: &Sample<'_>| (sample.name.clone(), sample.number, sample.outlier.value);
         worst.samples.iter().map(sample).collect()
@@ -147,7 +147,7 @@ mod tests {
         let record = record(&[("free", 90)], &[5, 90, 40]);
         let worst = Worst::of(&record);
         let name = "ipc/unix".to_owned();
-        assert_eq!(told(&worst), [(name.clone(), 1, 90), (name.clone(), 2, 40), (name, 3, 5)]);
+        assert_eq!(shown(&worst), [(name.clone(), 1, 90), (name.clone(), 2, 40), (name, 3, 5)]);
         assert_eq!(worst.for_chart(&record.findings.series[0]).len(), 3);
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let record = record(&[("free", 90), ("one-cpu", 70)], &[70, 90]);
         let worst = Worst::of(&record);
         assert_eq!(
-            told(&worst),
+            shown(&worst),
             [("ipc/unix, one-cpu".to_owned(), 1, 70), ("ipc/unix, free".to_owned(), 1, 90)]
         );
     }

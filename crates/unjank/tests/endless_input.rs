@@ -85,7 +85,7 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
     let out = out.to_str().unwrap();
     for file in [sparse.to_str().unwrap(), "/dev/zero"] {
         let meter = format!("csv:{file}");
-        for (arguments, told) in [
+        for (arguments, message) in [
             (&["swap", "convert", "--format", "csv", file, out][..], "the line is longer than"),
             (&["launch", "power", "--no-store", "--meter", &meter], "more than a recording"),
         ] {
@@ -96,7 +96,7 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
                 command.arg(env!("CARGO_BIN_EXE_unjank")).args(arguments).output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-            assert!(said.contains(&format!("{file}, line 1: {told}")), "{arguments:?}: {said}");
+            assert!(said.contains(&format!("{file}, line 1: {message}")), "{arguments:?}: {said}");
         }
     }
     let arguments = ["swap", "convert", "--format", "csv", "--skip-bad", "/dev/zero", out];

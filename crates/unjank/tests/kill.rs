@@ -76,9 +76,9 @@ fn a_thousand_kills_leave_every_knob_as_it_was() {
                         break;
                     }
                     let (moment, blow) = draw(seed, number, life);
-                    let told = format!("kill {number} of seed {seed}: {blow:?} {moment:?}");
+                    let attempt = format!("kill {number} of seed {seed}: {blow:?} {moment:?}");
                     let run = Run::start();
-                    run.strike(moment, blow, &told, &tally);
+                    run.strike(moment, blow, &attempt, &tally);
                 }
             });
         }
@@ -169,7 +169,7 @@ impl Run {
         Self { dir, child, talk }
     }
 
-    fn strike(mut self, moment: Moment, blow: Blow, told: &str, tally: &Mutex<Tally>) {
+    fn strike(mut self, moment: Moment, blow: Blow, attempt: &str, tally: &Mutex<Tally>) {
         let mut keeper = None;
         if blow == Blow::KeeperFirst && !matches!(moment, Moment::After(_)) {
             // It exists before the first change; a later search would take too long.
@@ -197,7 +197,7 @@ impl Run {
             send_signal(self.child.id(), signal).unwrap();
             self.child.wait().unwrap();
         }
-        let talk = self.talk.recv_timeout(HANGS).unwrap_or_else(|_| panic!("{told}: it hangs"));
+        let talk = self.talk.recv_timeout(HANGS).unwrap_or_else(|_| panic!("{attempt}: it hangs"));
         let changed = (0..KNOBS).filter(|&knob| self.read(knob) != first(knob)).count();
         {
             let mut tally = tally.lock().unwrap();
@@ -216,26 +216,26 @@ impl Run {
         }
         if blow == Blow::KeeperFirst {
             // If the keeper was not killed, it may be at work.
-            tally.lock().unwrap().restored += u64::from(self.restore(told) > 0);
+            tally.lock().unwrap().restored += u64::from(self.restore(attempt) > 0);
         } else {
-            assert_eq!(changed, 0, "{told}: {talk}");
+            assert_eq!(changed, 0, "{attempt}: {talk}");
         }
-        self.end(told);
+        self.end(attempt);
     }
 
     /// Waits for a normal end, and checks what is left.
-    fn end(mut self, told: &str) {
+    fn end(mut self, attempt: &str) {
         self.child.wait().unwrap();
         for knob in 0..KNOBS {
-            assert_eq!(self.read(knob), first(knob), "{told}: knob {knob}");
+            assert_eq!(self.read(knob), first(knob), "{attempt}: knob {knob}");
         }
         let state = fs::read_dir(self.dir.path().join("state")).into_iter().flatten();
         let journals: Vec<PathBuf> = state.map(|entry| entry.unwrap().path()).collect();
-        assert!(journals.is_empty(), "{told}: {journals:?}");
+        assert!(journals.is_empty(), "{attempt}: {journals:?}");
         // Stderr is closed, so a keeper is ending; wait until it has ended.
         let start = Instant::now();
         while let Some(keeper) = self.keeper() {
-            assert!(start.elapsed() < HANGS, "{told}: keeper {keeper} is left");
+            assert!(start.elapsed() < HANGS, "{attempt}: keeper {keeper} is left");
             thread::yield_now();
         }
     }
@@ -279,7 +279,7 @@ impl Run {
     }
 
     /// `unjank restore`; returns how many changes it found.
-    fn restore(&self, told: &str) -> usize {
+    fn restore(&self, attempt: &str) -> usize {
         let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
             .args(["restore", "--json", "--root"])
             .arg(self.dir.path().join("machine"))
@@ -287,7 +287,7 @@ impl Run {
             .arg(self.dir.path().join("state"))
             .output()
             .unwrap();
-        assert_eq!(output.status.code(), Some(0), "{told}: {output:?}");
+        assert_eq!(output.status.code(), Some(0), "{attempt}: {output:?}");
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let journals = found["journals"].as_array().unwrap();
         journals.iter().map(|journal| journal["changes"].as_array().unwrap().len()).sum()

@@ -91,14 +91,14 @@ fn impossible_phones_are_refused() {
     fs::write(&kernel, "").expect("a file");
     let guest = guest.to_str().expect("a path of text");
     let kernel = kernel.to_str().expect("a path of text");
-    for (option, value, told) in [
+    for (option, value, message) in [
         ("--cpu-count", "0", "a phone has 1 to 255 CPUs, not 0"),
         ("--memory", "1MiB", "1.00 MiB of memory is too little"),
         ("--pstates", "pixel", "profile pixel: unknown profile; built in: exynos4210"),
     ] {
         let arguments = ["--guest", guest, "--kernel", kernel, option, value];
         let stderr = fails(unjank(), directory.path(), &arguments, 2);
-        assert!(stderr.contains(told), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
     let arguments =
         ["--guest", guest, "--kernel", kernel, "--cpu-count", "9", "--pstates", "exynos4210"];

@@ -386,13 +386,14 @@ fn the_papers_experiments_need_ondemand() {
     }
     let output = unjank(&["launch", "paper", "--no-store"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let told = flat(stdout(&output));
+    let message = flat(stdout(&output));
     assert!(
-        told.contains("unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper"),
-        "{told}"
+        message
+            .contains("unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper"),
+        "{message}"
     );
-    assert!(told.contains("Fig. 2") && told.contains("−3.34 %"), "{told}");
-    assert!(told.contains("unjank launch paper [modelled]"), "{told}");
+    assert!(message.contains("Fig. 2") && message.contains("−3.34 %"), "{message}");
+    assert!(message.contains("unjank launch paper [modelled]"), "{message}");
 
     let output = unjank(&["launch", "paper", "--no-store", "--json"]).output().unwrap();
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();

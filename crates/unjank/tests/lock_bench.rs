@@ -172,9 +172,10 @@ fn the_paper_s_experiment_stands_beside_its_figures() {
         assert_eq!(published[0]["value"], times);
     }
     let reasons: Vec<&str> = verdicts.iter().filter_map(|one| one["reason"].as_str()).collect();
-    let told = |times: &str| reasons.iter().filter(|reason| reason.starts_with(times)).count();
-    assert_eq!(told("the paper: up to 4 times; CPU time per task here"), 3, "{reasons:?}");
-    assert_eq!(told("the paper: about 3 times; CPU time per task here"), 3, "{reasons:?}");
+    let reasons_from =
+        |times: &str| reasons.iter().filter(|reason| reason.starts_with(times)).count();
+    assert_eq!(reasons_from("the paper: up to 4 times; CPU time per task here"), 3, "{reasons:?}");
+    assert_eq!(reasons_from("the paper: about 3 times; CPU time per task here"), 3, "{reasons:?}");
     let printed = text(&bench(&arguments).stdout);
     assert!(printed.contains("idle: operations per second relative to sleep0"), "{printed}");
     assert!(printed.contains("coarse grain 100 µs") && printed.contains("fine grain 100 ns"));

@@ -51,9 +51,9 @@ fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
     assert_eq!(change["knob"], RATE);
     assert_eq!(change["before"], change["after"]);
 
-    let told = &refused["unsupported"][0];
-    assert_eq!(told["what"], "launch/power/energy every 1.00 ms");
-    assert!(told["reason"].as_str().unwrap().contains("refuses \"1000\""), "{told}");
+    let reason = &refused["unsupported"][0];
+    assert_eq!(reason["what"], "launch/power/energy every 1.00 ms");
+    assert!(reason["reason"].as_str().unwrap().contains("refuses \"1000\""), "{reason}");
     assert_eq!(self::energies(refused).len(), 2, "{refused}");
 
     let rate = |host: &Value| host["frequency"][0]["tunables"]["sampling_rate"].clone();

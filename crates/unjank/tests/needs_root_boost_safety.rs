@@ -125,9 +125,9 @@ fn everybody_may_read_the_state_and_the_socket_s_group_may_change_it() {
     );
     for verb in ["pause", "resume"] {
         let refused = phone.ask(verb, &[], NOBODY);
-        let told = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(refused.status.code(), Some(4), "{told}");
-        assert!(told.contains("root, or the group of the socket"), "{told}");
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(4), "{message}");
+        assert!(message.contains("root, or the group of the socket"), "{message}");
     }
     assert_eq!(service.status()["paused"], false);
     chown(phone.path("socket"), None, Some(NOBODY)).unwrap();
@@ -150,9 +150,9 @@ fn sigterm_in_a_boost_puts_everything_back() {
     assert!(!phone.path("socket").exists());
     phone.let_end(app);
     let unheard = phone.ask("status", &[], 0);
-    let told = String::from_utf8(unheard.stderr).unwrap();
-    assert!(told.contains("no service listens at "), "{told}");
-    assert!(told.contains("; sudo unjank launch boost starts one"), "{told}");
+    let message = String::from_utf8(unheard.stderr).unwrap();
+    assert!(message.contains("no service listens at "), "{message}");
+    assert!(message.contains("; sudo unjank launch boost starts one"), "{message}");
     assert_eq!(unheard.status.code(), Some(3));
 }
 
@@ -206,15 +206,15 @@ fn a_second_service_is_refused_and_touches_nothing() {
         let mut command = Command::new(unjank());
         phone.arguments_at(&phone.path(socket), &mut command, &[]);
         let output = command.output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{told}");
-        told
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        message
     };
     assert!(refused("socket").starts_with("error: another service listens at "));
-    let told = refused("elsewhere");
+    let message = refused("elsewhere");
     assert!(
-        told.contains(&format!("held by another unjank, process {}", service.child.id())),
-        "{told}"
+        message.contains(&format!("held by another unjank, process {}", service.child.id())),
+        "{message}"
     );
     phone.let_end(phone.launch_busy(MIN, "1200000"));
     phone.until_reads(MIN, "200000");
@@ -247,16 +247,16 @@ fn a_machine_where_nothing_can_be_boosted_says_what_can_be_done() {
     in_namespace.args(["--mount", "sh", "-c", script, &knob]).arg(program.get_program());
     phone.arguments(&mut in_namespace, &[]);
     let output = in_namespace.output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("cannot be changed: it is mounted read-only here"), "{told}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("cannot be changed: it is mounted read-only here"), "{message}");
 
     fs::write(phone.file("cpu0/cpufreq/scaling_governor"), "performance\n").unwrap();
     let none = |words: &str| {
         let output = phone.command(&[]).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(3), "{told}");
-        assert!(told.contains(words) && told.contains("unjank launch ramp"), "{told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{message}");
+        assert!(message.contains(words) && message.contains("unjank launch ramp"), "{message}");
     };
     none("its governor is performance: the clock is always up");
     fs::remove_dir_all(phone.path("root/sys/devices/system/cpu/cpu0/cpufreq")).unwrap();
@@ -276,9 +276,12 @@ fn mistakes_in_the_configuration_are_reported_with_file_and_line() {
         let phone = Phone::new();
         fs::write(phone.path("boost.toml"), wrong).unwrap();
         let output = phone.command(&[]).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.starts_with("error: cannot parse ") && told.contains(words), "{told}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.starts_with("error: cannot parse ") && message.contains(words),
+            "{message}"
+        );
         assert!(!phone.path("state").exists(), "nothing was begun");
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use machine::{stderr, stdout};
 use program::Program;
-use program::place::Place;
+use program::private_state::PrivateState;
 
 /// A knob that no other program changes, and that does no harm for a moment.
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
@@ -196,7 +196,7 @@ fn threads_that_cannot_be_seen_have_not_ended() {
     }
     let ways = [WAYS[0], "mount -t proc proc /proc"];
     for (way, other_pids) in ways.into_iter().zip([false, true]) {
-        let (place, program) = (Place::new(), Program::start(&["meas"]));
+        let (place, program) = (PrivateState::new(), Program::start(&["meas"]));
         let output = place.set(&program, &["--thread", "meas=fifo:2", "--keep"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         for verb in ["restore", "set"] {

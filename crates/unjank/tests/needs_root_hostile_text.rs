@@ -63,7 +63,7 @@ fn the_service_logs_launches_in_single_lines() {
     let socket = phone.path("socket");
     let status = || unjank(&["launch", "boost", "status", "--socket", socket.to_str().unwrap()]);
     let log = || fs::read_to_string(phone.path("log")).unwrap();
-    until("the launch is told", || log().contains("FORGED"));
+    until("the launch is logged", || log().contains("FORGED"));
     check(&log(), "the log");
     for stream in [status().stdout, status().stderr] {
         check(&String::from_utf8(stream).unwrap(), "boost status");

@@ -15,7 +15,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use program::Program;
-use program::place::{Place, end, kill_with_keeper, line, of_nobody, stderr, stdout};
+use program::private_state::{
+    PrivateState, end, kill_with_keeper, line, of_nobody, stderr, stdout,
+};
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
 use unjank_needs::wait;
@@ -39,7 +41,8 @@ fn threads_become_real_time_with_guards_and_ordinary_again() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, mut program) = (Place::new(), Program::start(&["meas", "GC Thread#0", "load-0"]));
+    let (place, mut program) =
+        (PrivateState::new(), Program::start(&["meas", "GC Thread#0", "load-0"]));
     let limit = program.run_limit();
     let (unjank, mut lines) = place.watch(&program, &RULES);
     let policy = |name| program.policy(name).0.to_string();
@@ -66,7 +69,7 @@ fn a_thread_that_never_sleeps_becomes_ordinary_for_good() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+    let (place, mut program) = (PrivateState::new(), Program::start(&["meas"]));
     let rules = ["--process", "fifo:1", "--max-busy", "200ms"];
     let (unjank, mut lines) = place.watch(&program, &rules);
     program.order("spin meas-spins");
@@ -92,7 +95,7 @@ fn a_killed_session_is_put_back_by_its_keeper() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["meas", "GC Thread#0"]));
     let limit = program.run_limit();
     let (mut unjank, _) = place.watch(&program, &RULES);
     assert_ne!(program.run_limit(), limit);
@@ -108,7 +111,7 @@ fn a_command_whose_unjank_is_killed_is_ordinary_again() {
     if !unjank_needs::root() {
         return;
     }
-    let place = Place::new();
+    let place = PrivateState::new();
     let script = "echo $$; exec sleep 600";
     let mut unjank = place
         .rt(&["exec", "--process", "fifo:1", "--", "sh", "-c", script])
@@ -134,7 +137,7 @@ fn a_session_that_is_killed_with_its_keeper_is_put_back_by_the_next() {
         return;
     }
     for general in [false, true] {
-        let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+        let (place, program) = (PrivateState::new(), Program::start(&["meas", "GC Thread#0"]));
         let limit = program.run_limit();
         let (mut unjank, _) = place.watch(&program, &RULES);
         kill_with_keeper(&mut unjank);
@@ -155,7 +158,7 @@ fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
     // A session with --keep is killed at any moment: all or nothing stays.
     let mut kept = 0;
     for round in 0..20_u64 {
-        let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+        let (place, program) = (PrivateState::new(), Program::start(&["meas", "GC Thread#0"]));
         let id = program.id().to_string();
         let arguments = [&["set", &id, "--keep"], &RULES[..]].concat();
         let mut unjank =
@@ -184,7 +187,7 @@ fn five_hundred_threads_are_changed_and_put_back() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, mut program) = (Place::new(), Program::start(&[]));
+    let (place, mut program) = (PrivateState::new(), Program::start(&[]));
     program.order("many 500");
     let rules = ["--thread", "worker-*=fifo:1", "--keep"];
     let output = place.set(&program, &rules);
@@ -204,7 +207,7 @@ fn a_process_may_end_while_it_is_walked() {
         return;
     }
     for round in 0..30_u64 {
-        let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+        let (place, mut program) = (PrivateState::new(), Program::start(&["meas"]));
         program.order("churn short");
         program.order("many 60");
         let id = program.id().to_string();
@@ -230,7 +233,7 @@ fn short_lived_threads_cause_no_failure() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+    let (place, mut program) = (PrivateState::new(), Program::start(&["meas"]));
     program.order("churn short");
     let (unjank, lines) = place.watch(&program, &["--process", "fifo:1"]);
     std::thread::sleep(Duration::from_millis(500));
@@ -245,7 +248,7 @@ fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
     if !unjank_needs::root() {
         return;
     }
-    let place = Place::new();
+    let place = PrivateState::new();
     let script = "sleep 600 >/dev/null 2>&1 & echo $!; sleep 1";
     let output = place.run(&["exec", "--process", "fifo:1", "--", "sh", "-c", script]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -262,7 +265,7 @@ fn a_machine_without_throttling_needs_force() {
     if !unjank_needs::root() {
         return;
     }
-    let (place, program) = (Place::new(), Program::start(&["meas"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["meas"]));
     let knob = place.path().join("knob");
     fs::write(&knob, "-1\n").unwrap();
     let script = "mount --bind \"$1\" /proc/sys/kernel/sched_rt_runtime_us && shift && exec \"$@\"";
@@ -282,7 +285,11 @@ fn a_machine_without_throttling_needs_force() {
 }
 
 /// Runs `rt set` as the user nobody, without rtkit.
-fn set_by_nobody(place: &Place, program: &Program, unjank: &[String]) -> std::process::Output {
+fn set_by_nobody(
+    place: &PrivateState,
+    program: &Program,
+    unjank: &[String],
+) -> std::process::Output {
     Command::new(&unjank[0])
         .args(&unjank[1..])
         .args(["rt", "set", &program.id().to_string(), "--thread", "meas=fifo:2", "--for", "100ms"])

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use dbus::Message;
 use dbus::channel::Channel;
-use program::place::{stderr, stdout};
+use program::private_state::{stderr, stdout};
 use unjank_host::process::{Helper, is_root};
 use unjank_host::sched::Policy;
 use unjank_needs::wait;
@@ -111,7 +111,7 @@ fn rtkit() -> Option<PathBuf> {
 #[test]
 fn rtkit_gives_what_the_kernel_refuses_and_it_is_taken_back() {
     let Some(rtkit) = rtkit() else { return };
-    let (place, program, unjank) = program::place::of_nobody();
+    let (place, program, unjank) = program::private_state::of_nobody();
     let bus = Bus::start(place.path(), &rtkit);
     let run = |arguments: &[&str]| {
         Command::new(&unjank[0])

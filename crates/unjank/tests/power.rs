@@ -201,12 +201,12 @@ fn a_change_by_another_program_ends_it_and_keeps_the_results() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let record = json(&output);
-        let told = warnings(&record);
+        let message = warnings(&record);
         let reason = match disturb {
             "governor" => "is performance now, not ondemand",
             _ => "policy0 is gone",
         };
-        assert!(told.contains("stopped after") && told.contains(reason), "{told}");
+        assert!(message.contains("stopped after") && message.contains(reason), "{message}");
         assert!(facts(&record, "launch/power/energy").count() == 2, "{record}");
         assert_eq!((machine.read(RATE).as_str(), machine.journals()), ("100000", 0));
     }
@@ -236,7 +236,7 @@ fn a_recording_is_read_without_waiting() {
 
 #[test]
 fn options_that_cannot_work_are_usage_errors() {
-    for (arguments, told) in [
+    for (arguments, message) in [
         (vec!["--meter", "watt"], "unknown meter \"watt\""),
         (vec!["--meter", "model"], "--device exynos4210"),
         (vec!["--meter", "smartpower3"], "smartpower3:udp"),
@@ -250,6 +250,6 @@ fn options_that_cannot_work_are_usage_errors() {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };
         let output = run(&phone(), &[model, &arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
-        assert!(stderr(&output).contains(told), "{arguments:?}: {output:?}");
+        assert!(stderr(&output).contains(message), "{arguments:?}: {output:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Output, Stdio};
 
 use program::Program;
-use program::place::{Place, end, kill_with_keeper, line, stderr, stdout};
+use program::private_state::{PrivateState, end, kill_with_keeper, line, stderr, stdout};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Fair, Policy, ThreadId, policy_of, set_policy};
@@ -64,7 +64,7 @@ fn threads_are_listed_with_names_and_policies() {
 
 #[test]
 fn errors_change_nothing() {
-    let (place, program) = (Place::new(), Program::start(&["meas", "load-0"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["meas", "load-0"]));
     let id = program.id().to_string();
     for (arguments, code, says) in [
         (&["--thread", "nope*=batch"][..], 2, "'nope*' matches no thread of process"),
@@ -101,7 +101,7 @@ fn errors_change_nothing() {
 
 #[test]
 fn kept_changes_stay_until_restored() {
-    let (place, program) = (Place::new(), Program::start(&["meas", "load-0", "load-1"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["meas", "load-0", "load-1"]));
     let id = program.id().to_string();
     let rule = format!("load-?={}", batch());
     let output = place.run(&["set", &id, "--thread", &rule, "--keep"]);
@@ -130,7 +130,7 @@ fn kept_changes_stay_until_restored() {
 
 #[test]
 fn a_slice_is_given_listed_and_put_back() {
-    let (place, program) = (Place::new(), Program::start(&["meas", "own"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["meas", "own"]));
     // A slice that a thread had set itself is put back, too.
     let fair = |slice| Policy::Other(Fair { nice: nice(), slice });
     let own = fair(Some(Nanos::from_millis(20)));
@@ -153,7 +153,7 @@ fn a_slice_is_given_listed_and_put_back() {
 
 #[test]
 fn new_and_renamed_threads_are_followed_and_all_are_put_back() {
-    let (place, mut program) = (Place::new(), Program::start(&["work-0"]));
+    let (place, mut program) = (PrivateState::new(), Program::start(&["work-0"]));
     let rule = format!("work-*={}", batch());
     let (unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
     assert!(is_batch(program.policy("work-0").0));
@@ -173,7 +173,7 @@ fn new_and_renamed_threads_are_followed_and_all_are_put_back() {
 #[test]
 fn a_session_killed_with_its_keeper_is_put_back_by_the_next_command() {
     for restore in ["rt restore", "restore", "set"] {
-        let (place, program) = (Place::new(), Program::start(&["work-0"]));
+        let (place, program) = (PrivateState::new(), Program::start(&["work-0"]));
         let rule = format!("work-*={}", batch());
         let (mut unjank, _) = place.watch(&program, &["--thread", &rule]);
         let live = place.run(&["restore"]);
@@ -199,7 +199,7 @@ fn a_session_killed_with_its_keeper_is_put_back_by_the_next_command() {
 
 #[test]
 fn a_change_by_another_program_is_left_alone() {
-    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["work-0"]));
     let rule = format!("work-*={}", batch());
     let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
     let idle = "idle".parse().unwrap();
@@ -212,7 +212,7 @@ fn a_change_by_another_program_is_left_alone() {
 
 #[test]
 fn the_session_ends_with_the_process() {
-    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["work-0"]));
     let rule = format!("work-*={}", batch());
     let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
     let id = program.id();
@@ -224,7 +224,7 @@ fn the_session_ends_with_the_process() {
 
 #[test]
 fn the_threads_of_a_command_are_followed_and_its_exit_code_is_passed_on() {
-    let place = Place::new();
+    let place = PrivateState::new();
     let rule = format!("sleep={}", batch());
     let output = place.run(&[
         "exec",
@@ -250,7 +250,7 @@ fn the_threads_of_a_command_are_followed_and_its_exit_code_is_passed_on() {
 
 #[test]
 fn signals_go_on_to_the_command() {
-    let (place, batch) = (Place::new(), batch());
+    let (place, batch) = (PrivateState::new(), batch());
     let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
     let mut unjank = place
         .rt(&["exec", "--process", &batch, "--json", "--", "sh", "-c", script])
@@ -277,7 +277,7 @@ fn signals_go_on_to_the_command() {
 
 #[test]
 fn a_killed_session_is_put_back_by_its_keeper() {
-    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let (place, program) = (PrivateState::new(), Program::start(&["work-0"]));
     let (mut unjank, _) = place.watch(&program, &["--thread", &format!("work-*={}", batch())]);
     assert!(is_batch(program.policy("work-0").0));
     send_signal(unjank.id(), KILL).unwrap();
@@ -288,7 +288,7 @@ fn a_killed_session_is_put_back_by_its_keeper() {
 
 #[test]
 fn an_exec_killed_with_its_keeper_is_put_back() {
-    let (place, batch) = (Place::new(), batch());
+    let (place, batch) = (PrivateState::new(), batch());
     let mut unjank = place
         .rt(&["exec", "--process", &batch, "--", "sh", "-c", "echo $$; exec sleep 600"])
         .stdout(Stdio::piped())

@@ -281,8 +281,8 @@ fn the_store_is_private() {
 #[test]
 fn a_run_is_no_worse_than_itself_and_passes_the_gate() {
     let kept = Kept::with_runs(1);
-    let told = kept.prints(&["runs", "compare", "last", "last", "--fail-if", "worse", "--json"]);
-    let comparison: Value = serde_json::from_str(&told).expect("JSON");
+    let message = kept.prints(&["runs", "compare", "last", "last", "--fail-if", "worse", "--json"]);
+    let comparison: Value = serde_json::from_str(&message).expect("JSON");
     let effects = comparison["effects"].as_array().expect("a list");
     assert!(!effects.is_empty());
     for effect in effects {
@@ -312,8 +312,8 @@ fn a_slower_run_is_worse_and_fails_the_gate() {
         .code(5)
         .get_output()
         .clone();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("answer          1 worse"), "{told}");
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(message.contains("answer          1 worse"), "{message}");
     kept.prints(&["runs", "compare", "last", file]);
 }
 

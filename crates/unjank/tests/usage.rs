@@ -186,14 +186,14 @@ fn a_missing_file_is_a_usage_error_in_every_command() {
 
 #[test]
 fn the_error_of_a_negative_value_names_its_option() {
-    for (command, told) in [
+    for (command, message) in [
         (&["swap", "simulate", "--preset", "games", "--tier", "-5"][..], "'--tier <SIZE>'"),
         (&["launch", "bench", "-n", "-5", "--", "true"], "'--pairs <N>'"),
         (&["launch", "load", "-5"], "'<LENGTH>'"),
         (&["jitter", "native", "--count", "-1"], "'--count <N>'"),
     ] {
         let stderr = fails(command, 2);
-        assert!(stderr.contains("invalid value '-") && stderr.contains(told), "{stderr}");
+        assert!(stderr.contains("invalid value '-") && stderr.contains(message), "{stderr}");
     }
     // An unknown option is still an error.
     assert!(fails(&["checkup", "-5"], 2).contains("unexpected argument '-5'"));

@@ -115,12 +115,12 @@ pub(crate) fn seconds(at: Timestamp) -> String {
 /// The threads of a trace.
 #[derive(Debug, Default)]
 struct Threads {
-    seen: BTreeMap<ThreadId, Seen>,
+    seen: BTreeMap<ThreadId, ThreadSummary>,
 }
 
 /// What a trace says of a thread.
 #[derive(Debug, Default)]
-struct Seen {
+struct ThreadSummary {
     /// Its names, the last one last.
     names: Vec<Comm>,
     /// The programs that it executed.
@@ -283,7 +283,7 @@ impl Threads {
     }
 }
 
-impl Seen {
+impl ThreadSummary {
     fn name(&mut self, name: Comm, is_latest: bool) {
         if name.as_bytes().is_empty() || self.names.last() == Some(&name) {
             return;

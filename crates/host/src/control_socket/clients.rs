@@ -13,7 +13,7 @@ use super::admission::{Admission, Rank, decide};
 use super::client::{Client, Progress};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::wait::Doorbell;
+use crate::wait::WakeEvent;
 use unjank_units::Nanos;
 
 /// The pause after running out of file descriptors.
@@ -63,19 +63,19 @@ impl Clients {
         Ok(Self { socket, present: Vec::new(), came: 0, paused_until: None, too_late })
     }
 
-    /// Waits until there are questions, or until `bell` is rung. Questions of
+    /// Waits until there are questions, or until `wake` is sent. Questions of
     /// root and of the service's own user come first.
     ///
     /// # Errors
     /// `poll(2)` failed for lack of memory.
-    pub fn questions(&mut self, bell: &Doorbell) -> Result<Vec<Question>> {
+    pub fn questions(&mut self, wake: &WakeEvent) -> Result<Vec<Question>> {
         let mut questions = Vec::new();
         loop {
-            let (news, is_rung) = self.wait(bell)?;
+            let (news, is_woken) = self.wait(wake)?;
             self.handle(&news, &mut questions);
             self.drop_late(Timestamp::now());
             self.accept_all(&mut questions);
-            if is_rung || !questions.is_empty() {
+            if is_woken || !questions.is_empty() {
                 questions.sort_by_key(|question| std::cmp::Reverse(question.rank));
                 return Ok(questions);
             }
@@ -92,8 +92,8 @@ impl Clients {
         }
     }
 
-    /// The events of each client, and whether the doorbell was rung.
-    fn wait(&mut self, bell: &Doorbell) -> Result<(Vec<PollFlags>, bool)> {
+    /// The events of each client, and whether `wake` was sent.
+    fn wait(&mut self, wake: &WakeEvent) -> Result<(Vec<PollFlags>, bool)> {
         let now = Timestamp::now();
         self.paused_until = self.paused_until.filter(|until| *until > now);
         let until = self.present.iter().map(|(_, client)| client.until()).chain(self.paused_until);
@@ -104,7 +104,7 @@ impl Clients {
         });
         let comes = if self.paused_until.is_some() { PollFlags::empty() } else { PollFlags::IN };
         let listener = self.socket.listener.as_fd();
-        let own = [(bell.as_fd(), PollFlags::IN), (listener, comes)];
+        let own = [(wake.as_fd(), PollFlags::IN), (listener, comes)];
         let theirs = self.present.iter().map(|(_, client)| client.interest());
         let mut fds: Vec<PollFd<'_>> = own
             .into_iter()
@@ -115,8 +115,8 @@ impl Clients {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(Error::syscall("poll", "the clients", error)),
         }
-        let is_rung = !fds[0].revents().is_empty();
-        Ok((fds[2..].iter().map(PollFd::revents).collect(), is_rung))
+        let is_woken = !fds[0].revents().is_empty();
+        Ok((fds[2..].iter().map(PollFd::revents).collect(), is_woken))
     }
 
     fn handle(&mut self, news: &[PollFlags], questions: &mut Vec<Question>) {
@@ -203,25 +203,25 @@ mod tests {
 
     const PATIENT: Duration = Duration::from_secs(600);
 
-    /// A service that echoes until `bell` is rung.
+    /// A service that echoes until `wake` is sent.
     fn echo(path: &Path, meanwhile: impl FnOnce()) {
         let socket = Arc::new(ControlSocket::listen(path).unwrap());
         let mut clients = Clients::new(socket, "late".to_owned()).unwrap();
-        let bell = Doorbell::new().unwrap();
+        let wake = WakeEvent::new().unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
                 loop {
-                    for question in clients.questions(&bell).unwrap() {
+                    for question in clients.questions(&wake).unwrap() {
                         assert!(question.may_change, "it is the service's own user");
                         clients.answer(question.client, &format!("{}!", question.line));
                     }
-                    if bell.quiet() {
+                    if wake.reset() {
                         return;
                     }
                 }
             });
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
-            bell.ring();
+            wake.send();
             done.unwrap();
         });
     }
@@ -261,15 +261,15 @@ mod tests {
         let path = dir.path().join("boost.sock");
         let socket = Arc::new(ControlSocket::listen(&path).unwrap());
         let mut clients = Clients::new(socket, String::new()).unwrap();
-        let bell = Doorbell::new().unwrap();
+        let wake = WakeEvent::new().unwrap();
         let mut deaf = UnixStream::connect(&path).unwrap();
         deaf.write_all(b"much\n").unwrap();
-        let question = clients.questions(&bell).unwrap().pop().unwrap();
+        let question = clients.questions(&wake).unwrap().pop().unwrap();
         clients.answer(question.client, &"x".repeat(64 << 20));
         assert_eq!(clients.present.len(), 1, "it has not read the whole answer");
         let mut next = UnixStream::connect(&path).unwrap();
         next.write_all(b"next\n").unwrap();
-        assert_eq!(clients.questions(&bell).unwrap()[0].line, "next");
+        assert_eq!(clients.questions(&wake).unwrap()[0].line, "next");
         clients.drop_late(Timestamp::now() + Nanos::from_millis(1_000));
         assert!(clients.present.iter().all(|(id, _)| *id != question.client));
     }

@@ -24,11 +24,11 @@ struct Channel {
     id: String,
     /// The chip, and the channel's label.
     covers: String,
-    kind: Kind,
+    kind: ChannelKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum ChannelKind {
     /// A file with microjoules.
     Energy(PathBuf),
     /// A file with microwatts.
@@ -64,8 +64,10 @@ pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn 
     };
     let sensor = Sensor { root: root.clone(), kind: channel.kind.clone(), first: None };
     Ok(Support::Yes(match channel.kind {
-        Kind::Energy(_) => Box::new(Counted::open(about, sensor)?),
-        Kind::Power(_) | Kind::Product(..) => Box::new(Sampled::open(about, sensor, PERIOD)?),
+        ChannelKind::Energy(_) => Box::new(Counted::open(about, sensor)?),
+        ChannelKind::Power(_) | ChannelKind::Product(..) => {
+            Box::new(Sampled::open(about, sensor, PERIOD)?)
+        }
     }))
 }
 
@@ -93,7 +95,7 @@ fn channels(root: &Root) -> Result<Vec<Channel>> {
 
 /// The channels among a chip's files: energies and powers; currents with
 /// voltages only if there are no powers, which would be the same.
-fn kinds(files: &[String], dir: &Path) -> Vec<(String, Kind)> {
+fn kinds(files: &[String], dir: &Path) -> Vec<(String, ChannelKind)> {
     let numbered = |kind: &str, tail: &str| -> Vec<(String, PathBuf)> {
         let channel = |file: &String| {
             let channel = file.strip_suffix(tail)?;
@@ -109,17 +111,17 @@ fn kinds(files: &[String], dir: &Path) -> Vec<(String, Kind)> {
             powers.push((channel, path));
         }
     }
-    let mut kinds: Vec<(String, Kind)> =
-        energies.into_iter().map(|(channel, path)| (channel, Kind::Energy(path))).collect();
+    let mut kinds: Vec<(String, ChannelKind)> =
+        energies.into_iter().map(|(channel, path)| (channel, ChannelKind::Energy(path))).collect();
     let has_powers = !powers.is_empty();
-    kinds.extend(powers.into_iter().map(|(channel, path)| (channel, Kind::Power(path))));
+    kinds.extend(powers.into_iter().map(|(channel, path)| (channel, ChannelKind::Power(path))));
     if !has_powers {
         let volts = numbered("in", "_input");
         for (channel, amperes) in numbered("curr", "_input") {
             let number = channel.trim_start_matches("curr");
             let volts = volts.iter().find(|(name, _)| name.trim_start_matches("in") == number);
             if let Some((_, volts)) = volts {
-                kinds.push((channel, Kind::Product(amperes, volts.clone())));
+                kinds.push((channel, ChannelKind::Product(amperes, volts.clone())));
             }
         }
     }
@@ -129,13 +131,14 @@ fn kinds(files: &[String], dir: &Path) -> Vec<(String, Kind)> {
 /// An open channel.
 struct Sensor {
     root: Root,
-    kind: Kind,
+    kind: ChannelKind,
     first: Option<u64>,
 }
 
 impl Counters for Sensor {
     fn counts(&mut self) -> Result<Counts> {
-        let (Kind::Energy(path) | Kind::Power(path) | Kind::Product(path, _)) = &self.kind;
+        let (ChannelKind::Energy(path) | ChannelKind::Power(path) | ChannelKind::Product(path, _)) =
+            &self.kind;
         // Drivers extend their counters to 64 bits of microjoules, so they do
         // not wrap.
         let now: u64 = self.root.read_number(path)?;
@@ -148,8 +151,8 @@ impl Source for Sensor {
     fn power(&mut self) -> Result<Watts> {
         let read = |path: &Path| self.root.read_number::<i64>(path).map(|number| number as f64);
         Ok(match &self.kind {
-            Kind::Energy(path) | Kind::Power(path) => Watts(read(path)? / 1e6),
-            Kind::Product(amperes, volts) => Watts(read(amperes)? * read(volts)? / 1e6),
+            ChannelKind::Energy(path) | ChannelKind::Power(path) => Watts(read(path)? / 1e6),
+            ChannelKind::Product(amperes, volts) => Watts(read(amperes)? * read(volts)? / 1e6),
         })
     }
 }

@@ -141,7 +141,7 @@ impl Calls<'_> {
             .into_iter()
             .map(|(policy, caller)| Recorder::new(policy, caller, task, (start, expected)))
             .collect();
-        let mut told = start;
+        let mut reported = start;
         let mut end = Ok(());
         'calls: for iteration in 0..task.iterations {
             for leg in &mut legs {
@@ -164,8 +164,8 @@ impl Calls<'_> {
             }
             watch.answered();
             let now = Timestamp::now();
-            if now.since(told) > PROGRESS {
-                told = now;
+            if now.since(reported) > PROGRESS {
+                reported = now;
                 monitor.progress(iteration as f64 / task.iterations as f64, "");
             }
             if monitor.stop_requested() {

@@ -258,9 +258,9 @@ impl Service {
                 return;
             }
             let ended = self.child.try_wait().expect("it was started here");
-            let told = || fs::read_to_string(&self.log).unwrap_or_default();
-            assert!(ended.is_none(), "the service has ended ({ended:?}): {}", told());
-            assert!(begin.elapsed() < TOO_LONG, "the service is not ready: {}", told());
+            let message = || fs::read_to_string(&self.log).unwrap_or_default();
+            assert!(ended.is_none(), "the service has ended ({ended:?}): {}", message());
+            assert!(begin.elapsed() < TOO_LONG, "the service is not ready: {}", message());
         }
     }
 
@@ -282,7 +282,7 @@ impl KillSetup<'_> {
         let _from_the_last_time = fs::remove_file(&notify);
         let notified = UnixDatagram::bind(&notify).expect("the directory is ours");
         notified.set_read_timeout(Some(Duration::from_millis(100))).expect("it is not zero");
-        let told = File::create(&log).expect("the directory is ours");
+        let message = File::create(&log).expect("the directory is ours");
         let child = Command::new(self.unjank)
             .args(["launch", "boost", "--method", method, "--no-store", "--root"])
             .arg(self.root)
@@ -293,7 +293,7 @@ impl KillSetup<'_> {
             .env("NOTIFY_SOCKET", &notify)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(told)
+            .stderr(message)
             .spawn()
             .expect("unjank runs");
         Service { child, notified, log }
@@ -320,8 +320,8 @@ impl KillSetup<'_> {
         let mut command = Command::new(self.unjank);
         command.arg("restore").arg("--root").arg(self.root).arg("--state-dir").arg(self.state());
         let output = command.output().expect("unjank runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{what}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{what}: {message}");
     }
 
     /// Processes with the state directory on their command lines, except `but`:

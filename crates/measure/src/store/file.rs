@@ -38,9 +38,9 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
     }
     let connection = if is_untrusted(path) { copy(path)? } else { connect(path)? };
     match kind(&connection).map_err(|e| failure::error("read", path, &e))? {
-        Kind::Store(_) => Ok(Some(connection)),
-        Kind::Empty => Ok(None),
-        Kind::Foreign => Err(Error::NotAStore {
+        DatabaseKind::Store(_) => Ok(Some(connection)),
+        DatabaseKind::Empty => Ok(None),
+        DatabaseKind::Foreign => Err(Error::NotAStore {
             path: path.to_owned(),
             reason: "it is the database of another program".to_owned(),
         }),
@@ -73,11 +73,11 @@ pub(super) fn create(path: &Path) -> Result<Connection> {
 pub(super) fn prepare_for_writing(connection: &Connection, path: &Path) -> Result<()> {
     let failed = |e: rusqlite::Error| failure::error("write", path, &e);
     match kind(connection).map_err(failed)? {
-        Kind::Store(version) if version > VERSION => {
+        DatabaseKind::Store(version) if version > VERSION => {
             return Err(Error::LaterStore { path: path.to_owned(), version, known: VERSION });
         }
-        Kind::Store(_) => {}
-        Kind::Empty | Kind::Foreign => {
+        DatabaseKind::Store(_) => {}
+        DatabaseKind::Empty | DatabaseKind::Foreign => {
             return Err(Error::NotAStore {
                 path: path.to_owned(),
                 reason: "another program has changed it in the meantime".to_owned(),
@@ -160,7 +160,7 @@ fn protect(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The kind of a database.
-enum Kind {
+enum DatabaseKind {
     /// A store of this version.
     Store(i64),
     /// Empty.
@@ -175,16 +175,16 @@ const FOREIGN: &str = "
 SELECT count(*) FROM sqlite_schema
 WHERE type NOT IN ('table', 'index') OR (type = 'table' AND (sql IS NULL OR rootpage = 0))";
 
-fn kind(connection: &Connection) -> rusqlite::Result<Kind> {
+fn kind(connection: &Connection) -> rusqlite::Result<DatabaseKind> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
     let foreign = number(FOREIGN)?;
     Ok(match (application, version, objects) {
-        (APPLICATION, 1.., _) if foreign == 0 => Kind::Store(version),
-        (0, 0, 0) => Kind::Empty,
-        _ => Kind::Foreign,
+        (APPLICATION, 1.., _) if foreign == 0 => DatabaseKind::Store(version),
+        (0, 0, 0) => DatabaseKind::Empty,
+        _ => DatabaseKind::Foreign,
     })
 }
 
@@ -193,7 +193,7 @@ fn make_table(connection: &mut Connection) -> rusqlite::Result<()> {
     // Has an effect only before the first table exists.
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if matches!(kind(&transaction)?, Kind::Empty) {
+    if matches!(kind(&transaction)?, DatabaseKind::Empty) {
         transaction.execute_batch(RUN)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;

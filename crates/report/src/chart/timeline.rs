@@ -1,8 +1,8 @@
 //! A critical path over time: a lane for each thread, and below them the CPUs,
 //! the clock and the block devices.
 //!
-//! A bar of the full height had a CPU; a low one waited. So the two can be told
-//! apart without colours.
+//! A bar of the full height had a CPU; a low one waited. So the two can be
+//! distinguished without colours.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;

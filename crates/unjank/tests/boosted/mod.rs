@@ -239,8 +239,8 @@ impl Service<'_> {
 
     pub(crate) fn status(&self) -> Value {
         let output = self.phone.ask("status", &["--json"], 0);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{told}{}", self.log());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{message}{}", self.log());
         serde_json::from_slice(&output.stdout).unwrap()
     }
 

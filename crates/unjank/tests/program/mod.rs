@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
 
-pub(crate) mod place;
+pub(crate) mod private_state;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;

@@ -5,12 +5,12 @@ use std::fmt;
 /// What is wrong with a recording, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    place: Place,
+    position: FaultPosition,
     what: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FaultPosition {
     /// Counted from 0.
     Byte(usize),
     /// Counted from 1.
@@ -21,24 +21,24 @@ enum Place {
 
 impl Fault {
     pub(super) fn at_byte(byte: usize, what: impl Into<String>) -> Self {
-        Self { place: Place::Byte(byte), what: what.into() }
+        Self { position: FaultPosition::Byte(byte), what: what.into() }
     }
 
     pub(super) fn at_line(line: usize, what: impl Into<String>) -> Self {
-        Self { place: Place::Line(line), what: what.into() }
+        Self { position: FaultPosition::Line(line), what: what.into() }
     }
 
     pub(super) fn of_file(what: impl Into<String>) -> Self {
-        Self { place: Place::File, what: what.into() }
+        Self { position: FaultPosition::File, what: what.into() }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Place::Byte(byte) => write!(f, "byte {byte}: {}", self.what),
-            Place::Line(line) => write!(f, "line {line}: {}", self.what),
-            Place::File => f.write_str(&self.what),
+        match self.position {
+            FaultPosition::Byte(byte) => write!(f, "byte {byte}: {}", self.what),
+            FaultPosition::Line(line) => write!(f, "line {line}: {}", self.what),
+            FaultPosition::File => f.write_str(&self.what),
         }
     }
 }

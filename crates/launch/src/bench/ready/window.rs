@@ -114,7 +114,7 @@ impl Window {
 }
 
 /// Connects, and asks for the events of new windows. All failures are I/O errors, so that those of
-/// the connection itself can be told from the others.
+/// the connection itself can be distinguished from the others.
 fn connect(display: &str) -> io::Result<RustConnection> {
     let (connection, screen) = x11rb::connect(Some(display)).map_err(|error| match error {
         ConnectError::IoError(error) => error,

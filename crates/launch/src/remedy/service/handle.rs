@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use unjank_host::wait::Doorbell;
+use unjank_host::wait::WakeEvent;
 
 use crate::remedy::knobs::HeldKnob;
 use crate::remedy::report::Note;
@@ -27,11 +27,11 @@ pub enum Order {
 #[derive(Debug)]
 pub struct ServiceHandle {
     pub(super) orders: Sender<Order>,
-    pub(super) bell: Arc<Doorbell>,
+    pub(super) wake: Arc<WakeEvent>,
     /// The service's notes.
     pub notes: Receiver<Note>,
     /// Rung with each note.
-    pub noted: Arc<Doorbell>,
+    pub has_notes: Arc<WakeEvent>,
 }
 
 impl ServiceHandle {
@@ -39,6 +39,6 @@ impl ServiceHandle {
     pub fn order(&self, order: Order) {
         // Fails only if the service has ended.
         let _nobody_there = self.orders.send(order);
-        self.bell.ring();
+        self.wake.send();
     }
 }

@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use hdrhistogram::Histogram;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::process::pid::{self, Waits};
-use unjank_host::wait::{Doorbell, until_readable};
+use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{Nanos, Result, Root, Timestamp};
 
 use super::engine::{EndReason, Engine, ProcessCounters};
@@ -62,9 +62,9 @@ pub struct Service {
     raised: BTreeMap<u32, Raised>,
     log_limit: LogLimit,
     orders: Receiver<Order>,
-    bell: Arc<Doorbell>,
+    wake: Arc<WakeEvent>,
     notes: Sender<Note>,
-    noted: Arc<Doorbell>,
+    has_notes: Arc<WakeEvent>,
 }
 
 impl Service {
@@ -80,14 +80,14 @@ impl Service {
         sources: Sources,
         second_tap: Nanos,
     ) -> Result<(Self, ServiceHandle)> {
-        let (bell, rung) = (Arc::new(Doorbell::new()?), Arc::new(Doorbell::new()?));
+        let (wake, has_notes) = (Arc::new(WakeEvent::new()?), Arc::new(WakeEvent::new()?));
         let (given, orders) = channel();
         let (notes, receiver) = channel();
         let handle = ServiceHandle {
             orders: given,
-            bell: Arc::clone(&bell),
+            wake: Arc::clone(&wake),
             notes: receiver,
-            noted: Arc::clone(&rung),
+            has_notes: Arc::clone(&has_notes),
         };
         let service = Self {
             root: root.clone(),
@@ -109,9 +109,9 @@ impl Service {
             raised: BTreeMap::new(),
             log_limit: LogLimit::default(),
             orders,
-            bell,
+            wake,
             notes,
-            noted: rung,
+            has_notes,
         };
         Ok((service, handle))
     }
@@ -132,7 +132,7 @@ impl Service {
     fn serve(&mut self) -> Result<()> {
         loop {
             let sources = [
-                Some(self.bell.as_fd()),
+                Some(self.wake.as_fd()),
                 self.sources.exec.as_ref().map(ProcConnector::as_fd),
                 self.sources.foreground.as_ref().map(Foreground::as_fd),
                 self.sources.log.as_ref().map(OwnedFd::as_fd),
@@ -195,7 +195,7 @@ impl Service {
 
     /// Executes orders; returns whether to stop.
     fn obey(&mut self) -> bool {
-        self.bell.quiet();
+        self.wake.reset();
         while let Ok(order) = self.orders.try_recv() {
             let now = Timestamp::now();
             match order {

@@ -73,6 +73,6 @@ impl Service {
     pub(super) fn note(&self, note: Note) {
         // Fails only if the receiver is ending.
         let _nobody_there = self.notes.send(note);
-        self.noted.ring();
+        self.has_notes.send();
     }
 }

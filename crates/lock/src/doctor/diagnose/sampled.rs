@@ -9,8 +9,8 @@ use super::limits::{SAMPLES, is_busy};
 const TIGHT: usize = 8;
 /// One without a pause is shorter: a load, a comparison and a jump.
 const TIGHT_UNMARKED: usize = 2;
-/// Sleeps a second that are a loop, if they cannot be told from other waits; and
-/// the least number of glances that show what a thread mostly does.
+/// Sleeps a second that are a loop, if they cannot be distinguished from other
+/// waits; and the least number of glances that show what a thread mostly does.
 const NAPS_BY_GLANCES: f64 = 200.0;
 const GLANCES: u64 = 10;
 

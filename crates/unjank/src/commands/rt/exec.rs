@@ -14,7 +14,7 @@ use super::means::{self, Means};
 use super::reporter::Reporter;
 use super::restore;
 use crate::commands::keeper;
-use crate::commands::with::child::{Bell, End, Running, Signals};
+use crate::commands::with::child::{End, Running, SignalPipe, Signals};
 use crate::exit;
 use crate::output::{self, Stream};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let dir = args.changes.state.dir()?;
     let reporter = Reporter::new(args.changes.form(), Stream::Stderr);
     let mut signals = Signals::listen().context("while listening for signals")?;
-    let bell = Bell::new().context("while listening for signals")?;
+    let signal_pipe = SignalPipe::new().context("while listening for signals")?;
     let found = Means::find(&root, &rules);
     restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
     let events = means::events()?;
@@ -76,7 +76,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (process, max_busy) = (running.id(), args.changes.max_busy());
     let mut follower =
         Follower::new(&root, changer, process, Scope::Family, events.yes(), max_busy);
-    let outcome = follow(&root, &rules, &mut follower, &mut running, &mut signals, &bell, reporter);
+    let outcome =
+        follow(&root, &rules, &mut follower, &mut running, &mut signals, &signal_pipe, reporter);
     let never = follower.unmatched();
     let not_back = reporter.restored(&follower.finish());
     // If following has failed, the command still runs until it ends.
@@ -104,7 +105,7 @@ fn follow(
     follower: &mut Follower<'_>,
     running: &mut Running,
     signals: &mut Signals,
-    bell: &Bell,
+    signal_pipe: &SignalPipe,
     reporter: Reporter,
 ) -> Result<End> {
     // After the command has started, because it must not inherit this.
@@ -115,10 +116,10 @@ fn follow(
         if let Some(end) = running.attend(signals)? {
             return Ok(end);
         }
-        let sources = [follower.as_fd(), Some(bell.as_fd())];
-        let [_, rung] = until_readable(sources, Some(follower.wake_at()))?;
-        if rung {
-            bell.quiet();
+        let sources = [follower.as_fd(), Some(signal_pipe.as_fd())];
+        let [_, has_signal] = until_readable(sources, Some(follower.wake_at()))?;
+        if has_signal {
+            signal_pipe.drain();
         }
     }
 }

@@ -113,9 +113,9 @@ impl Running {
 /// Becomes readable when one of the [`Signals`] arrives, for loops that also wait
 /// for other things.
 #[derive(Debug)]
-pub(crate) struct Bell(UnixStream);
+pub(crate) struct SignalPipe(UnixStream);
 
-impl Bell {
+impl SignalPipe {
     /// Registers it with the signals.
     pub(crate) fn new() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -127,13 +127,13 @@ impl Bell {
     }
 
     /// Clears it.
-    pub(crate) fn quiet(&self) {
+    pub(crate) fn drain(&self) {
         // Non-blocking; the data does not matter.
         while matches!((&self.0).read(&mut [0; 64]), Ok(64)) {}
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for SignalPipe {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

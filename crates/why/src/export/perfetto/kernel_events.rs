@@ -13,8 +13,9 @@ use unjank_host::tracefs::{
 use unjank_host::{Hertz, Timestamp};
 
 use super::kernel_messages::{
-    BlockRequest, Bundle, Exec, Exit, IrqHandlerEntry, IrqHandlerExit, KernelEvent, Kind,
-    Migration, NewTask, OfCpu, SchedSwitch, SetPriority, Softirq, SysEnter, SysExit, Wakeup,
+    BlockRequest, Bundle, Exec, Exit, IrqHandlerEntry, IrqHandlerExit, KernelEvent,
+    KernelEventKind, Migration, NewTask, OfCpu, SchedSwitch, SetPriority, Softirq, SysEnter,
+    SysExit, Wakeup,
 };
 use super::packets::Packet;
 use super::write::PacketWriter;
@@ -89,7 +90,12 @@ fn first_clocks(trace: &Trace, history: &History) -> Vec<KernelEvent> {
     trace.cpus.iter().filter_map(clock).collect()
 }
 
-fn message(at: Timestamp, current: ThreadId, context: Context, kind: Kind) -> KernelEvent {
+fn message(
+    at: Timestamp,
+    current: ThreadId,
+    context: Context,
+    kind: KernelEventKind,
+) -> KernelEvent {
     KernelEvent {
         timestamp: Some(at.as_nanos()),
         pid: Some(current.0),
@@ -114,11 +120,11 @@ impl Converter<'_> {
         let Event { at, current, context, kind } = *event;
         let kind = match kind {
             EventKind::Switch { prev, prev_runnable, next } => {
-                Kind::SchedSwitch(self.switch(at, prev, prev_runnable, next))
+                KernelEventKind::SchedSwitch(self.switch(at, prev, prev_runnable, next))
             }
-            EventKind::Waking { task, cpu: to } => Kind::SchedWaking(wakeup(task, to)),
-            EventKind::Wakeup { task, cpu: to } => Kind::SchedWakeup(wakeup(task, to)),
-            EventKind::Migrate { task, from, to } => Kind::SchedMigrateTask(Migration {
+            EventKind::Waking { task, cpu: to } => KernelEventKind::SchedWaking(wakeup(task, to)),
+            EventKind::Wakeup { task, cpu: to } => KernelEventKind::SchedWakeup(wakeup(task, to)),
+            EventKind::Migrate { task, from, to } => KernelEventKind::SchedMigrateTask(Migration {
                 comm: comm(task),
                 pid: number(task.tid),
                 prio: Some(task.prio),
@@ -127,31 +133,37 @@ impl Converter<'_> {
             }),
             EventKind::IrqEntry(irq) if self.with_handlers => {
                 let name = Some(irq.name.to_string());
-                Kind::IrqHandlerEntry(IrqHandlerEntry { irq: Some(irq.number), name })
+                KernelEventKind::IrqHandlerEntry(IrqHandlerEntry { irq: Some(irq.number), name })
             }
             EventKind::IrqExit(irq) => {
-                Kind::IrqHandlerExit(IrqHandlerExit { irq: Some(irq), ret: Some(1) })
+                KernelEventKind::IrqHandlerExit(IrqHandlerExit { irq: Some(irq), ret: Some(1) })
             }
-            EventKind::SoftirqEntry(vector) => Kind::SoftirqEntry(Softirq { vec: Some(vector.0) }),
-            EventKind::SoftirqExit(vector) => Kind::SoftirqExit(Softirq { vec: Some(vector.0) }),
-            EventKind::Inherits { thread, from, to } => Kind::SchedPiSetprio(SetPriority {
-                comm: self.name(thread),
-                newprio: Some(to),
-                oldprio: Some(from),
-                pid: number(thread),
-            }),
+            EventKind::SoftirqEntry(vector) => {
+                KernelEventKind::SoftirqEntry(Softirq { vec: Some(vector.0) })
+            }
+            EventKind::SoftirqExit(vector) => {
+                KernelEventKind::SoftirqExit(Softirq { vec: Some(vector.0) })
+            }
+            EventKind::Inherits { thread, from, to } => {
+                KernelEventKind::SchedPiSetprio(SetPriority {
+                    comm: self.name(thread),
+                    newprio: Some(to),
+                    oldprio: Some(from),
+                    pid: number(thread),
+                })
+            }
             EventKind::Idle(state) => {
                 // The kernel has −1 for an idle state that ends.
                 let state = Some(state.unwrap_or(u32::MAX));
-                Kind::CpuIdle(OfCpu { state, cpu_id: Some(cpu as u32) })
+                KernelEventKind::CpuIdle(OfCpu { state, cpu_id: Some(cpu as u32) })
             }
             EventKind::Frequency { cpu: of, frequency: hertz } => frequency(of, hertz),
             EventKind::Storage(event) => self.storage(event)?,
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
-                Kind::SysEnter(SysEnter { id: Some(number), args: arguments.to_vec() })
+                KernelEventKind::SysEnter(SysEnter { id: Some(number), args: arguments.to_vec() })
             }
             EventKind::SystemCall(SystemCall::Ends { number, result }) => {
-                Kind::SysExit(SysExit { id: Some(number), ret: Some(result) })
+                KernelEventKind::SysExit(SysExit { id: Some(number), ret: Some(result) })
             }
             EventKind::IrqEntry(_)
             | EventKind::VectorEntry(_)
@@ -187,22 +199,29 @@ impl Converter<'_> {
         }
     }
 
-    fn storage(&self, event: StorageEvent) -> Option<Kind> {
+    fn storage(&self, event: StorageEvent) -> Option<KernelEventKind> {
         Some(match event {
-            StorageEvent::Issued(request) => Kind::BlockRqIssue(block_request(&request)),
-            StorageEvent::Completed(request) => Kind::BlockRqComplete(block_request(&request)),
-            StorageEvent::Started { thread, same_process } => Kind::TaskNewtask(NewTask {
-                pid: number(thread),
-                comm: self.name(thread),
-                clone_flags: Some(if same_process { CLONE_THREAD } else { 0 }),
-            }),
-            StorageEvent::Executed { process, program, .. } => Kind::SchedProcessExec(Exec {
-                filename: Some(program.to_string()),
-                pid: number(process),
-            }),
-            StorageEvent::Ended { thread, .. } => {
-                Kind::SchedProcessExit(Exit { comm: self.name(thread), pid: number(thread) })
+            StorageEvent::Issued(request) => KernelEventKind::BlockRqIssue(block_request(&request)),
+            StorageEvent::Completed(request) => {
+                KernelEventKind::BlockRqComplete(block_request(&request))
             }
+            StorageEvent::Started { thread, same_process } => {
+                KernelEventKind::TaskNewtask(NewTask {
+                    pid: number(thread),
+                    comm: self.name(thread),
+                    clone_flags: Some(if same_process { CLONE_THREAD } else { 0 }),
+                })
+            }
+            StorageEvent::Executed { process, program, .. } => {
+                KernelEventKind::SchedProcessExec(Exec {
+                    filename: Some(program.to_string()),
+                    pid: number(process),
+                })
+            }
+            StorageEvent::Ended { thread, .. } => KernelEventKind::SchedProcessExit(Exit {
+                comm: self.name(thread),
+                pid: number(thread),
+            }),
             StorageEvent::Request(_)
             | StorageEvent::Cached(_)
             | StorageEvent::Uncached(_)
@@ -215,9 +234,9 @@ impl Converter<'_> {
     }
 }
 
-fn frequency(cpu: usize, frequency: Hertz) -> Kind {
+fn frequency(cpu: usize, frequency: Hertz) -> KernelEventKind {
     let khz = (frequency.0 / 1_000) as u32;
-    Kind::CpuFrequency(OfCpu { state: Some(khz), cpu_id: Some(cpu as u32) })
+    KernelEventKind::CpuFrequency(OfCpu { state: Some(khz), cpu_id: Some(cpu as u32) })
 }
 
 fn wakeup(task: Task, cpu: usize) -> Wakeup {

@@ -29,15 +29,15 @@ pub(super) struct KernelEvent {
     #[prost(uint32, optional, tag = "5")]
     pub(super) common_flags: Option<u32>,
     #[prost(
-        oneof = "Kind",
+        oneof = "KernelEventKind",
         tags = "4, 11, 13, 17, 20, 24, 25, 36, 37, 45, 125, 235, 237, 238, 329, 330, 353, 491"
     )]
-    pub(super) event: Option<Kind>,
+    pub(super) event: Option<KernelEventKind>,
 }
 
 /// The event of a [`KernelEvent`].
 #[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Kind {
+pub(super) enum KernelEventKind {
     #[prost(message, tag = "4")]
     SchedSwitch(SchedSwitch),
     #[prost(message, tag = "11")]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use unjank_host::control_socket::{ClientId, Clients, ControlSocket, Question as Asked};
-use unjank_host::wait::Doorbell;
+use unjank_host::wait::WakeEvent;
 use unjank_launch::remedy::report::Status;
 
 /// Pause before the next attempt when memory is short.
@@ -63,14 +63,14 @@ pub(super) struct Request {
     pub(super) action: Action,
     asker: ClientId,
     replies: Sender<Reply>,
-    bell: Arc<Doorbell>,
+    wake: Arc<WakeEvent>,
 }
 
 impl Request {
     pub(super) fn answer(self, status: Box<Status>) {
         // The socket thread lives as long as the process.
         let _received = self.replies.send((self.asker, status));
-        self.bell.ring();
+        self.wake.send();
     }
 }
 
@@ -78,16 +78,16 @@ impl Request {
 ///
 /// # Errors
 /// The thread or a file descriptor cannot be made.
-pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<Doorbell>)> {
+pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<WakeEvent>)> {
     let (pass_on, requests) = channel();
-    let bell = Arc::new(Doorbell::new()?);
+    let wake = Arc::new(WakeEvent::new()?);
     let clients = Clients::new(socket, text(&held_up()))?;
-    let relay = Relay::new(clients, pass_on, Arc::clone(&bell))?;
+    let relay = Relay::new(clients, pass_on, Arc::clone(&wake))?;
     thread::Builder::new()
         .name("clients".to_owned())
         .spawn(move || relay.serve())
         .context("while starting a thread")?;
-    Ok((requests, bell))
+    Ok((requests, wake))
 }
 
 /// Relays requests to the service, and its answers to the clients.
@@ -95,15 +95,15 @@ struct Relay {
     clients: Clients,
     pass_on: Sender<Request>,
     /// Rung when there is a request.
-    asked: Arc<Doorbell>,
+    asked: Arc<WakeEvent>,
     replies: (Sender<Reply>, Receiver<Reply>),
     /// Rung when there is a reply.
-    replied: Arc<Doorbell>,
+    replied: Arc<WakeEvent>,
 }
 
 impl Relay {
-    fn new(clients: Clients, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
-        let replied = Arc::new(Doorbell::new()?);
+    fn new(clients: Clients, pass_on: Sender<Request>, asked: Arc<WakeEvent>) -> Result<Self> {
+        let replied = Arc::new(WakeEvent::new()?);
         Ok(Self { clients, pass_on, asked, replies: channel(), replied })
     }
 
@@ -114,7 +114,7 @@ impl Relay {
                 // Out of memory for the moment.
                 Err(_) => thread::sleep(RETRY_AFTER),
             }
-            self.replied.quiet();
+            self.replied.reset();
             while let Ok((asker, status)) = self.replies.1.try_recv() {
                 self.clients.answer(asker, &text(&Answer::Status(status)));
             }
@@ -129,10 +129,10 @@ impl Relay {
                     action,
                     asker: question.client,
                     replies: self.replies.0.clone(),
-                    bell: Arc::clone(&self.replied),
+                    wake: Arc::clone(&self.replied),
                 };
                 if self.pass_on.send(request).is_ok() {
-                    self.asked.ring();
+                    self.asked.send();
                     return;
                 }
                 held_up()

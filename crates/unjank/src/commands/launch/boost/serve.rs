@@ -17,7 +17,7 @@ use unjank_host::files::Destination;
 use unjank_host::journal::Session;
 use unjank_host::memory::{self, MemoryLock};
 use unjank_host::sched::Realtime;
-use unjank_host::wait::{Doorbell, until_readable};
+use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{ErrorClass, Nanos, Root, Timestamp, process::pid};
 use unjank_launch::remedy::engine::{Engine, Limits};
 use unjank_launch::remedy::learned::Learned;
@@ -191,7 +191,7 @@ impl Reporter<'_> {
         &mut self,
         clocks: &mut HeldKnobs<'_>,
         mut signals: &UnixStream,
-        asked: &Doorbell,
+        asked: &WakeEvent,
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
         let interval = state_interval();
@@ -214,7 +214,7 @@ impl Reporter<'_> {
                 }
             }
             let until = [end, Some(next_state), self.rescan_at].into_iter().flatten().min();
-            let noted = Arc::clone(&self.handle.noted);
+            let noted = Arc::clone(&self.handle.has_notes);
             let sources = [noted.as_fd(), asked.as_fd(), signals.as_fd()].map(Some);
             let [noted, asks, signal] = until_readable(sources, until)?;
             if signal {
@@ -222,11 +222,11 @@ impl Reporter<'_> {
                 break;
             }
             if asks {
-                asked.quiet();
+                asked.reset();
                 self.pass_on_requests();
             }
             if noted {
-                self.handle.noted.quiet();
+                self.handle.has_notes.reset();
                 self.read_notes(clocks);
             }
         }

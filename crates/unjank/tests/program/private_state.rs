@@ -17,9 +17,9 @@ const KILL: i32 = 9;
 const NOBODY: u32 = 65_534;
 
 /// A directory for unjank's state.
-pub(crate) struct Place(tempfile::TempDir);
+pub(crate) struct PrivateState(tempfile::TempDir);
 
-impl Place {
+impl PrivateState {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -96,8 +96,8 @@ pub(crate) fn kill_with_keeper(unjank: &mut Child) {
 }
 
 /// A place that belongs to nobody, with copies of unjank and of this test.
-pub(crate) fn of_nobody() -> (Place, Program, Vec<String>) {
-    let place = Place::new();
+pub(crate) fn of_nobody() -> (PrivateState, Program, Vec<String>) {
+    let place = PrivateState::new();
     // Other users may not be able to read the build directory.
     let copy = |from: &Path, name: &str| {
         let to = place.path().join(name);
