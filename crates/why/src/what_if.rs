@@ -96,14 +96,8 @@ impl<'a> Actors<'a> {
     /// The life that a thread's id meant at a moment.
     fn find(&self, thread: ThreadId, at: Timestamp) -> Option<Actor> {
         let all = self.by_thread.get(&thread)?;
-        match all.as_slice() {
-            [one] => Some(*one),
-            _ => {
-                let mut later = all.iter().rev();
-                let begun = later.find(|actor| self.life(**actor).1.begin() <= at);
-                begun.or(all.first()).copied()
-            }
-        }
+        let begun = |actor: &&Actor| self.life(**actor).1.begin() <= at;
+        all.iter().rev().find(begun).or(all.first()).copied()
     }
 }
 
@@ -266,12 +260,11 @@ impl Replay<'_> {
         };
         let (_, life) = self.actors.life(step.actor);
         let number = step.span as usize + 1;
-        match life.spans.get(number).filter(|next| next.from == span.to) {
-            Some(next) => self.begin(step.actor, number, next, changed_to),
-            None => {
-                let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
-                self.positions[step.actor.0 as usize].push(stays);
-            }
+        if let Some(next) = life.spans.get(number).filter(|next| next.from == span.to) {
+            self.begin(step.actor, number, next, changed_to);
+        } else {
+            let stays = Position { from: span.to, changed_from: changed_to, scale: 1.0 };
+            self.positions[step.actor.0 as usize].push(stays);
         }
     }
 
@@ -334,13 +327,13 @@ impl Replay<'_> {
                 Some(request) => {
                     let issued = match request.by {
                         Origin::Thread(_) => did(request.issued),
-                        Origin::Interrupt(_) => self.from_outside(sleeper, request.issued),
+                        Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
                     };
                     slept.max(issued + wake.at.since(request.issued).get() as f64)
                 }
                 None => slept + length,
             },
-            Origin::Interrupt(_) => slept.max(self.from_outside(sleeper, wake.at)),
+            Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
         }
     }
 
@@ -362,7 +355,7 @@ impl Replay<'_> {
 
     /// The changed moment of something that came from outside and woke `sleeper`.
     /// It keeps its distance to the program, which is taken to have asked for it.
-    fn from_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
+    fn caused_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
         let (thread, _) = self.actors.life(sleeper);
         let asked = if self.window.family.contains(&thread) { sleeper } else { self.explained };
         let asked = self.position(asked, at);

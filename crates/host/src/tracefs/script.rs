@@ -204,7 +204,10 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         24 => EventKind::PacketTaken { packet: one.into() },
         25 => EventKind::Storage(StorageEvent::Issued(request)),
         26 => EventKind::Storage(StorageEvent::Completed(request)),
-        27 => EventKind::Storage(StorageEvent::Started { thread, same_process: other.is_multiple_of(2) }),
+        27 => EventKind::Storage(StorageEvent::Started {
+            thread,
+            same_process: other.is_multiple_of(2),
+        }),
         28 => EventKind::Storage(StorageEvent::Executed {
             process: thread,
             before: ThreadId(other.into()),

@@ -10,14 +10,14 @@ fn length(script: &Script, to: u64, change: &Change) -> u64 {
 }
 
 fn length_with(script: &Script, to: u64, change: &Change, highest: &HighestClocks) -> u64 {
-    length_of(script.trace(), to, change, highest)
+    length_of(&script.trace(), to, change, highest)
 }
 
-fn length_of(trace: Trace, to: u64, change: &Change, highest: &HighestClocks) -> u64 {
-    let mut history = History::of(&trace);
+fn length_of(trace: &Trace, to: u64, change: &Change, highest: &HighestClocks) -> u64 {
+    let mut history = History::of(trace);
     history.begin_with_clocks(&[(0, 1_000)].into());
     let window = Window {
-        trace: &trace,
+        trace,
         history: &history,
         highest,
         family: &[ThreadId(7)].into(),
@@ -163,7 +163,7 @@ fn a_kernel_thread_that_delivers_a_page_ends_its_wait() {
         .sleeps(0, 400, 7, 0);
     let of = |kernel_threads: &[ThreadId]| {
         let trace = Trace { kernel_threads: kernel_threads.to_vec(), ..script.trace() };
-        length_of(trace, 400, &cached(), &HighestClocks::new())
+        length_of(&trace, 400, &cached(), &HighestClocks::new())
     };
     assert_eq!(of(&[ThreadId(5)]), 201);
     assert_eq!(of(&[]), 400, "another program may do anything");
