@@ -14,7 +14,7 @@ use unjank_host::Timestamp;
 use unjank_host::futex::{self, Scope as FutexScope};
 use unjank_host::wait::until_readable;
 
-const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, herd, realtime, \
+const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, lock-words, nobody, herd, realtime, \
      healthy, compute, rayon, churn";
 const LIFE: Duration = Duration::from_secs(1_200);
 
@@ -52,6 +52,20 @@ fn main() {
             "lock-long" => {
                 for _ in 0..3 {
                     named(scope, "locks", || hold(&lock, Duration::from_millis(2), 300_000, end));
+                }
+            }
+            // Each waiter sleeps on a word of its own.
+            "lock-words" => {
+                static COUNT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
+                for _ in 0..2 {
+                    wait(scope, "locks", || {
+                        let mut count = COUNT.lock();
+                        let until = Instant::now() + Duration::from_millis(2);
+                        while Instant::now() < until {
+                            *count += 1;
+                        }
+                        parking_lot::MutexGuard::unlock_fair(count);
+                    });
                 }
             }
             "nobody" => wait(scope, "wakes", || {

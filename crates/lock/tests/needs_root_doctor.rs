@@ -59,8 +59,23 @@ fn every_way_to_wait_badly_is_named() {
     let found = found(&Victim::start("lock-short"), "locks", contended);
     assert_eq!(found, Ok(()), "how long is the machine's");
 
+    a_lock_of_two_threads_on_words_of_their_own_is_no_certain_no();
     the_record_says_the_same();
     the_end_of_the_program_is_no_error();
+}
+
+fn a_lock_of_two_threads_on_words_of_their_own_is_no_certain_no() {
+    let victim = Victim::start("lock-words");
+    let mut last = None;
+    let seen = LONGER.iter().any(|times| {
+        let examined = victim.examine(SECOND.times(*times));
+        let verdict = &examined.findings.verdicts[0];
+        let seen = verdict.reason.contains("2 threads wake and are woken by one other");
+        let seen = seen && verdict.answer == Answer::CannotTell;
+        last = Some(examined);
+        seen
+    });
+    assert!(seen, "they wake each other, sooner or later: {last:#?}");
 }
 
 fn the_record_says_the_same() {
@@ -82,10 +97,17 @@ fn the_record_says_the_same() {
     assert_eq!((worst.kind, worst.certainty), (DiagnosisKind::Yields, Certainty::Certain));
 }
 
+/// How much it does before its end depends on the machine: it lives longer each time.
 fn the_end_of_the_program_is_no_error() {
+    let seen = LONGER.iter().any(|times| yields_until_its_end(SECOND.times(*times)));
+    assert!(seen, "a yield storm is seen before the end, sooner or later");
+}
+
+/// Watches a program that ends after `life`: whether its yields were seen until then.
+fn yields_until_its_end(life: Nanos) -> bool {
     let victim = Victim::start("yield");
     let ends = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        std::thread::sleep(life.into());
         drop(victim);
     });
     // The one child that this process has now.
@@ -93,12 +115,13 @@ fn the_end_of_the_program_is_no_error() {
     let options = unjank_lock::doctor::Options {
         process: children[0],
         tree: false,
-        duration: Nanos::from_millis(20_000),
+        duration: Nanos::from_millis(600_000),
         top: 20,
     };
     let examined = unjank_lock::doctor::run(&options, &Root::system(), 7, &unjank_measure::Silent);
-    let examined = examined.expect("it is there at first");
     ends.join().expect("nothing panics");
+    // On a busy machine it may end before the watch begins.
+    let Ok(examined) = examined else { return false };
     assert!(examined.findings.warnings.iter().any(|it| it.contains("ended after")));
-    assert!(kinds(&examined, "yields").iter().flatten().any(|kind| *kind == DiagnosisKind::Yields));
+    kinds(&examined, "yields").iter().flatten().any(|kind| *kind == DiagnosisKind::Yields)
 }

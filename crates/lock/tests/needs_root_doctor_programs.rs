@@ -10,7 +10,8 @@ mod victim;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use unjank_host::Nanos;
+use unjank_host::process::pid;
+use unjank_host::{Nanos, Root};
 use unjank_lock::doctor::{Certainty, DiagnosisKind, Examined};
 use unjank_measure::Answer;
 
@@ -23,12 +24,17 @@ const SECOND: Nanos = Nanos::from_millis(1_000);
 /// Watches until the result is as expected, for longer each time: on a busy
 /// machine a program does little in a second.
 fn look(process: u32, expected: impl Fn(&Examined) -> bool) -> Examined {
-    let mut examined = examine(process, true, SECOND);
+    look_at(process, true, expected)
+}
+
+/// The same for a process alone, or with its tree.
+fn look_at(process: u32, tree: bool, expected: impl Fn(&Examined) -> bool) -> Examined {
+    let mut examined = examine(process, tree, SECOND);
     for times in [2, 4, 8, 16] {
         if expected(&examined) {
             break;
         }
-        examined = examine(process, true, SECOND.times(times));
+        examined = examine(process, tree, SECOND.times(times));
     }
     assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.reports);
     examined
@@ -83,6 +89,11 @@ fn a_mutex_in_shared_memory_is_one_lock_for_all_processes() {
     assert_eq!(examined.reports[0].observed.owner.program, "shared_mutex");
     let alone = victim.examine(SECOND);
     assert_eq!(alone.reports.len(), 1, "the parent waits for nobody");
+    // One of those that fight for it does not show who has it.
+    let child = pid::children(&Root::system(), victim.id())[0];
+    let examined = look_at(child, false, |it| answer(it) == Answer::CannotTell);
+    let reason = &examined.findings.verdicts[0].reason;
+    assert!(reason.contains("one thread waits for processes that are not watched"), "{reason}");
 }
 
 #[test]
@@ -96,6 +107,10 @@ fn backends_of_postgresql_wait_for_a_row() {
     let examined = look(server.process(), |it| answer(it) != Answer::No);
     let processes = examined.findings.fact_named("lock/doctor/processes");
     assert!(processes.is_some_and(|fact| fact.value > 16.0), "all backends are watched");
+    // One backend does not show for which other one it waits.
+    let backend = server.backend();
+    let examined = look_at(backend, false, |it| answer(it) != Answer::No);
+    assert_eq!(examined.reports.len(), 1);
     server.contend(16, "select pg_sleep(0.01);", 12);
     let examined = look(server.process(), |it| having(it, DiagnosisKind::LongWaits) > 8);
     assert_eq!(answer(&examined), Answer::Yes);

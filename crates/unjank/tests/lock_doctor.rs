@@ -31,7 +31,12 @@ fn a_program_that_sleeps_wastes_nothing() {
     assert_eq!(output.status.code(), Some(0));
     let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
     assert_eq!(record["command"], "lock doctor");
-    assert_eq!(record["verdicts"][0]["answer"], "no", "{}", record["verdicts"]);
+    // Without root it may wait for a lock of other processes.
+    let untraced = record["unsupported"].as_array().expect("a list").iter();
+    let untraced = untraced.filter_map(|missing| missing["what"].as_str());
+    let untraced = untraced.into_iter().any(|what| what.starts_with("system calls"));
+    let answer = if untraced { "cannot tell" } else { "no" };
+    assert_eq!(record["verdicts"][0]["answer"], answer, "{}", record["verdicts"]);
     assert_eq!(record["settings"]["process"], sleeper.0.id());
     let facts = record["facts"].as_array().expect("facts");
     let threads = facts.iter().find(|fact| fact["name"] == "lock/doctor/threads");
@@ -80,16 +85,15 @@ fn ctrl_c_prints_what_was_seen() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    // It samples and sleeps in between; a diagnosis needs a few seconds.
+    // It sleeps between windows, and as root in each.
     Process(child.id()).until_it_has_slept(400);
-    std::thread::sleep(std::time::Duration::from_secs(3));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(
-        text.contains("unjank lock doctor [interrupted]") && text.contains("healthy"),
-        "{text}"
-    );
+    let question = format!("Does process {} (sleep) waste its time in waiting?", sleeper.0.id());
+    for said in ["unjank lock doctor [interrupted]", &question, "0 of its 1 threads"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
 }

@@ -57,7 +57,7 @@ use unjank_measure::{Findings, Monitor};
 
 use crate::probe::prices;
 use observed::share;
-use turns::{Sleeper, take_turns};
+use turns::{Sleeper, pairs, take_turns};
 use watch::Watched;
 
 /// A thread that uses a smaller share of a CPU is idle.
@@ -111,12 +111,14 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<ThreadReport> {
                 .map(|tally| named(tally.calls_of(seen.thread, traced), watched)),
             code: watched.code.get(&seen.thread).cloned(),
             glances: watched.glancing.of(seen.thread),
+            outsiders: watched.outsiders.get(&seen.thread).copied().unwrap_or(0.0),
             ..seen
         })
         .collect();
-    let turns = taken_turns(watched, &all);
+    let (turns, pairs) = wake_each_other(watched, &all);
     for seen in &mut all {
         seen.turns = turns.get(&seen.thread).copied();
+        seen.partner = pairs.get(&seen.thread).copied();
     }
     let is_runnable = |it: &ObservedThread| it.ready_share().is_some_and(|share| share >= RUNNABLE);
     let is_idle = |it: &ObservedThread| it.cpu_share() < IDLE && !is_runnable(it);
@@ -156,15 +158,18 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<ThreadReport> {
 
 /// Adds the names of futexes.
 fn named(mut calls: Calls, watched: &Watched) -> Calls {
-    for futex in [&mut calls.busiest, &mut calls.lock].into_iter().flatten() {
+    for futex in [&mut calls.busiest, &mut calls.lock, &mut calls.outside].into_iter().flatten() {
         futex.name = watched.names.get(&futex.id).cloned();
     }
     calls
 }
 
-/// The threads that wake each other.
-fn taken_turns(watched: &Watched, all: &[ObservedThread]) -> BTreeMap<ThreadId, Turns> {
-    let Some(tally) = &watched.tally else { return BTreeMap::new() };
+/// The threads that wake each other: groups that take turns, and pairs.
+fn wake_each_other(
+    watched: &Watched,
+    all: &[ObservedThread],
+) -> (BTreeMap<ThreadId, Turns>, BTreeMap<ThreadId, f64>) {
+    let Some(tally) = &watched.tally else { return Default::default() };
     let sleeper = |seen: &ObservedThread| {
         let by = tally.wakers(seen.thread);
         let woken = by.values().sum();
@@ -172,7 +177,8 @@ fn taken_turns(watched: &Watched, all: &[ObservedThread]) -> BTreeMap<ThreadId, 
         let fights_for_monitors = seen.contended_monitors().is_some();
         (seen.thread, Sleeper { waiting, woken, by, fights_for_monitors })
     };
-    take_turns(&all.iter().map(sleeper).collect(), tally.traced.as_secs_f64())
+    let (sleepers, seconds) = (all.iter().map(sleeper).collect(), tally.traced.as_secs_f64());
+    (take_turns(&sleepers, seconds), pairs(&sleepers, seconds))
 }
 
 fn totals(watched: &Watched, reports: &[ThreadReport]) -> Totals {

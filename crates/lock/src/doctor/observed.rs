@@ -43,6 +43,12 @@ pub struct ObservedThread {
     pub glances: Glances,
     /// Its part in taking turns, if it does so.
     pub turns: Option<Turns>,
+    /// How often a second it and one other thread wake each other, if neither is
+    /// woken mostly by others.
+    pub partner: Option<f64>,
+    /// How often a second processes of its own program woke it that are not
+    /// watched.
+    pub outsiders: f64,
 }
 
 /// What is known about the process of a thread.
@@ -118,6 +124,9 @@ pub struct Calls {
     pub busiest: Option<Futex>,
     /// Of those that are locks, the one on which it waited longest.
     pub lock: Option<Futex>,
+    /// Of those in shared memory that no other watched thread wakes, the one on
+    /// which it waited longest.
+    pub outside: Option<Futex>,
 }
 
 /// Short sleeps.
@@ -262,6 +271,8 @@ impl ObservedThread {
             code: None,
             glances: Glances::default(),
             turns: None,
+            partner: None,
+            outsiders: 0.0,
         }
     }
 

@@ -3,6 +3,7 @@
 use unjank_host::{Root, process::pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
+use super::diagnose::Blind;
 use super::observed::{Prices, rate, share};
 use super::options::Options;
 use super::surroundings::{Totals, surroundings};
@@ -74,6 +75,9 @@ pub(super) fn report(
 /// How much of the waits of all threads was observed.
 fn coverage(watched: &Watched, reports: &[ThreadReport]) -> Coverage {
     let owners = || reports.iter().map(|it| &it.observed.owner);
+    let blind = |of: fn(&Blind<'_>) -> bool| {
+        reports.iter().filter_map(|it| Blind::of(&it.observed)).filter(of).count()
+    };
     Coverage {
         traced: watched.tally.as_ref().map(|tally| tally.traced),
         waits: reports
@@ -85,6 +89,8 @@ fn coverage(watched: &Watched, reports: &[ThreadReport]) -> Coverage {
         monitors: owners().filter_map(|owner| owner.monitors).fold(0.0, f64::max),
         foreign: watched.roster.processes().foreign(),
         lost: watched.roster.lost(),
+        outside: blind(|it| matches!(it, Blind::Outside(..) | Blind::Outsiders(_))),
+        paired: blind(|it| matches!(it, Blind::Partner(_))),
     }
 }
 

@@ -88,6 +88,30 @@ pub(crate) fn take_turns(
     members.iter().map(|thread| (*thread, turns(thread))).collect()
 }
 
+/// Pairs of threads that wake each other, and how often a second: the smaller of
+/// both directions. They may share a lock whose waiters sleep on words of their
+/// own, or be a client and its server. Threads that are woken mostly by others
+/// are no pair.
+pub(crate) fn pairs(
+    sleepers: &BTreeMap<ThreadId, Sleeper>,
+    seconds: f64,
+) -> BTreeMap<ThreadId, f64> {
+    let by = |woken: &ThreadId, waker: &ThreadId| {
+        let sleeper = sleepers.get(woken).filter(|it| it.waits())?;
+        let times = sleeper.by.get(waker).copied()?;
+        (times as f64 >= BY_MEMBERS * sleeper.woken as f64).then_some(times)
+    };
+    let partner = |one: &ThreadId, other: &ThreadId| {
+        let times = by(one, other)?.min(by(other, one)?);
+        (one != other && seconds > 0.0).then(|| times as f64 / seconds)
+    };
+    let best = |(thread, sleeper): (&ThreadId, &Sleeper)| {
+        let rates = sleeper.by.keys().filter_map(|other| partner(thread, other));
+        Some((*thread, rates.max_by(f64::total_cmp)?))
+    };
+    sleepers.iter().filter_map(best).collect()
+}
+
 /// Wake-ups among some threads.
 #[derive(Debug, Default)]
 struct Wakes {
@@ -161,6 +185,18 @@ mod tests {
         assert!(members(&pipeline).is_empty());
         assert!(members(&[(1, 2, 50), (2, 1, 50)]).is_empty());
         assert!(members(&[]).is_empty());
+    }
+
+    #[test]
+    fn two_threads_that_wake_each_other_are_a_pair() {
+        let pairs = |wakes: &[(u32, u32, u64)]| pairs(&sleepers(wakes), 0.5);
+        let both = [(1, 2, 50), (2, 1, 40), (9, 1, 60)];
+        assert_eq!(pairs(&both), BTreeMap::from([(ThreadId(1), 80.0), (ThreadId(2), 80.0)]));
+        assert!(pairs(&[(1, 2, 50), (2, 1, 40), (9, 1, 61)]).is_empty(), "mostly by others");
+        assert!(pairs(&[(1, 2, 50)]).is_empty(), "it wakes nobody");
+        assert!(pairs(&[(1, 1, 50)]).is_empty());
+        let pool: Vec<_> = (2..9).flat_map(|it| [(1, it, 50), (it, 1, 50)]).collect();
+        assert!(pairs(&pool).is_empty(), "many wake the one that hands out work");
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub(super) struct Coverage {
     pub(super) foreign: usize,
     /// Threads that came and went unobserved.
     pub(super) lost: usize,
+    /// Threads that wait for processes that are not watched.
+    pub(super) outside: usize,
+    /// Threads that each wake one other thread, and are woken by it.
+    pub(super) paired: usize,
 }
 
 /// The answer about all threads, with its reason.
@@ -84,10 +88,6 @@ pub(super) fn overall(reports: &[ThreadReport], coverage: &Coverage) -> (Answer,
 
 /// Reasons why a contended lock may have been missed: clauses.
 fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
-    // A single thread contends with no other one.
-    if threads < 2 {
-        return Vec::new();
-    }
     let mut blind = Vec::new();
     match coverage.traced {
         None => {
@@ -108,6 +108,19 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
         let rate = coverage.monitors;
         blind.push(format!(
             "a JVM counted {rate:.0} contended entries and exits of monitors a second"
+        ));
+    }
+    if coverage.outside > 0 {
+        let threads = counted(coverage.outside as u64, "thread waits", "threads wait");
+        blind.push(format!(
+            "{threads} for processes that are not watched: watch the process that has started them"
+        ));
+    }
+    if coverage.paired > 0 {
+        let threads = counted(coverage.paired as u64, "thread wakes", "threads wake");
+        blind.push(format!(
+            "{threads} and {} woken by one other: taking turns at a lock, or client and server",
+            if coverage.paired == 1 { "is" } else { "are" },
         ));
     }
     if coverage.foreign > 0 {
@@ -157,6 +170,8 @@ mod tests {
             (Coverage { monitors: 100.0, ..seen() }, "100 contended entries and exits"),
             (Coverage { foreign: 1, ..seen() }, "another architecture"),
             (Coverage { lost: 1, ..seen() }, "one thread came and went"),
+            (Coverage { outside: 1, ..seen() }, "one thread waits for processes that are not"),
+            (Coverage { paired: 2, ..seen() }, "2 threads wake and are woken by one other"),
         ] {
             let (answer, reason) = answer_for(coverage);
             assert_eq!(answer, Answer::CannotTell, "{why}");
@@ -168,7 +183,11 @@ mod tests {
         ] {
             assert_eq!(answer_for(coverage).0, Answer::No);
         }
-        assert_eq!(overall(&[fine()], &Coverage::default()).0, Answer::No, "it waits for nobody");
+        // A single thread may wait for other processes.
+        assert_eq!(overall(&[fine()], &seen()).0, Answer::No);
+        for blind in [Coverage::default(), Coverage { outside: 1, ..seen() }] {
+            assert_eq!(overall(&[fine()], &blind).0, Answer::CannotTell);
+        }
     }
 
     #[test]

@@ -2,17 +2,18 @@
 //! busiest threads.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use unjank_host::address_space::FutexId;
 use unjank_host::machine::{CpuTime, throttling};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Instance;
-use unjank_host::{Nanos, Result, Root, Support, Timestamp, process::pid};
+use unjank_host::{Nanos, Result, Root, Support, Timestamp, process::pid, threads};
 use unjank_measure::{Findings, Monitor, Series};
 
 use super::futexes::{self, Futexes};
 use super::glancing::Glancing;
-use super::observed::Code;
+use super::observed::{Code, rate};
 use super::options::Options;
 use super::roster::{Look, Roster};
 use super::sampling::Sampling;
@@ -35,6 +36,9 @@ pub(crate) struct Watched {
     pub(crate) code: HashMap<ThreadId, Code>,
     /// Empty if system calls were traced.
     pub(crate) glancing: Glancing,
+    /// How often a second processes of its own program woke each thread that are
+    /// not watched.
+    pub(crate) outsiders: HashMap<ThreadId, f64>,
     /// The variables that hold the locks.
     pub(crate) names: HashMap<FutexId, String>,
     /// How long each look at all threads took.
@@ -131,6 +135,10 @@ pub(crate) fn watch(
         stolen: time.and_then(CpuTime::steal_percent).map(|percent| percent / 100.0),
         code: watching.sampling.finish(root),
         names,
+        outsiders: watching
+            .tally
+            .as_ref()
+            .map_or_else(HashMap::new, |tally| outsiders(root, &roster, tally)),
         tally: watching.tally,
         looks: watching.looks,
         glancing: watching.glancing,
@@ -199,6 +207,29 @@ impl Watching {
         }
         Ok(look.took)
     }
+}
+
+/// How often a second processes that run the same program as a thread, and are
+/// not watched, woke it.
+fn outsiders(root: &Root, roster: &Roster, tally: &Tally) -> HashMap<ThreadId, f64> {
+    let mut programs: HashMap<u32, Option<PathBuf>> = HashMap::new();
+    let mut program = |process: u32| {
+        programs.entry(process).or_insert_with(|| pid::executable(root, process)).clone()
+    };
+    let watched = roster.processes().numbers();
+    let mut all = HashMap::new();
+    for thread in roster.ids() {
+        let Some(own) = roster.process_of(thread).and_then(&mut program) else { continue };
+        let mut count = 0;
+        for (waker, times) in tally.wakers(thread) {
+            let process = threads::process_of(root, waker).filter(|it| !watched.contains(it));
+            if process.and_then(&mut program).is_some_and(|other| other == own) {
+                count += times;
+            }
+        }
+        all.insert(thread, rate(count, tally.traced));
+    }
+    all
 }
 
 /// CPU time of a `sched_yield` of this thread while it is traced.

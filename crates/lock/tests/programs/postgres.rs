@@ -75,6 +75,13 @@ impl Server {
         self.process.as_ref().expect("it is started").id()
     }
 
+    /// A backend of one of the clients.
+    pub(crate) fn backend(&self) -> u32 {
+        let query = "select min(pid) from pg_stat_activity where application_name = 'pgbench'";
+        let pid = self.ask(query).and_then(|pid| pid.parse().ok());
+        pid.expect("clients are connected")
+    }
+
     fn end_clients(&mut self) {
         if let Some(mut clients) = self.clients.take() {
             let _gone = clients.kill();

@@ -123,9 +123,7 @@ fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis>
     let wait = lock.wait.unwrap_or(Nanos(lock.waited.get() / lock.waits.max(1)));
     let kind = match wait <= short_wait(prices) {
         true if waits >= CONTENTION => DiagnosisKind::ShortWaits,
-        false if waits >= CONTENTION || (waiting >= HELD_UP && lock.waits > 1) => {
-            DiagnosisKind::LongWaits
-        }
+        false if is_contended(calls, lock) => DiagnosisKind::LongWaits,
         _ => return None,
     };
     let parked = (waits * prices.park.as_secs_f64()).min(1.0);
@@ -133,6 +131,13 @@ fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis>
     let evidence = waits_words(calls, lock, waits, waiting, wait);
     let action = locks::action(lock, kind);
     Some(Diagnosis { action, ..Diagnosis::bad(kind, Certainty::Certain, wasted, evidence) })
+}
+
+/// Whether it waits on this futex so often, or for so long, that a lock there
+/// would be contended.
+pub(super) fn is_contended(calls: &Calls, futex: &Futex) -> bool {
+    rate(futex.waits, calls.watched) >= CONTENTION
+        || (share(futex.waited, calls.watched) >= HELD_UP && futex.waits > 1)
 }
 
 fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {

@@ -1,5 +1,6 @@
 //! Diagnoses a thread from its observations: pure.
 
+mod blind;
 mod calls;
 mod limits;
 mod locks;
@@ -10,6 +11,7 @@ use unjank_host::Nanos;
 use super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 use super::observed::{Calls, Glances, ObservedThread, OtherThreads, Prices, rate};
 use super::words::percent;
+pub(super) use blind::Blind;
 use calls::{empty_polls, herd, naps, waits, wakes_nobody, yields};
 use limits::{SAMPLES, WASTE, is_busy};
 use locks::{lock_code, sleeps_are_the_runtime_s, titled, turns};
@@ -83,6 +85,9 @@ fn nothing_found(seen: &ObservedThread, traced: Option<&Calls>) -> Diagnosis {
     let sampled = seen.code.as_ref().is_some_and(|code| code.samples >= SAMPLES);
     if is_busy(seen) && !sampled {
         return cannot_tell(format!("{cpu} of a CPU, but too few samples of its code"));
+    }
+    if let Some(blind) = Blind::of(seen) {
+        return cannot_tell(blind.evidence());
     }
     let computes = is_busy(seen) && sleeps < RESTLESS;
     if traced.is_some() || seen.cpu_share() < WASTE || computes {

@@ -55,6 +55,33 @@ fn futex(is_lock: bool, wait: Option<u64>, crowd: u64) -> Option<Futex> {
     })
 }
 
+#[test]
+fn waits_for_threads_that_are_not_watched_are_not_healthy() {
+    let outside = |waits, waited: u64| {
+        let waited = Nanos::from_millis(waited);
+        let shared = FutexId::Shared { device: (0, 1), inode: 7, offset: 0 };
+        let other = futex(false, None, 0).map(|it| Futex { id: shared, waits, waited, ..it });
+        thread(1, |_, calls| calls.outside = other)
+    };
+    let first = |seen: &ObservedThread| kinds(seen, ALONE)[0];
+    let (fine, unknown) = (DiagnosisKind::Fine, DiagnosisKind::CannotTell);
+    for (waits, waited, expected) in
+        [(20, 0, unknown), (19, 0, fine), (2, 40, unknown), (2, 39, fine), (1, 200, fine)]
+    {
+        assert_eq!(first(&outside(waits, waited)), expected, "{waits} waits, {waited} ms of 200");
+    }
+    let said = evidence(&outside(2, 40), ALONE);
+    assert!(said.starts_with("it waits for 20 % of its time on futex 0x0 of shared"), "{said}");
+    for (rate, expected) in [(10.0, unknown), (9.9, fine)] {
+        assert_eq!(first(&thread(1, |seen, _| seen.outsiders = rate)), expected);
+        assert_eq!(first(&thread(1, |seen, _| seen.partner = Some(rate))), expected);
+    }
+    let locked = thread(1, |seen, calls| {
+        (seen.partner, calls.lock) = (Some(99.0), futex(true, None, 0));
+    });
+    assert_eq!(first(&locked), fine, "the waits on the lock's futex are known, and few");
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
 fn code(samples: u64, lines: usize, pauses: Option<bool>) -> Option<Code> {
     Some(Code { samples, lines, pauses, ..Code::default() })

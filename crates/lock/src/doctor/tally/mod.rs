@@ -116,7 +116,13 @@ impl Tally {
         let busiest = of.uses.iter().max_by_key(|(id, used)| (used.all, **id)).and_then(futex);
         let locks = of.uses.iter().filter_map(futex).filter(|it| it.is_lock && it.waits > 0);
         let lock = locks.max_by_key(|it| (it.waited, it.id));
-        Calls { watched, busiest, lock, ..of.calls.clone() }
+        let is_outside = |(id, _): &(&FutexId, &Use)| {
+            let shared = matches!(id, FutexId::Shared { .. });
+            shared && self.futexes.get(*id).is_some_and(|it| it.is_woken_from_outside(thread))
+        };
+        let outside = of.uses.iter().filter(is_outside).filter_map(futex);
+        let outside = outside.max_by_key(|it| (it.waited, it.id));
+        Calls { watched, busiest, lock, outside, ..of.calls.clone() }
     }
 
     /// The futexes that are locks, those with the most threads first.

@@ -57,6 +57,13 @@ impl OfFutex {
         self.users.values().filter(|user| user.waits > 0 && user.wakes > 0).count() >= 2
     }
 
+    /// Whether others must wake its waiters: this thread waits on it, and no other
+    /// watched thread wakes it.
+    pub(super) fn is_woken_from_outside(&self, thread: ThreadId) -> bool {
+        let waits = self.users.get(&thread).is_some_and(|user| user.waits > 0);
+        waits && self.users.iter().all(|(user, counts)| *user == thread || counts.wakes == 0)
+    }
+
     /// The futex as seen by a thread with these counts.
     pub(super) fn futex(&self, id: FutexId, used: &Use) -> Futex {
         let mut waits = self.waits.clone();

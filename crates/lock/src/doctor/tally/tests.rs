@@ -64,6 +64,22 @@ fn calls(tally: &Tally, thread: u32) -> Calls {
 }
 
 #[test]
+fn a_shared_futex_that_nobody_else_wakes_is_woken_from_outside() {
+    let shared = FutexId::Shared { device: (0, 1), inode: 7, offset: 0 };
+    let lines = [(1, 7, wait()), (900, 7, ends(0)), (950, 7, wake(1)), (955, 7, ends(1))];
+    let outside = |lines: &[_], id| {
+        let mut tally = Tally::new();
+        tally.window(&trace(lines), at(0), at(25_000), &mut |_, _| id);
+        calls(&tally, 7).outside.map(|futex| (futex.id, futex.waits))
+    };
+    assert_eq!(outside(&lines, shared), Some((shared, 1)), "its own wake-ups are for others");
+    assert_eq!(outside(&lines, OWN), None, "no other process has private memory");
+    let woken = [&lines[..], &[(960, 8, wake(1)), (965, 8, ends(1))]].concat();
+    assert_eq!(outside(&woken, shared), None);
+    assert_eq!(outside(&lines[2..], shared), None, "it does not wait");
+}
+
+#[test]
 fn yields_and_naps_are_counted() {
     let tally = tally_of(&[
         (1, 7, begins(YIELD, 0)),
