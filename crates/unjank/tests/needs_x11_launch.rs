@@ -74,12 +74,12 @@ fn windows_of_others_do_not_count() {
     let script = "while true; do xclock & sleep 0.2; kill $!; done";
     let mut other = Command::new("sh");
     let mut other = other.args(["-c", script]).env("DISPLAY", &display.name).spawn().unwrap();
-    let output = display.bench(&["--timeout", "1s", "--", "sleep", "600"]);
+    let output = display.bench(&["--timeout", "5s", "--", "sleep", "600"]);
     other.kill().unwrap();
     other.wait().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("was not ready (window) within 1.00 s"),
+        stderr(&output).contains("was not ready (window) within 5.00 s"),
         "{}",
         stderr(&output)
     );

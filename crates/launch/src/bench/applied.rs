@@ -5,11 +5,13 @@ use unjank_host::{Error, Nanos, Result};
 
 use super::condition::{Condition, Service};
 use super::options::{Options, Program};
-use super::ready::Ready;
+use super::ready::{Patience, Ready};
 use super::started::{Started, WaitResult};
 
-/// Longest time for a service to be ready, and to end.
-const SERVICE_TIMEOUT: Nanos = Nanos::from_millis(10_000);
+/// A service that is not ready after this time hangs.
+const HANGS: Nanos = Nanos::from_millis(10_000);
+/// The longest time for a service to end. It may have knobs to put back.
+const END_TIMEOUT: Nanos = Nanos::from_millis(10_000);
 
 /// Exit codes of unjank's commands: not possible on this machine, not permitted.
 const UNSUPPORTED: i32 = 3;
@@ -27,8 +29,8 @@ impl Condition {
     /// Applies it: knobs first, then the service.
     ///
     /// # Errors
-    /// Knobs that cannot be changed; a service that does not start, or is not
-    /// ready within 10 s.
+    /// Knobs that cannot be changed; a service that does not start, or ends before
+    /// it is ready, or hangs.
     pub(super) fn apply(
         &self,
         session: Option<&Session>,
@@ -58,14 +60,15 @@ impl Condition {
     ) -> Result<Started> {
         let ready = if service.notifies { Ready::Notify } else { Ready::AtOnce };
         let program = Program::new(service.command.clone(), ready);
-        let mut started = Started::begin(&program, &options.means)?;
-        let reason = match started.wait(SERVICE_TIMEOUT, stop)? {
+        let patience = Patience { timeout: HANGS, again: false, stop };
+        let mut started = Started::begin(&program, &options.means, &patience)?;
+        let reason = match started.wait(HANGS, stop)? {
             WaitResult::Ready { .. } | WaitResult::Interrupted => return Ok(started),
             WaitResult::Ended => "ended".to_owned(),
-            WaitResult::TimedOut => format!("was not ready within {SERVICE_TIMEOUT}"),
+            WaitResult::TimedOut => format!("was not ready within {HANGS}"),
         };
         let said = started.last_lines();
-        let code = started.end(SERVICE_TIMEOUT).and_then(|status| status.code());
+        let code = started.end(END_TIMEOUT).and_then(|status| status.code());
         let code = code.filter(|_| service.own);
         let why = format!("{}: {}", self.name, said.strip_prefix("error: ").unwrap_or(&said));
         Err(match (code, why.split_once(" needs ")) {
@@ -108,7 +111,7 @@ impl Drop for AppliedCondition {
     fn drop(&mut self) {
         // The service may read the knobs while it ends.
         if let Some(service) = self.service.take() {
-            service.end(SERVICE_TIMEOUT);
+            service.end(END_TIMEOUT);
         }
         self.knobs.clear();
     }

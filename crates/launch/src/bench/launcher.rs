@@ -11,6 +11,7 @@ use super::applied::AppliedCondition;
 use super::condition::Condition;
 use super::options::{Options, Program, Workload};
 use super::pause;
+use super::ready::Patience;
 use super::started::{Started, WaitResult};
 use crate::load::Timing;
 
@@ -121,7 +122,9 @@ impl<'a> Launcher<'a> {
         let program = Program { nice: condition.nice, ..self.workload.program.clone() };
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
         let begun = Timestamp::now();
-        let mut started = Started::begin(&program, &self.options.means)?;
+        let (timeout, again) = (self.options.timeout, self.launches > 1);
+        let patience = Patience { timeout, again, stop: &stop };
+        let mut started = Started::begin(&program, &self.options.means, &patience)?;
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_lines();
         let by_itself = !started.is_alive();

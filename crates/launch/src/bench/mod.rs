@@ -28,7 +28,7 @@ mod tables;
 pub use condition::{Condition, Service};
 pub use findings::any_condition_failed;
 pub use options::{Options, Program, ReadyMeans, Workload};
-pub use ready::Ready;
+pub use ready::{Patience, Ready};
 pub use rows::{Row, rows};
 pub use started::{Started, WaitResult};
 pub(crate) use tables::{change, median};

@@ -13,9 +13,10 @@ use unjank_host::sched::NiceGuard;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::options::{Program, ReadyMeans};
-use super::ready::{self, Line, Port, Ready, Window};
+use super::ready::{self, Line, Patience, Port, Ready, Window};
 
-/// How long after a program's end its readiness may still be reported.
+/// How long after a program's end its readiness may still be reported: on a busy
+/// machine, the thread that reads the report gets a CPU late.
 const GRACE: Nanos = Nanos::from_millis(200);
 /// Interval between checks whether to stop.
 const INTERVAL: Nanos = Nanos::from_millis(50);
@@ -79,8 +80,8 @@ impl Started {
     ///
     /// # Errors
     /// The program does not exist; its port is in use; no display.
-    pub fn begin(program: &Program, means: &ReadyMeans) -> Result<Self> {
-        let source = ReadySource::of(&program.ready, means)?;
+    pub fn begin(program: &Program, means: &ReadyMeans, patience: &Patience<'_>) -> Result<Self> {
+        let source = ReadySource::of(&program.ready, means, patience)?;
         let [name, arguments @ ..] = program.command.as_slice() else {
             return Err(Error::Invalid("give a command to launch".to_owned()));
         };
@@ -215,7 +216,7 @@ impl Drop for ReadyWatcher {
 }
 
 impl ReadySource {
-    fn of(ready: &Ready, means: &ReadyMeans) -> Result<Self> {
+    fn of(ready: &Ready, means: &ReadyMeans, patience: &Patience<'_>) -> Result<Self> {
         Ok(match ready {
             Ready::Exit | Ready::Stdout(_) | Ready::AtOnce => Self::Nothing,
             Ready::Port(port) => {
@@ -223,7 +224,9 @@ impl ReadySource {
                 Self::Port(Port(*port))
             }
             Ready::Notify => Self::Listener(Listener::bind(&means.sockets)?),
-            Ready::Window => Self::Window(Box::new(Window::watch(means.display.as_deref())?)),
+            // Without a window, the user wants to stop, and the launch ends at once.
+            Ready::Window => Window::watch(means.display.as_deref(), patience)?
+                .map_or(Self::Nothing, |window| Self::Window(Box::new(window))),
         })
     }
 

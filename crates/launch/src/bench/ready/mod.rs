@@ -6,6 +6,7 @@ mod window;
 
 pub(super) use port::Port;
 pub(super) use stdout::{Line, last_lines, watch as watch_stdout};
+pub use window::Patience;
 pub(super) use window::Window;
 
 use std::fmt;

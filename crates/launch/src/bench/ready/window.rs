@@ -17,12 +17,19 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-/// Interval between checks of `stop`.
+/// Interval between checks of `stop`, and between attempts to connect.
 const INTERVAL: Nanos = Nanos::from_millis(20);
 
-/// Connections that are tried. A server resets itself when its last client leaves, and closes the
-/// connections that arrive meanwhile (`-noreset` in Xserver(1)).
-const ATTEMPTS: u32 = 10;
+/// How long a display is tried that resets itself.
+#[derive(Clone, Copy)]
+pub struct Patience<'a> {
+    /// For this time at most.
+    pub timeout: Nanos,
+    /// Whether the display was there before.
+    pub again: bool,
+    /// Whether the user wants to stop.
+    pub stop: &'a dyn Fn() -> bool,
+}
 
 /// A display whose windows are watched.
 #[derive(Debug)]
@@ -35,9 +42,14 @@ impl Window {
     /// reparent a window before it is shown, so each new window is watched by
     /// itself.
     ///
+    /// A server resets itself when its last client leaves, and closes the
+    /// connections that arrive meanwhile (`-noreset` in Xserver(1)); then it
+    /// listens anew. So a display that is there is tried until `patience` ends.
+    /// `None` if the user wants to stop before that.
+    ///
     /// # Errors
     /// `Unsupported` without a display, or if it does not allow watching.
-    pub(crate) fn watch(display: Option<&str>) -> Result<Self> {
+    pub(crate) fn watch(display: Option<&str>, patience: &Patience<'_>) -> Result<Option<Self>> {
         let Some(display) = display else {
             return Err(Error::Unsupported(
                 "DISPLAY is not set: windows can be detected on an X display only (on Wayland, \
@@ -45,19 +57,23 @@ impl Window {
                     .to_owned(),
             ));
         };
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            match connect(display) {
-                Ok(connection) => return Ok(Self { connection }),
-                Err(error) if is_reset(&error) && attempts < ATTEMPTS => {}
-                Err(error) => {
-                    return Err(Error::Unsupported(format!(
-                        "the X display {display} cannot be watched: {error}"
-                    )));
-                }
+        let until = Timestamp::now() + patience.timeout;
+        let mut is_there = patience.again;
+        while !(patience.stop)() {
+            let error = match connect(display) {
+                Ok(connection) => return Ok(Some(Self { connection })),
+                Err(error) => error,
+            };
+            is_there |= is_reset(&error);
+            let passes = is_reset(&error) || is_there && listens_anew(&error);
+            if !passes || Timestamp::now() >= until {
+                return Err(Error::Unsupported(format!(
+                    "the X display {display} cannot be watched: {error}"
+                )));
             }
+            (Timestamp::now() + INTERVAL).sleep_until();
         }
+        Ok(None)
     }
 
     /// Waits until the process `leader` or a descendant shows a window, or until
@@ -143,7 +159,96 @@ fn io_error(error: ReplyError) -> io::Error {
     }
 }
 
+/// Whether the server has closed the connection: it resets itself.
 fn is_reset(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), ConnectionReset | BrokenPipe | UnexpectedEof)
+}
+
+/// Whether nothing listens: no server, or one that is about to listen anew.
+fn listens_anew(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    const LONG: Nanos = Nanos::from_millis(600_000);
+
+    /// A number of a display that nobody else has, and its abstract socket.
+    fn display() -> (String, SocketAddr) {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let own = std::process::id() % 5_000 * 10 + NEXT.fetch_add(1, Ordering::Relaxed);
+        let number = 1_000 + own;
+        let name = format!("/tmp/.X11-unix/X{number}");
+        (format!(":{number}"), SocketAddr::from_abstract_name(name).unwrap())
+    }
+
+    /// Accepts this many connections and closes them.
+    fn close(address: &SocketAddr, connections: u32) {
+        let listener = UnixListener::bind_addr(address).unwrap();
+        for _ in 0..connections {
+            drop(listener.accept().unwrap());
+        }
+    }
+
+    /// Refuses one client as a server does: version 11.0, and a reason of four bytes.
+    fn refuse(address: &SocketAddr) {
+        let listener = UnixListener::bind_addr(address).unwrap();
+        let (mut client, _) = listener.accept().unwrap();
+        let _request = client.read(&mut [0; 256]).unwrap();
+        client.write_all(&[0, 4, 11, 0, 0, 0, 1, 0]).unwrap();
+        client.write_all(b"full").unwrap();
+        // The client reads the answer first.
+        let _end = client.read(&mut [0; 256]);
+    }
+
+    fn watch(
+        display: &str,
+        again: bool,
+        timeout: Nanos,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<String> {
+        let patience = Patience { timeout, again, stop };
+        Window::watch(Some(display), &patience).map(|_| ()).map_err(|error| error.to_string()).err()
+    }
+
+    #[test]
+    fn a_display_that_resets_itself_is_tried_until_it_answers() {
+        let (name, address) = display();
+        let server = thread::spawn(move || {
+            close(&address, 25);
+            // Nothing listens for a while.
+            thread::sleep(std::time::Duration::from_millis(100));
+            refuse(&address);
+        });
+        // The server may not listen yet.
+        let said = loop {
+            match watch(&name, false, LONG, &|| false) {
+                Some(said) if said.contains("refused") => thread::yield_now(),
+                said => break said.unwrap(),
+            }
+        };
+        assert!(said.contains("full"), "{said}");
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn a_display_that_is_not_there_is_refused_at_once() {
+        let (name, _) = display();
+        assert!(watch(&name, false, LONG, &|| false).unwrap().contains("cannot be watched"));
+        // One that was there before may listen anew, but not for ever.
+        assert!(watch(&name, true, INTERVAL, &|| false).unwrap().contains("cannot be watched"));
+        let asked = AtomicU32::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) == 3;
+        assert_eq!(watch(&name, true, LONG, &stop), None, "the user wants to stop");
+        assert_eq!(asked.into_inner(), 4);
+    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 use anyhow::{Result, bail};
 use unjank_host::sched::ThreadId;
 use unjank_host::{Bytes, Nanos, Timestamp};
-use unjank_launch::bench::{Program, Started, WaitResult};
+use unjank_launch::bench::{Patience, Program, Started, WaitResult};
 use unjank_measure::Monitor;
 
 use crate::commands::launch::bench::ready_means;
@@ -82,9 +82,11 @@ pub(super) fn once<T>(
     monitor: &dyn Monitor,
     when_ready: impl FnOnce(ThreadId) -> Result<T>,
 ) -> Result<Option<(Launch, T)>> {
-    let mut started = Started::begin(&plan.program, &ready_means())?;
+    let stop = || monitor.stop_requested();
+    let patience = Patience { timeout: plan.timeout, again: false, stop: &stop };
+    let mut started = Started::begin(&plan.program, &ready_means(), &patience)?;
     let process = ThreadId(started.process());
-    let came = started.wait(plan.timeout, &|| monitor.stop_requested())?;
+    let came = started.wait(plan.timeout, &stop)?;
     let began = started.began();
     let stderr = started.last_lines();
     let by_itself = !started.is_alive();
