@@ -146,6 +146,36 @@ fn programs_that_end_are_compared() {
 }
 
 #[test]
+fn a_service_may_be_ready_late_and_a_program_may_end_late() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+        path.display().to_string()
+    };
+    let notify = format!(
+        "{} launch load 0 --basic 0 --rate 1000 --ready notify",
+        env!("CARGO_BIN_EXE_unjank")
+    );
+    // Longer than a quiet machine ever needs.
+    let late = script("late", &format!("sleep 10.5\n{notify}\nexec sleep 600"));
+    let ends = directory.path().join("ends");
+    let ends = ends.display();
+    let slow = script(
+        "slow",
+        &format!("trap 'sleep 2.5; echo >>{ends}; exit' TERM\necho up\nwhile :; do sleep 1; done"),
+    );
+    let mut command = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1"]);
+    command.args(["--b", &format!("notify:{late}"), "--ready", "stdout:up", "--", &slow]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let ended = fs::read_to_string(directory.path().join("ends")).unwrap();
+    // One that does not count comes first under each condition.
+    assert_eq!(ended.lines().count(), 4, "each launch ended by itself");
+}
+
+#[test]
 fn a_service_ends_with_its_condition() {
     let mut command = unjank(&["launch", "bench", "--b", "with:sleep 677", "--gap", "0"]);
     let output = command.args(["--no-store", "-n", "1", "--", "true"]).output().unwrap();

@@ -13,6 +13,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -195,7 +196,8 @@ fn the_window_ends_with_the_thread_or_with_ctrl_c() {
     let mut command = why(&["--pid", &turns.id(), "--for", "600s"]);
     let mut window = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     unjank_needs::wait::until("it records", || has_thread(&window.id(), "unjank-recorder"));
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let program = Process(turns.id().parse().unwrap());
+    program.until_it_has_slept(program.sleeps() + 100);
     let unjank = Pid::from_raw(i32::try_from(window.0.id()).unwrap());
     kill_process(unjank.unwrap(), Signal::INT).unwrap();
     let output = Command::new("cat").stdin(window.0.stdout.take().unwrap()).output().unwrap();

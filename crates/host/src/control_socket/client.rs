@@ -13,8 +13,11 @@ use super::line_reader::{LineProgress, LineReader};
 use crate::clock::Timestamp;
 use unjank_units::Nanos;
 
-/// How long a client may take to ask, and to read its answer.
-const CLIENT_TIMEOUT: Nanos = Nanos::from_millis(500);
+/// How long a client may take to ask, and to read its answer. It needs a CPU for
+/// that, which a busy machine may give it late.
+const CLIENT_TIMEOUT: Nanos = Nanos::from_millis(5_000);
+/// The same for root and the service's own user.
+const OWNER_TIMEOUT: Nanos = Nanos::from_millis(60_000);
 /// How long the service may take for the answer.
 const SERVICE_TIMEOUT: Nanos = Nanos::from_millis(30_000);
 /// The most groups of one process that are read.
@@ -63,7 +66,7 @@ impl Client {
         } else {
             Rank::Reader
         };
-        let until = Timestamp::now() + CLIENT_TIMEOUT;
+        let until = Timestamp::now() + patience(rank);
         Ok(Self {
             stream,
             peer: Peer { user, rank },
@@ -106,7 +109,7 @@ impl Client {
     /// Answers with one line.
     pub(super) fn answer(&mut self, line: &str) -> Progress {
         self.stage = Stage::Writing { answer: format!("{line}\n").into_bytes(), written: 0 };
-        self.until = Timestamp::now() + CLIENT_TIMEOUT;
+        self.until = Timestamp::now() + patience(self.peer.rank);
         self.write_answer()
     }
 
@@ -141,6 +144,11 @@ impl Client {
         }
         Progress::Done
     }
+}
+
+/// How long a client may take to ask, and to read its answer.
+pub(super) fn patience(rank: Rank) -> Nanos {
+    if rank == Rank::Owner { OWNER_TIMEOUT } else { CLIENT_TIMEOUT }
 }
 
 fn later(error: &io::Error) -> Progress {

@@ -199,6 +199,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::ask;
+    use super::super::client::patience;
     use super::*;
 
     const PATIENT: Duration = Duration::from_secs(600);
@@ -241,18 +242,35 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_send_nothing_or_too_much_are_dropped() {
+    fn clients_that_send_too_much_are_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("boost.sock");
         echo(&path, || {
-            let mut silent = UnixStream::connect(&path).unwrap();
-            assert_eq!(silent.read(&mut [0]).unwrap(), 0);
             let mut loud = UnixStream::connect(&path).unwrap();
             // It is cut off when it has sent too much.
             let _cut_off = loud.write_all(&vec![b'x'; 10 << 20]);
             assert!(matches!(loud.read(&mut [0]), Ok(0) | Err(_)));
             assert_eq!(ask(&path, "how", PATIENT).unwrap(), "how!");
         });
+    }
+
+    #[test]
+    fn clients_that_send_nothing_are_dropped_and_owners_last() {
+        assert!(patience(Rank::Owner) > patience(Rank::Member));
+        assert_eq!(patience(Rank::Member), patience(Rank::Reader));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("boost.sock");
+        let socket = Arc::new(ControlSocket::listen(&path).unwrap());
+        let mut clients = Clients::new(socket, String::new()).unwrap();
+        let bell = Doorbell::new().unwrap();
+        let mut silent = UnixStream::connect(&path).unwrap();
+        bell.ring();
+        assert!(clients.questions(&bell).unwrap().is_empty());
+        let until = clients.present[0].1.until();
+        assert!(until > Timestamp::now() + patience(Rank::Reader), "it is the service's own user");
+        clients.drop_late(until);
+        assert!(clients.present.is_empty());
+        assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     }
 
     #[test]
@@ -270,7 +288,7 @@ mod tests {
         let mut next = UnixStream::connect(&path).unwrap();
         next.write_all(b"next\n").unwrap();
         assert_eq!(clients.questions(&wake).unwrap()[0].line, "next");
-        clients.drop_late(Timestamp::now() + Nanos::from_millis(1_000));
+        clients.drop_late(Timestamp::now() + patience(Rank::Owner));
         assert!(clients.present.iter().all(|(id, _)| *id != question.client));
     }
 }

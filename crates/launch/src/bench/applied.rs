@@ -9,9 +9,9 @@ use super::ready::{Patience, Ready};
 use super::started::{Started, WaitResult};
 
 /// A service that is not ready after this time hangs.
-const HANGS: Nanos = Nanos::from_millis(10_000);
+const HANGS: Nanos = Nanos::from_millis(600_000);
 /// The longest time for a service to end. It may have knobs to put back.
-const END_TIMEOUT: Nanos = Nanos::from_millis(10_000);
+const END_TIMEOUT: Nanos = Nanos::from_millis(60_000);
 
 /// Exit codes of unjank's commands: not possible on this machine, not permitted.
 const UNSUPPORTED: i32 = 3;

@@ -16,7 +16,7 @@ use super::started::{Started, WaitResult};
 use crate::load::Timing;
 
 /// How long a program may take to end after SIGTERM.
-const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
+const END_TIMEOUT: Nanos = Nanos::from_millis(20_000);
 /// The longest random addition to a pause: the longest period of a widely used
 /// governor.
 const SPREAD: Nanos = Nanos::from_millis(100);

@@ -17,7 +17,7 @@ use super::ready::{self, Line, Patience, Port, Ready, Window};
 
 /// How long after a program's end its readiness may still be reported: on a busy
 /// machine, the thread that reads the report gets a CPU late.
-const GRACE: Nanos = Nanos::from_millis(200);
+const GRACE: Nanos = Nanos::from_millis(1_000);
 /// Interval between checks whether to stop.
 const INTERVAL: Nanos = Nanos::from_millis(50);
 

@@ -9,10 +9,13 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 /// Interval between attempts: the resolution. A refused attempt takes some ten
 /// microseconds.
 const INTERVAL: Nanos = Nanos::from_millis(1);
-/// Listeners on this machine answer at once.
+/// Listeners on this machine answer at once. An attempt that takes longer is
+/// repeated.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long the port may stay in use after the previous program has ended.
-const FREE_WITHIN: Nanos = Nanos::from_millis(5_000);
+/// How long, and how often at least, a port is tried that may still be in use by
+/// the previous program, which ends late on a busy machine.
+const FREE_WITHIN: Nanos = Nanos::from_millis(10_000);
+const ATTEMPTS: u32 = 10;
 
 /// A port of 127.0.0.1.
 #[derive(Debug, Clone, Copy)]
@@ -25,13 +28,15 @@ impl Port {
     /// `Invalid` if something does: it could answer instead of the program.
     pub(crate) fn must_be_free(self) -> Result<()> {
         let end = Timestamp::now() + FREE_WITHIN;
+        let mut attempts = 1;
         while !self.refuses() {
-            if Timestamp::now() >= end {
+            if attempts >= ATTEMPTS && Timestamp::now() >= end {
                 return Err(Error::Invalid(format!(
                     "port {} is in use before the program is launched; choose a free port",
                     self.0
                 )));
             }
+            attempts += 1;
             (Timestamp::now() + INTERVAL.times(20)).sleep_until();
         }
         Ok(())

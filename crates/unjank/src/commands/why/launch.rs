@@ -11,7 +11,7 @@ use unjank_measure::Monitor;
 use crate::commands::launch::bench::ready_means;
 
 /// Time for a program to end after SIGTERM.
-const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
+const END_TIMEOUT: Nanos = Nanos::from_millis(20_000);
 
 /// What to launch, and how often.
 #[derive(Debug)]
