@@ -48,7 +48,7 @@ lint: setup setup-java
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \
 		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
 	$(CARGO) deny --locked check bans licenses sources
-	$(CARGO) metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
+	./scripts/fuzz.sh check
 	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null
 	./scripts/java.sh lint
 

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use unjank_measure::RunRecord;
-use unjank_report::{Detail, TerminalStyle, html, markdown, terminal};
+use unjank_report::{TerminalStyle, html, markdown, terminal};
 
 fuzz_target!(|file: &[u8]| {
     let text = String::from_utf8_lossy(file);
@@ -12,9 +12,10 @@ fuzz_target!(|file: &[u8]| {
     for series in &record.findings.series {
         let _histogram_or_why_not = series.histogram();
     }
-    let style = TerminalStyle { width: 80, colour: false, detail: Detail::Everything };
-    let shown = terminal(&record, &style);
-    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
+    for all in [false, true] {
+        let shown = terminal(&record, &TerminalStyle { width: 80, colour: false, all });
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
+    }
     let page = html(std::slice::from_ref(&record));
     assert!(!page.contains("<script"));
     assert!(!markdown(&record).is_empty());
