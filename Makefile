@@ -6,7 +6,7 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build dist java c test lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
+.PHONY: help checkup build dist java c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make test      install what tests need, and run them (more of them as root)'
+	@echo 'make attacks   repeat the tests of attacks against the release build (needs root)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
 	@echo 'make bench     measure the speed of unjank itself, compared with other tools'
 	@echo 'make bench-coverage   how far runs agree: 40 checkups idle and beside a load (an hour)'
@@ -38,6 +39,9 @@ c: setup
 
 test: setup-test
 	./scripts/test.sh
+
+attacks: setup-test
+	./scripts/attacks.sh
 
 lint: setup setup-java
 	$(CARGO) fmt --all --check

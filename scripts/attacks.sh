@@ -1,0 +1,21 @@
+#!/bin/sh
+# Repeats the attacks against the release build, which differs from the one that `make test` attacks
+# in its optimisation, its checks of arithmetic and its speed: files and directories of other users,
+# races for a tree, hidden and covered /proc and /sys, limits on the size of files, hostile names,
+# inputs without an end, and kills. Needs root. Arguments are passed on to the tests.
+set -eu
+cd "$(dirname "$0")/.."
+
+if [ "$(id -u)" != 0 ]; then
+    echo 'the attacks need root' >&2
+    exit 1
+fi
+attacks='needs_root_files needs_root_steering needs_root_hidden file_size_limit hostile_text
+    needs_root_hostile_text endless_input kill needs_root_boost_safety
+    restore'
+tests=
+for attack in $attacks; do
+    tests="$tests --test $attack"
+done
+# shellcheck disable=SC2086 # The names have no spaces.
+exec "${CARGO:-cargo}" test --release --locked --package unjank --no-fail-fast $tests -- "$@"
