@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use unjank_needs::wait::Process;
 
@@ -46,6 +47,8 @@ fn a_signal_ends_the_wait_for_a_fifo_without_a_writer() {
         (&["swap", "analyze", "--no-store", fifo], "-INT"),
         (&["swap", "mrc", "--no-store", fifo], "-TERM"),
         (&["swap", "simulate", "--no-store", "--tier", "1MiB", fifo], "-INT"),
+        (&["swap", "sweep", "--no-store", "--tier", "1MiB", "--policy", "lru", fifo], "-INT"),
+        (&["swap", "sweep", "--no-store", "--tier", "1MiB", "--policy", "lru", fifo], "-TERM"),
         (&["why", "--no-store", fifo], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-TERM"),
@@ -104,6 +107,40 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
     assert_eq!(code, INTERRUPTED, "{said}");
     let output = unjank(&["runs", "import", sparse.to_str().unwrap()]).output().unwrap();
     assert!(String::from_utf8(output.stderr).unwrap().contains("larger than 1 GiB"));
+}
+
+/// Records without text, from a device without an end and from a hole of 5 GiB, with less
+/// memory than that.
+#[test]
+fn a_signal_ends_records_that_never_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let sparse = dir.path().join("sparse");
+    File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
+    let out = dir.path().join("out.csv");
+    let out = out.to_str().unwrap();
+    for file in [sparse.to_str().unwrap(), "/dev/zero"] {
+        for arguments in [
+            &["swap", "convert", "--format", "oracleGeneral", file, out][..],
+            &["swap", "convert", "--format", "vscsi", "--skip-bad", file, out],
+            &["swap", "analyze", "--no-store", "--format", "oracleGeneral", file],
+            &["swap", "mrc", "--no-store", "--format", "vscsi", "--skip-bad", file],
+        ] {
+            let mut command = Command::new("sh");
+            command.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]);
+            command.arg(env!("CARGO_BIN_EXE_unjank")).args(arguments);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            Process(child.id()).until_it_has_computed(Duration::from_millis(100));
+            let (code, said) = end(child, "-INT");
+            assert_eq!(code, INTERRUPTED, "{arguments:?}: {said}");
+        }
+        let arguments = ["swap", "convert", "--format", "vscsi", file, out];
+        let output = unjank(&arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("not a vscsi record"), "{said}");
+    }
+    assert!(!Path::new(out).exists());
 }
 
 #[test]

@@ -25,6 +25,9 @@ fn record() -> String {
     let mut record: Value = serde_json::from_slice(&output.stdout).unwrap();
     record["labels"] = json!([ESCAPE, BIDI]);
     record["warnings"] = json!([ESCAPE, BIDI]);
+    for series in record["series"].as_array_mut().unwrap() {
+        series["labels"]["arm"] = json!(format!("{ESCAPE} {BIDI}"));
+    }
     record["unsupported"] = json!([{"what": ESCAPE, "reason": BIDI}]);
     for verdict in record["verdicts"].as_array_mut().unwrap() {
         verdict["reason"] = json!(format!("{ESCAPE} {BIDI}"));
@@ -42,24 +45,31 @@ fn names_in_records_have_no_effect() {
     let with_store = |words: &[&str]| unjank(&[words, &["--store", store]].concat());
     let imported = with_store(&["runs", "import", file]);
     assert!(imported.status.success(), "{imported:?}");
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 8] = [
         &["runs", "list"],
         &["runs", "show", "last"],
         &["runs", "show", "last", "--markdown"],
         &["runs", "list", "--json"],
         &["runs", "show", "last", "--json"],
         &["runs", "export", "last", "--format", "json"],
+        &["runs", "prune", "--keep", "0", "--dry-run"],
+        &["runs", "prune", "--keep", "0", "--dry-run", "--json"],
     ];
     for words in commands {
         let output = with_store(words);
         assert!(output.status.success(), "{words:?}: {output:?}");
         check_both(&output, &words.join(" "));
     }
+    check_both(&unjank(&["runs", "compare", file, file]), "runs compare");
+    check_both(&unjank(&["runs", "compare", file, file, "--json"]), "runs compare --json");
+    let pruned = with_store(&["runs", "prune", "--keep", "1"]);
+    assert!(pruned.status.success(), "{pruned:?}");
     // A document keeps its meaning.
     let shown: Value =
         serde_json::from_slice(&with_store(&["runs", "show", "last", "--json"]).stdout).unwrap();
     let was: Value = serde_json::from_str(&record).unwrap();
     assert_eq!((&shown["labels"], &shown["warnings"]), (&was["labels"], &was["warnings"]));
+    check_both(&with_store(&["runs", "prune", "--keep", "0"]), "runs prune");
 }
 
 #[test]
@@ -106,6 +116,59 @@ fn stderr(words: &[&str]) -> String {
     let output = unjank(words);
     assert!(!output.status.success(), "{words:?}");
     String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn programs_and_traces_have_no_effect() {
+    let (_dir, at) = place();
+    let says = format!("printf '%s' '{ESCAPE}{BIDI}' >&2; exit 3");
+    let bench = ["launch", "bench", "--no-store", "-n", "1", "--gap", "0"];
+    let launch = ["--ready", "notify", "--", "sh", "-c", &says];
+    let launched = unjank(&[&bench[..], &launch].concat());
+    let said = check_both(&launched, "launch bench");
+    assert!(said.contains("it said: "), "{said}");
+    let condition = format!("notify:sh -c \"{says}\"");
+    let served = unjank(&[&bench[..], &["--b", &condition, "--", "true"]].concat());
+    check_both(&served, "launch bench with a service");
+    let (trace, named) = (at("trace.csv"), at(&format!("{ESCAPE}{BIDI}.csv")));
+    let (trace, named) = (trace.to_str().unwrap(), named.to_str().unwrap());
+    fs::write(trace, format!("time,page,process\n1,2,\"{BIDI}\u{1b}[2J\"\n")).unwrap();
+    // From and to a hostile name.
+    check_both(&unjank(&["swap", "convert", "--format", "csv", trace, named]), "swap convert");
+    let out = at("out.csv");
+    let out = out.to_str().unwrap();
+    check_both(&unjank(&["swap", "convert", "--format", "csv", named, out]), "swap convert");
+    check(&fs::read_to_string(out).unwrap(), "the converted trace");
+    let wrong = format!("time,page\n1,{ESCAPE}\n");
+    fs::write(trace, wrong).unwrap();
+    let failed = unjank(&["swap", "convert", "--format", "csv", "--force", trace, out]);
+    check(&String::from_utf8(failed.stderr).unwrap(), "swap convert of a bad line");
+}
+
+#[test]
+fn a_plan_of_a_boost_shows_no_text_of_a_tree() {
+    let (_dir, at) = place();
+    let config = at("boost.toml");
+    let executable = "executables = [\"/opt/a\\u001b[2J\\nFORGED\\u202e\"]";
+    fs::write(&config, format!("[launch]\n{executable}\n")).unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/panel-exynos4210");
+    let root = at("root");
+    let copied = std::process::Command::new("cp").arg("-r").arg(fixture).arg(&root).status();
+    assert!(copied.unwrap().success());
+    let clock = root.join("sys/devices/system/cpu/cpu0/cpufreq");
+    let (root, config) = (root.to_str().unwrap(), config.to_str().unwrap());
+    for name in fs::read_dir(&clock).unwrap().map(|entry| entry.unwrap().path()) {
+        let kept = fs::read(&name).unwrap();
+        fs::write(&name, format!("{ESCAPE}{BIDI}")).unwrap();
+        for form in [&[][..], &["--json"]] {
+            let plan = ["launch", "boost", "plan", "--root", root, "--config", config];
+            let output = unjank(&[&plan[..], form].concat());
+            for stream in [output.stdout, output.stderr] {
+                check(&String::from_utf8(stream).unwrap(), "launch boost plan");
+            }
+        }
+        fs::write(&name, kept).unwrap();
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
 
 use super::failpoint;
 use super::kernel_fs::KernelFs;
@@ -178,7 +179,18 @@ impl KnobFile {
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let link = format!("/proc/self/fd/{}", self.checked.as_raw_fd());
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
-        Ok(File::from(open(link, flags, Mode::empty())?))
+        // The owner of a tree may hold a lease on the file, for which open(2) would wait
+        // (`F_SETLEASE` of fcntl(2)). The kernel's own files have no leases.
+        if self.kernel.is_some() {
+            return Ok(File::from(open(link, flags, Mode::empty())?));
+        }
+        match open(link, flags | OFlags::NONBLOCK, Mode::empty()) {
+            Err(Errno::AGAIN) => {
+                let why = "another process holds a lease on it (F_SETLEASE of fcntl(2))";
+                Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
+            }
+            opened => Ok(File::from(opened?)),
+        }
     }
 }
 
@@ -250,6 +262,39 @@ mod tests {
     use super::*;
     use crate::error::ErrorClass;
     use crate::root::Root;
+
+    /// `F_SETSIG` of `include/uapi/asm-generic/fcntl.h`.
+    const F_SETSIG: i32 = 10;
+
+    /// Takes a lease of the whole file, which a reader must break.
+    fn lease(path: &Path) -> File {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        // SAFETY: fcntl(2) reads only its arguments for these commands. The holder is told
+        // by a signal that is ignored unless it is handled.
+        let taken = unsafe {
+            libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG);
+            libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK)
+        };
+        assert_eq!(taken, 0, "{}", io::Error::last_os_error());
+        file
+    }
+
+    #[test]
+    fn a_knob_under_a_lease_is_busy_and_not_waited_for() {
+        let (dir, site) = machine();
+        let path = dir.path().join("sys/devices/knob");
+        fs::write(&path, "1\n").unwrap();
+        let knob = KnobFile::open(&site, Path::new("/sys/devices/knob")).unwrap();
+        let leased = lease(&path);
+        let read = classified(knob.read().unwrap_err());
+        let written = refusal(knob.path(), "2", knob.write("2").unwrap_err());
+        for said in [read.to_string(), written.to_string()] {
+            assert!(said.contains("/sys/devices/knob: another process holds a lease"), "{said}");
+        }
+        drop(leased);
+        knob.write("2").unwrap();
+        assert_eq!(knob.read().unwrap(), "2");
+    }
 
     fn machine() -> (tempfile::TempDir, Site) {
         let dir = tempfile::tempdir().unwrap();
