@@ -17,13 +17,16 @@ use unjank_cachesim::{Page, Policy, Replacement, Space};
 
 const REQUESTS: usize = 200_000;
 const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
+/// A recording: `fixtures/README.md`.
+const JAVAC: &[u8] = include_bytes!("../fixtures/javac-swap.leb128");
 
 /// The tolerated difference from libCacheSim's misses, as a share of them. `docs/method/swap.md`
 /// has the reasons.
-fn tolerance(policy: &str) -> f64 {
-    match policy {
-        "lirs" => 0.000_5,
-        "w-tinylfu" => 0.03,
+fn tolerance(policy: &str, trace: &str) -> f64 {
+    match (policy, trace) {
+        ("lirs", _) => 0.000_5,
+        ("w-tinylfu", "javac") => 0.07,
+        ("w-tinylfu", _) => 0.03,
         _ => 0.0,
     }
 }
@@ -33,7 +36,7 @@ fn misses_are_those_of_libcachesim() {
     let Some(python) = python() else { return };
     let mut asked = Command::new(python);
     asked.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libcachesim/misses.py"));
-    let traces = [("zipf", zipf()), ("loops", loops())];
+    let traces = [("zipf", zipf()), ("loops", loops()), ("javac", javac())];
     let sizes = SIZES.map(|size| size.to_string()).join(",");
     for (name, trace) in &traces {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -50,16 +53,16 @@ fn misses_are_those_of_libcachesim() {
         let (name, trace) = traces.iter().find(|(name, _)| file.ends_with(name)).unwrap();
         let theirs: u64 = misses.parse().unwrap();
         let ours = misses_of(policy, size.parse().unwrap(), trace);
-        if policy == "w-tinylfu" && theirs == REQUESTS as u64 {
+        if policy == "w-tinylfu" && theirs == trace.len() as u64 {
             // With a window of less than one page, libCacheSim admits nothing.
             assert!(size.parse::<u32>().unwrap() < 100, "{line}");
-        } else if ours.abs_diff(theirs) as f64 > tolerance(policy) * theirs as f64 {
+        } else if ours.abs_diff(theirs) as f64 > tolerance(policy, name) * theirs as f64 {
             writeln!(differences, "{name} {size} {policy}: {ours}, they have {theirs}").unwrap();
         }
         compared += 1;
     }
     assert!(differences.is_empty(), "{differences}");
-    assert_eq!(compared, 2 * SIZES.len() * 10, "{answer}");
+    assert_eq!(compared, traces.len() * SIZES.len() * 10, "{answer}");
 }
 
 fn python() -> Option<PathBuf> {
@@ -121,6 +124,25 @@ fn zipf() -> Vec<u32> {
     let mut chance = chances(1);
     let page = |chance: f64| 50_000f64.powf(chance) as u32 - 1;
     (0..REQUESTS).map(|_| page(chance()).min(49_999).wrapping_mul(7_919) % 50_000).collect()
+}
+
+/// The swap of a Java compiler.
+fn javac() -> Vec<u32> {
+    let mut bytes = JAVAC.iter().copied();
+    let mut slot = 0_i64;
+    let mut trace = Vec::new();
+    while let Some(first) = bytes.next() {
+        let (mut zigzag, mut byte, mut shift) = (i64::from(first & 0x7f), first, 0);
+        while byte & 0x80 != 0 {
+            byte = bytes.next().unwrap();
+            shift += 7;
+            zigzag |= i64::from(byte & 0x7f) << shift;
+        }
+        slot += zigzag >> 1 ^ -(zigzag & 1);
+        trace.push(u32::try_from(slot).unwrap());
+    }
+    assert_eq!(trace.len(), 22_149);
+    trace
 }
 
 /// Favourites, three loops that return, and scans that do not.
