@@ -359,7 +359,7 @@ fn another_context_manager_is_pinged_and_not_replaced() {
 
 /// Kills over each device. `peer_death.rs` kills 200, but an emulated phone is a thousand times
 /// slower.
-const KILLS: u64 = 6;
+const KILLS: u64 = 3;
 
 #[test]
 fn kills_during_calls_are_reported_and_the_driver_goes_on() {
@@ -370,7 +370,7 @@ fn kills_during_calls_are_reported_and_the_driver_goes_on() {
         2,
         &[example("peer_death"), example("exercise")],
         &[
-            &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 200 100"),
+            &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 50 100"),
             &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
             "exercise /dev/binder",
             "exercise /dev/hwbinder",

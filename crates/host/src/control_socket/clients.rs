@@ -262,10 +262,10 @@ mod tests {
         let path = dir.path().join("boost.sock");
         let socket = Arc::new(ControlSocket::listen(&path).unwrap());
         let mut clients = Clients::new(socket, String::new()).unwrap();
-        let bell = Doorbell::new().unwrap();
+        let wake = WakeEvent::new().unwrap();
         let mut silent = UnixStream::connect(&path).unwrap();
-        bell.ring();
-        assert!(clients.questions(&bell).unwrap().is_empty());
+        wake.send();
+        assert!(clients.questions(&wake).unwrap().is_empty());
         let until = clients.present[0].1.until();
         assert!(until > Timestamp::now() + patience(Rank::Reader), "it is the service's own user");
         clients.drop_late(until);
