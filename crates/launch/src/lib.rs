@@ -26,4 +26,4 @@ pub mod simulate;
 pub mod verify;
 mod work;
 
-pub use probe::{Options, Probe, run};
+pub use probe::{Launched, Options, findings, launch};

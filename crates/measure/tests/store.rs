@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -375,4 +376,18 @@ fn a_schema_that_would_execute_code_is_refused() {
         let refused = Store::open(&bench.path()).expect_err("it is none");
         assert!(matches!(refused, Error::NotAStore { .. }), "{refused}");
     }
+}
+
+#[test]
+fn a_writer_waits_for_another_one_only_as_long_as_it_may() {
+    let (bench, _) = Bench::filled(1);
+    let other = Connection::open(bench.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut store = Store::open_patiently(&bench.path(), Duration::from_millis(1)).unwrap();
+    let refused = store.put(&record(2, "checkup")).unwrap_err();
+    assert!(
+        matches!(&refused, Error::NotStored { source, .. } if matches!(**source, Error::Busy(_)))
+    );
+    drop(other);
+    store.put(&record(2, "checkup")).unwrap();
 }

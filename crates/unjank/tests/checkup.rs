@@ -47,6 +47,55 @@ fn only_what_was_asked_for_is_measured() {
 }
 
 #[test]
+fn a_launch_that_hangs_is_killed_to_keep_the_time_limit() {
+    let child = unjank()
+        .args(["checkup", "--quick", "--only", "launch", "--json", "--no-store"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let first = Process(child.id()).child("repetition");
+    let stopped = Command::new("kill").args(["-STOP", &first.0.to_string()]).status().unwrap();
+    assert!(stopped.success());
+    let output = child.wait_with_output().unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(record["elapsed"].as_u64().unwrap() <= 15_000_000_000, "{}", record["elapsed"]);
+    let warnings = record["warnings"].as_array().unwrap();
+    let killed = |warning: &Value| {
+        warning.as_str().unwrap().contains("launch: 1 of 1 starts did not end in time")
+    };
+    assert!(warnings.iter().any(killed), "{warnings:#?}");
+    assert!(!first.is_alive());
+}
+
+#[test]
+fn a_store_that_stays_busy_does_not_hold_a_run_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("runs.sqlite");
+    let run = || {
+        let mut checkup = unjank();
+        checkup.args(["checkup", "--quick", "--only", "lock", "--json", "--store"]).arg(&store);
+        checkup.output().unwrap()
+    };
+    assert!(run().status.success());
+    let stored = || {
+        let arguments = ["runs", "list", "--json", "--store"];
+        let listed = unjank().args(arguments).arg(&store).output().unwrap();
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        listed.as_array().unwrap().len()
+    };
+    assert_eq!(stored(), 1);
+    let writer = rusqlite::Connection::open(&store).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let output = run();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["command"], "checkup");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("measured, but not stored"), "{said}");
+    drop(writer);
+    assert_eq!(stored(), 1);
+}
+
+#[test]
 fn an_interrupt_prints_what_is_known() {
     let mut child = unjank()
         .args(["checkup", "--only", "lock", "--full", "--all", "--no-store"])

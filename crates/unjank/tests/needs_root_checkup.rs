@@ -12,7 +12,7 @@ mod recorded;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use recorded::{LIMIT, Recording, can_record, fill, look_at};
 use serde_json::Value;
@@ -61,6 +61,53 @@ impl Drop for Thrashing {
         send_signal(self.0.id(), 2).unwrap();
         self.0.wait().unwrap();
     }
+}
+
+/// Programs that compute, until this is dropped.
+struct Hogs(Vec<Child>);
+
+impl Hogs {
+    fn begin(count: usize) -> Self {
+        let hog = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        Self(std::iter::repeat_with(hog).take(count).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            hog.kill().unwrap();
+            hog.wait().unwrap();
+        }
+    }
+}
+
+/// Time for the process to be loaded, and to go.
+const BEFORE_AND_AFTER: Duration = Duration::from_secs(2);
+
+#[test]
+fn fifteen_seconds_hold_beside_programs_that_thrash_and_compute() {
+    if !can_record() || std::env::var(ROLE).is_ok() {
+        return;
+    }
+    let recording = Recording::new();
+    let thrashing = Thrashing::begin(&recording);
+    let hogs = Hogs::begin(12);
+    let directory = tempfile::tempdir().unwrap();
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["checkup", "--quick", "--json", "--store"])
+        .arg(directory.path().join("runs.sqlite"))
+        .output()
+        .unwrap();
+    let took = began.elapsed();
+    drop(hogs);
+    drop(thrashing);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["verdicts"].as_array().unwrap().len(), 5);
+    let elapsed = Duration::from_nanos(record["elapsed"].as_u64().unwrap());
+    assert!(elapsed <= Duration::from_secs(15), "{elapsed:?}");
+    assert!(took <= Duration::from_secs(15) + BEFORE_AND_AFTER, "{took:?}");
 }
 
 #[test]

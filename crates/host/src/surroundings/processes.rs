@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustix::param::clock_ticks_per_second;
 
+use crate::clock::Timestamp;
 use crate::root::Root;
 use unjank_units::Nanos;
 
@@ -47,12 +48,13 @@ pub struct ProgramActivity {
 }
 
 impl Processes {
-    /// Reads all programs. Programs that end during the reading are skipped.
-    pub fn read(root: &Root) -> Self {
+    /// Reads all programs. Programs that end during the reading are skipped. `None`
+    /// if not all were read by `end`.
+    pub fn read_by(root: &Root, end: Timestamp) -> Option<Self> {
         let mut threads_left = MOST_THREADS;
         let names = root.list("/proc").unwrap_or_default();
         let numbers = names.iter().filter_map(|name| name.parse::<u32>().ok());
-        let look = |number: u32| {
+        let mut look = |number: u32| {
             let stat = root.read(format!("/proc/{number}/stat")).ok()?;
             let mut process = parse(&stat)?;
             if process.threads as usize <= threads_left {
@@ -61,7 +63,14 @@ impl Processes {
             }
             Some((number, process))
         };
-        Self(numbers.filter_map(look).collect())
+        let mut programs = BTreeMap::new();
+        for number in numbers {
+            if Timestamp::now() >= end {
+                return None;
+            }
+            programs.extend(look(number));
+        }
+        Some(Self(programs))
     }
 
     /// The activity of each since `earlier`; that of new programs since their
@@ -171,6 +180,17 @@ mod tests {
     }
 
     #[test]
+    fn reading_ends_at_its_time_limit() {
+        let top = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(top.path().join("proc/7")).unwrap();
+        std::fs::write(top.path().join("proc/7/stat"), stat("a", 1, 0, 0)).unwrap();
+        let root = Root::at(top.path());
+        let late = Timestamp::from_nanos(u64::MAX);
+        assert_eq!(Processes::read_by(&root, late).unwrap().0.len(), 1);
+        assert_eq!(Processes::read_by(&root, Timestamp::now()), None);
+    }
+
+    #[test]
     fn a_server_and_its_workers_are_one_program() {
         let earlier = Processes(
             [
@@ -209,7 +229,8 @@ mod tests {
 
     #[test]
     fn this_process_is_found_and_a_cycle_ends() {
-        let processes = Processes::read(&Root::system());
+        let late = Timestamp::from_nanos(u64::MAX);
+        let processes = Processes::read_by(&Root::system(), late).unwrap();
         assert!(processes.0.contains_key(&std::process::id()));
         let circle = Processes([(7, process("a", 8, 0, 0)), (8, process("a", 7, 0, 0))].into());
         assert!(!circle.since(&Processes::default(), |_| false).is_empty());

@@ -12,14 +12,14 @@ pub(crate) struct Work {
 
 impl Work {
     /// Measures how many steps the calling thread's CPU does in `chunk` at full
-    /// speed, in 50 ms of work, which raises most clocks.
-    pub(crate) fn calibrate(chunk: Nanos) -> Self {
+    /// speed, in work of the length `time`: 50 ms raise most clocks.
+    pub(crate) fn calibrate(chunk: Nanos, time: Nanos) -> Self {
         const STEPS: u32 = 10_000;
         let probe = Self { steps: STEPS };
         let start = Timestamp::now();
         let mut fastest = Nanos(u64::MAX);
         let mut last = start;
-        while last.since(start) < Nanos::from_millis(50) {
+        while last.since(start) < time {
             probe.once();
             let now = Timestamp::now();
             fastest = fastest.min(now.since(last));
@@ -88,7 +88,7 @@ mod tests {
     fn a_launch_is_recorded_piece_by_piece() {
         let chunk = Nanos::from_micros(2);
         let run = Nanos::from_millis(3);
-        let work = Work::calibrate(chunk);
+        let work = Work::calibrate(chunk, Nanos::from_millis(5));
         let mut chunks = Chunks::with_room_for(run, chunk);
         chunks.record(work, run);
         let total: u64 = chunks.durations().iter().map(|&duration| u64::from(duration)).sum();

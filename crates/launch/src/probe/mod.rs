@@ -1,4 +1,7 @@
 //! `unjank launch ramp`: how fast a CPU reaches full speed after an idle gap.
+//!
+//! Each launch is an independent start: the caller runs [`launch`] in a fresh
+//! process, and [`findings`] puts the launches of all processes together.
 
 mod chunks;
 mod options;
@@ -7,116 +10,65 @@ mod report;
 
 pub use options::Options;
 
-use unjank_host::sched::{AffinityGuard, CpuSet};
-use unjank_host::{Nanos, Result, Root, Timestamp};
+use serde::{Deserialize, Serialize};
+use unjank_host::sched::AffinityGuard;
+use unjank_host::{Result, Root, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
 use chunks::{Chunks, Work};
 use ramp::Launch;
 
-/// Launches on several CPUs, one after the other: an idle gap, then a loop of
-/// integer work whose pieces of about 2 µs are timed. Launches are independent;
-/// the caller may do other work between them.
-#[derive(Debug)]
-pub struct Probe {
-    options: Options,
-    by_cpu: Vec<Cpu>,
-    chunks: Chunks,
+/// One launch: an idle gap, then a loop of integer work whose pieces of about
+/// 2 µs are timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launched {
+    /// Its CPU.
+    cpu: usize,
+    launch: Launch,
 }
 
-/// The launches of one CPU.
-#[derive(Debug)]
-struct Cpu {
-    number: usize,
-    /// Calibrated before the first launch.
-    work: Option<Work>,
-    launches: Vec<Launch>,
-}
-
-impl Probe {
-    /// A probe without launches.
-    ///
-    /// # Errors
-    /// `Invalid` options.
-    pub fn new(options: &Options) -> Result<Self> {
-        options.check(&CpuSet::allowed()?)?;
-        let cpu = |number| Cpu { number, work: None, launches: Vec::new() };
-        Ok(Self {
-            by_cpu: options.cpus.iter().map(cpu).collect(),
-            chunks: Chunks::with_room_for(options.run, options.chunk),
-            options: options.clone(),
-        })
-    }
-
-    /// Approximate time of a launch on each CPU.
-    pub fn length(&self) -> Nanos {
-        (self.options.gap + self.options.run).times(self.by_cpu.len() as u64)
-    }
-
-    /// One launch on each CPU; `turn` decides which CPU is first.
-    ///
-    /// # Errors
-    /// A CPU has gone offline.
-    pub fn launch(&mut self, turn: usize, monitor: &dyn Monitor) -> Result<()> {
-        let Self { options, by_cpu, chunks } = self;
-        let count = by_cpu.len();
-        for place in 0..count {
-            let cpu = &mut by_cpu[(turn + place) % count];
-            let _pinned = AffinityGuard::pin_to(cpu.number)?;
-            let work = *cpu.work.get_or_insert_with(|| Work::calibrate(options.chunk));
-            monitor
-                .progress(place as f64 / count as f64, &format!("a launch on CPU {}", cpu.number));
-            // A launch after a shorter gap is not comparable.
-            if !(Timestamp::now() + options.gap).sleep_until_or(|| monitor.stop_requested()) {
-                break;
-            }
-            chunks.record(work, options.run);
-            let launch = Launch::from_chunks(chunks.durations(), options.slice, options.run);
-            cpu.launches.push(launch);
-        }
-        Ok(())
-    }
-
-    /// The findings of the launches so far.
-    ///
-    /// Series: `launch/ramp/time_to_full` (until 95 % of full speed) and
-    /// `launch/ramp/work_lost` (full-speed time lost until then), over all CPUs,
-    /// and one per CPU with the label `cpu`. Curve: `launch/ramp/speed`, one per
-    /// CPU.
-    pub fn findings(&self, root: &Root) -> Findings {
-        let ramp = |cpu: &Cpu| {
-            report::CpuRamp::new(cpu.number, cpu.work?, &cpu.launches, &self.options, root)
-        };
-        let mut findings = Findings::default();
-        report::note(self.by_cpu.iter().filter_map(ramp).collect(), &self.options, &mut findings);
-        findings
-    }
-}
-
-/// Launches on each CPU in turn, as many as the options say.
+/// Measures launch number `start`, which decides its CPU, on the calling thread.
+/// `None` if a stop is requested during the idle gap: a launch after a shorter gap
+/// is not comparable.
 ///
 /// # Errors
-/// `Invalid` options.
-pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
-    let mut probe = Probe::new(options)?;
-    for turn in 0..options.launches {
-        if monitor.stop_requested() {
-            break;
-        }
-        let done = f64::from(turn) / f64::from(options.launches);
-        monitor.progress(done, "launches");
-        probe.launch(turn as usize, &Silenced(monitor))?;
+/// `Invalid` options; the CPU has gone offline.
+pub fn launch(options: &Options, start: u32, monitor: &dyn Monitor) -> Result<Option<Launched>> {
+    options.check_here()?;
+    let cpu = options.cpu_of_start(start);
+    let _pinned = AffinityGuard::pin_to(cpu)?;
+    let mut chunks = Chunks::with_room_for(options.run, options.chunk);
+    let work = Work::calibrate(options.chunk, options.calibration);
+    monitor.progress(0.0, &format!("a launch on CPU {cpu}"));
+    if !(Timestamp::now() + options.gap).sleep_until_or(|| monitor.stop_requested()) {
+        return Ok(None);
     }
-    Ok(probe.findings(root))
+    chunks.record(work, options.run);
+    let launch = Launch::from_chunks(chunks.durations(), work.steps(), options.slice, options.run);
+    Ok(Some(Launched { cpu, launch }))
 }
 
-/// A monitor without progress, for requests to stop only.
-struct Silenced<'a>(&'a dyn Monitor);
-
-impl Monitor for Silenced<'_> {
-    fn progress(&self, _fraction: f64, _doing: &str) {}
-
-    fn stop_requested(&self) -> bool {
-        self.0.stop_requested()
-    }
+/// The findings of launches, each with the moment it began, in their order.
+///
+/// Series: `launch/ramp/time_to_full` (until 95 % of full speed) and
+/// `launch/ramp/work_lost` (full-speed time lost until then), over all CPUs, and
+/// one per CPU with the label `cpu`; each launch is a repetition. Curve:
+/// `launch/ramp/speed`, one per CPU.
+///
+/// # Errors
+/// None for launches that [`launch`] measured.
+pub fn findings(
+    launches: &[(Timestamp, Launched)],
+    options: &Options,
+    root: &Root,
+) -> unjank_measure::Result<Findings> {
+    let ramps = options.cpus.iter().filter_map(|cpu| {
+        let of_cpu: Vec<(Timestamp, &Launch)> = launches
+            .iter()
+            .filter(|(_, launched)| launched.cpu == cpu)
+            .map(|(at, launched)| (*at, &launched.launch))
+            .collect();
+        report::CpuRamp::new(cpu, &of_cpu, options, root)
+    });
+    report::findings(ramps.collect(), options)
 }

@@ -1,15 +1,16 @@
 //! Options of `launch ramp`.
 
+use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
 
 /// What `launch ramp` measures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// CPUs, measured one after the other.
     pub cpus: CpuSet,
-    /// Launches on each CPU.
-    pub launches: u32,
+    /// Work before the idle gap, by which the pieces get their length.
+    pub calibration: Nanos,
     /// Idle time before each launch.
     pub gap: Nanos,
     /// Length of the work of each launch.
@@ -21,11 +22,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// A gap of 200 ms, 300 ms of work, slices of 100 µs.
-    pub fn usual(cpus: CpuSet, launches: u32) -> Self {
+    /// A gap of 200 ms, 300 ms of work, slices of 100 µs: long enough for a
+    /// governor that looks at the load every 100 ms.
+    pub fn usual(cpus: CpuSet) -> Self {
         Self {
             cpus,
-            launches,
+            calibration: Nanos::from_millis(50),
             gap: Nanos::from_millis(200),
             run: Nanos::from_millis(300),
             slice: Nanos::from_micros(100),
@@ -33,13 +35,43 @@ impl Options {
         }
     }
 
+    /// A gap of 80 ms and 100 ms of work, six frames at 60 Hz, for machines whose
+    /// kernel has no governor that a launch must wait for.
+    pub fn without_governor(cpus: CpuSet) -> Self {
+        Self {
+            calibration: Nanos::from_millis(10),
+            gap: Nanos::from_millis(80),
+            run: Nanos::from_millis(100),
+            ..Self::usual(cpus)
+        }
+    }
+
+    /// Time of one launch.
+    pub fn length(&self) -> Nanos {
+        self.calibration + self.gap + self.run
+    }
+
+    /// The CPU of launch number `start`. Each CPU in turn is the first of a round.
+    pub fn cpu_of_start(&self, start: u32) -> usize {
+        let (start, count) = (start as usize, self.cpus.len().max(1));
+        self.cpus.one(start / count + start % count).unwrap_or(0)
+    }
+
     /// The longest work of a launch: its pieces are kept in memory.
     pub const LONGEST_RUN: Nanos = Nanos::from_millis(10_000);
 
-    pub(crate) fn check(&self, allowed: &CpuSet) -> Result<()> {
+    /// Checks that launches are possible with these options.
+    ///
+    /// # Errors
+    /// `Invalid`, also for a CPU that this process may not use.
+    pub fn check_here(&self) -> Result<()> {
+        self.check(&CpuSet::allowed()?)
+    }
+
+    fn check(&self, allowed: &CpuSet) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
-        if self.cpus.is_empty() || self.launches == 0 {
-            return wrong("at least one CPU and one launch are needed".to_owned());
+        if self.cpus.is_empty() {
+            return wrong("at least one CPU is needed".to_owned());
         }
         if self.chunk < Nanos(500) || self.slice < self.chunk.times(10) {
             return wrong(format!(
@@ -67,7 +99,7 @@ mod tests {
     #[test]
     fn wrong_options_are_refused_in_one_sentence() {
         let one = CpuSet::new([0]);
-        let good = Options::usual(one.clone(), 1);
+        let good = Options::usual(one.clone());
         assert!(good.check(&one).is_ok());
         let says = |options: Options| options.check(&one).unwrap_err().to_string();
         assert_eq!(
@@ -78,7 +110,15 @@ mod tests {
             says(Options { slice: Nanos::from_micros(10), ..good.clone() }),
             "slices of 10.0 µs are too short: at least 10 pieces of 2.00 µs must fit"
         );
-        assert!(says(Options { launches: 0, ..good.clone() }).starts_with("at least one CPU"));
+        let none = Options { cpus: CpuSet::default(), ..good.clone() };
+        assert!(says(none).starts_with("at least one CPU"));
         assert!(says(Options { cpus: CpuSet::new([9]), ..good }).starts_with("CPU 9"));
+    }
+
+    #[test]
+    fn each_cpu_in_turn_is_the_first_of_a_round() {
+        let options = Options::usual(CpuSet::new([0, 2, 5]));
+        let cpus: Vec<usize> = (0..9).map(|start| options.cpu_of_start(start)).collect();
+        assert_eq!(cpus, [0, 2, 5, 2, 5, 0, 5, 0, 2]);
     }
 }

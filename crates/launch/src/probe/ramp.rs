@@ -1,5 +1,6 @@
 //! From the pieces of launches to a ramp. Pure: no clock, no machine.
 
+use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;
 use unjank_measure::stats::order;
 
@@ -10,8 +11,9 @@ const FULL: f64 = 0.95;
 /// with full speed, so that a single interrupt has no effect.
 const SMOOTH: usize = 5;
 
-/// One launch: its speed in each slice, as pieces of work per nanosecond.
-#[derive(Debug, Clone, PartialEq)]
+/// One launch: its speed in each slice, as steps of work per nanosecond. Pieces
+/// have other lengths in another process, steps do not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Launch {
     /// `None` if no piece ended in a slice: others had the CPU.
     pub(crate) speeds: Vec<Option<f64>>,
@@ -22,11 +24,11 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Cuts the pieces into slices. The speed of a slice is that of its median
+    /// Cuts the pieces, each of `steps`, into slices. The speed of a slice is that of its median
     /// piece: the clock changes all pieces, an interrupt only some. A piece
     /// longer than a slice, dozens of times slower than full speed, is not due to
     /// the clock: others had the CPU.
-    pub(crate) fn from_chunks(durations: &[u32], slice: Nanos, run: Nanos) -> Self {
+    pub(crate) fn from_chunks(durations: &[u32], steps: u32, slice: Nanos, run: Nanos) -> Self {
         let slice = slice.get().max(1);
         let mut speeds = vec![None; (run.get() / slice) as usize];
         let mut lost = 0_u64;
@@ -55,7 +57,7 @@ impl Launch {
             let beyond = |&piece: &u32| u64::from(piece.saturating_sub(median.saturating_mul(2)));
             lost += own.iter().map(beyond).sum::<u64>();
             if let Some(speed) = speeds.get_mut(index as usize) {
-                *speed = (median > 0).then(|| 1.0 / f64::from(median));
+                *speed = (median > 0).then(|| f64::from(steps) / f64::from(median));
             }
         }
         Self { speeds, lost_to_others: Nanos(lost) }
@@ -80,7 +82,7 @@ impl Launch {
 
 /// Full speed: the highest smoothed speed that half of the launches reached at
 /// the same time since wake.
-pub(crate) fn full_speed(launches: &[Launch]) -> Option<f64> {
+pub(crate) fn full_speed(launches: &[&Launch]) -> Option<f64> {
     let curve = median_curve(launches);
     smoothed(&curve.iter().map(|point| Some(point.as_ref()?.0)).collect::<Vec<_>>())
         .flatten()
@@ -88,7 +90,7 @@ pub(crate) fn full_speed(launches: &[Launch]) -> Option<f64> {
 }
 
 /// The median speed over launches in each slice, with its 95 % interval.
-pub(crate) fn median_curve(launches: &[Launch]) -> Vec<Option<(f64, Option<[f64; 2]>)>> {
+pub(crate) fn median_curve(launches: &[&Launch]) -> Vec<Option<(f64, Option<[f64; 2]>)>> {
     let slices = launches.first().map_or(0, |launch| launch.speeds.len());
     (0..slices)
         .map(|index| {
@@ -113,6 +115,7 @@ mod tests {
 
     const SLICE: Nanos = Nanos::from_micros(100);
     const RUN: Nanos = Nanos::from_millis(10);
+    const STEPS: u32 = 1;
 
     /// 10 ms of pieces: 4 µs each for the first `slow`, then 2 µs.
     fn ramp(slow: Nanos) -> Vec<u32> {
@@ -127,13 +130,13 @@ mod tests {
     }
 
     fn launch(durations: &[u32]) -> Launch {
-        Launch::from_chunks(durations, SLICE, RUN)
+        Launch::from_chunks(durations, STEPS, SLICE, RUN)
     }
 
     #[test]
     fn a_step_is_found_where_it_is() {
         let launch = launch(&ramp(Nanos::from_millis(5)));
-        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        let full = full_speed(&[&launch]).unwrap();
         assert!((full - 1.0 / 2_000.0).abs() < 1e-12);
         let time = launch.time_to_full(full, SLICE).unwrap();
         // The running median turns over when most of its slices are fast.
@@ -146,9 +149,17 @@ mod tests {
     #[test]
     fn a_clock_that_is_up_loses_nothing() {
         let launch = launch(&ramp(Nanos::ZERO));
-        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        let full = full_speed(&[&launch]).unwrap();
         assert_eq!(launch.time_to_full(full, SLICE), Some(SLICE));
         assert_eq!(launch.work_lost(full, SLICE, SLICE), Nanos::ZERO);
+    }
+
+    #[test]
+    fn processes_with_pieces_of_other_lengths_have_the_same_speed() {
+        let short = Launch::from_chunks(&ramp(Nanos::ZERO), 500, SLICE, RUN);
+        let twice: Vec<u32> = vec![4_000; RUN.get() as usize / 4_000];
+        let long = Launch::from_chunks(&twice, 1_000, SLICE, RUN);
+        assert_eq!(full_speed(&[&short]), full_speed(&[&long]));
     }
 
     #[test]
@@ -156,7 +167,7 @@ mod tests {
         let mut durations = ramp(Nanos::ZERO);
         durations[100] = 1_000_000;
         let launch = launch(&durations);
-        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        let full = full_speed(&[&launch]).unwrap();
         assert_eq!(launch.time_to_full(full, SLICE), Some(SLICE));
         assert_eq!(launch.lost_to_others, Nanos(1_000_000));
     }
@@ -169,7 +180,7 @@ mod tests {
 
     #[test]
     fn no_pieces_make_no_speed() {
-        assert_eq!(full_speed(&[launch(&[])]), None);
+        assert_eq!(full_speed(&[&launch(&[])]), None);
         assert_eq!(full_speed(&[]), None);
     }
 
@@ -177,7 +188,7 @@ mod tests {
         #[test]
         fn any_pieces_make_a_ramp(durations in proptest::collection::vec(0_u32.., 0..200)) {
             let launch = launch(&durations);
-            if let Some(full) = full_speed(std::slice::from_ref(&launch)) {
+            if let Some(full) = full_speed(&[&launch]) {
                 let _ = launch.time_to_full(full, SLICE);
                 proptest::prop_assert!(launch.work_lost(full, SLICE, RUN) <= RUN);
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use jiff::{Timestamp as Date, Unit as DateUnit};
+use jiff::{SignedDuration, Timestamp as Date, Unit as DateUnit};
 use unjank_host::{Machine, Timestamp};
 
 use crate::findings::Findings;
@@ -37,10 +37,18 @@ pub struct Run {
 impl Start {
     /// This moment, and a random tail for the id.
     pub fn now() -> Self {
+        Self::since(Timestamp::now())
+    }
+
+    /// A moment on the monotonic clock that is not long ago, and a random tail for
+    /// the id.
+    pub fn since(clock: Timestamp) -> Self {
         // The keys of a fresh hasher are the only randomness in the standard
         // library; they differ between processes and between calls.
         let tail = RandomState::new().build_hasher().finish() as u32;
-        Self::at(Date::now(), Timestamp::now(), tail)
+        let ago = i64::try_from(Timestamp::now().since(clock).get()).unwrap_or(0);
+        let now = Date::now();
+        Self::at(now.checked_sub(SignedDuration::from_nanos(ago)).unwrap_or(now), clock, tail)
     }
 
     /// A given moment on both clocks, and the tail of the id.
@@ -103,6 +111,14 @@ mod tests {
         assert_eq!(record.elapsed, 2_000);
         let text = record.to_json();
         assert_eq!(RunRecord::import(&text, "a test").unwrap(), record);
+    }
+
+    #[test]
+    fn a_run_that_began_before_has_the_date_of_its_beginning() {
+        let before = Timestamp::from_nanos(Timestamp::now().as_nanos().saturating_sub(5_000_000));
+        let start = Start::since(before);
+        assert_eq!(start.clock, before);
+        assert!(start.date < Date::now());
     }
 
     #[test]

@@ -15,14 +15,12 @@ use super::failure;
 use super::schema::{APPLICATION, RUN, VERSION};
 use crate::error::{Error, Result};
 
-/// How long a writer waits for another one.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The largest store of another user that is read.
 const LARGEST: Bytes = Bytes(1 << 30);
 
-/// Opens an existing store; `None` if there is no file, or an empty one.
-pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
+/// Opens an existing store; `None` if there is no file, or an empty one. Each
+/// access waits for other processes for as long as `patience`.
+pub(super) fn open(path: &Path, patience: Duration) -> Result<Option<Connection>> {
     let path = &place(path)?;
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -36,7 +34,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
         Ok(file) if file.len() == 0 => return Ok(None),
         Ok(_) => {}
     }
-    let connection = if is_untrusted(path) { copy(path)? } else { connect(path)? };
+    let connection = if is_untrusted(path) { copy(path)? } else { connect(path, patience)? };
     match kind(&connection).map_err(|e| failure::error("read", path, &e))? {
         DatabaseKind::Store(_) => Ok(Some(connection)),
         DatabaseKind::Empty => Ok(None),
@@ -48,7 +46,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
 }
 
 /// Creates the directory, the file and the table, unless they exist.
-pub(super) fn create(path: &Path) -> Result<Connection> {
+pub(super) fn create(path: &Path, patience: Duration) -> Result<Connection> {
     check_place(path)?;
     let path = &place(path)?;
     if let Some(directory) = path.parent() {
@@ -64,7 +62,7 @@ pub(super) fn create(path: &Path) -> Result<Connection> {
         }
         _ => {}
     }
-    let mut connection = connect(path)?;
+    let mut connection = connect(path, patience)?;
     make_table(&mut connection).map_err(|e| failure::error("create", path, &e))?;
     Ok(connection)
 }
@@ -137,14 +135,14 @@ fn place(path: &Path) -> Result<PathBuf> {
         .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })
 }
 
-fn connect(path: &Path) -> Result<Connection> {
+fn connect(path: &Path, patience: Duration) -> Result<Connection> {
     // Falls back to reading if the file, or its file system, is read-only.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.busy_timeout(patience)?;
         protect(&connection)?;
         Ok(connection)
     };

@@ -24,6 +24,7 @@ mod schema;
 mod selector;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp as Date;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
@@ -44,7 +45,12 @@ const LARGEST: u64 = 256 << 20;
 pub struct Store {
     path: PathBuf,
     connection: Option<Connection>,
+    /// How long each access waits for other processes.
+    patience: Duration,
 }
+
+/// How long a writer usually waits for another one.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The result of storing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +69,17 @@ impl Store {
     /// cannot read, `Store` for a file that cannot be opened. A store that is
     /// read-only, or that a later version wrote, opens.
     pub fn open(path: &Path) -> Result<Self> {
-        let connection = file::open(path)?;
-        Ok(Self { path: path.to_owned(), connection })
+        Self::open_patiently(path, PATIENCE)
+    }
+
+    /// As [`open`](Self::open). If another process writes, each access waits for
+    /// `patience`, not for a minute.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and `Busy`.
+    pub fn open_patiently(path: &Path, patience: Duration) -> Result<Self> {
+        let connection = file::open(path, patience)?;
+        Ok(Self { path: path.to_owned(), connection, patience })
     }
 
     /// Checks whether a store in the file `path` may be written: root does not
@@ -262,7 +277,7 @@ impl Store {
     /// The connection, for writing. Creates the file if there is none.
     fn writable(&mut self) -> Result<&mut Connection> {
         if self.connection.is_none() {
-            self.connection = Some(file::create(&self.path)?);
+            self.connection = Some(file::create(&self.path, self.patience)?);
         }
         let connection = self.connection.as_mut().expect("opened just above, if not before");
         file::prepare_for_writing(connection, &self.path)?;
@@ -280,8 +295,6 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use unjank_host::{Machine, Timestamp};
 
     use super::*;

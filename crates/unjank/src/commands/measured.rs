@@ -12,14 +12,14 @@ use unjank_host::files::{Destination, is_stdout};
 use unjank_host::{Error, Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
-use unjank_measure::{Findings, Monitor, RunRecord, Store};
+use unjank_measure::{Findings, Monitor, RunRecord};
 use unjank_report::TerminalStyle;
 
-use super::environment;
+use super::{environment, storing};
+use crate::began;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
-use crate::paths;
 
 /// The label of runs on an emulated machine.
 const EMULATED: &str = "emulated";
@@ -58,6 +58,8 @@ pub(super) struct Outputs<'a> {
     html: Option<Destination>,
     markdown: Option<Destination>,
     text: Text,
+    /// When the run must have ended.
+    end: Option<Timestamp>,
 }
 
 /// Where the text goes, or the record with `--json`.
@@ -77,13 +79,18 @@ impl<'a> Outputs<'a> {
     /// Opens the named files. The command itself writes `own` ones, and one of
     /// them may be stdout, too.
     pub(super) fn open(args: &'a OutputArgs, own: &[OwnFile<'_>]) -> Result<Self> {
+        Self::open_by(None, args, own)
+    }
+
+    /// As `open`, for a run that must have ended by `end`.
+    fn open_by(end: Option<Timestamp>, args: &'a OutputArgs, own: &[OwnFile<'_>]) -> Result<Self> {
         let text = text_place(args, own)?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
         if !args.no_store {
-            check_store(args.store.as_deref())?;
+            storing::check(args.store.as_deref(), end)?;
         }
-        Ok(Self { args, html, markdown, text })
+        Ok(Self { args, html, markdown, text, end })
     }
 }
 
@@ -107,28 +114,6 @@ fn text_place(args: &OutputArgs, own: &[OwnFile<'_>]) -> Result<Text> {
         [_] if json.is_none() => Ok(Text::Stderr),
         _ => Ok(Text::Stdout),
     }
-}
-
-/// Checks a store's place before anything is measured. A store that is not
-/// `named` must only be safe to write: whatever else is wrong with it, the
-/// measurement is printed first.
-fn check_store(named: Option<&Path>) -> Result<()> {
-    if let Some(path) = named {
-        Store::open(path)?;
-        Store::check_place(path)?;
-        Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
-    } else if let Some(path) = paths::store() {
-        Store::check_place(&path)
-            .context("the run would not be stored (--no-store skips the store)")?;
-    }
-    Ok(())
-}
-
-/// The file of a store, or the topmost directory above it that does not exist
-/// yet: these are created with the store.
-fn first_missing(store: &Path) -> &Path {
-    let exists = |above: &Path| above == Path::new("") || above.is_dir();
-    store.ancestors().find(|path| path.parent().is_none_or(exists)).unwrap_or(store)
 }
 
 /// The options of a run, as its record holds them.
@@ -192,10 +177,29 @@ impl Command<'_> {
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
     ) -> Result<u8> {
         let outputs = Outputs::open(self.output, own)?;
+        self.run_to(outputs, |root, _, seed, monitor| measure(root, seed, monitor))
+    }
+
+    /// As `run`, for a command that ends by `end`: the run is not stored if the
+    /// store is busy for longer. `measure` gets the machine's description, too.
+    pub(crate) fn run_by(
+        self,
+        end: Timestamp,
+        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<Findings>,
+    ) -> Result<ExitCode> {
+        let outputs = Outputs::open_by(Some(end), self.output, &[])?;
+        self.run_to(outputs, measure).map(ExitCode::from)
+    }
+
+    fn run_to(
+        self,
+        outputs: Outputs<'_>,
+        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<Findings>,
+    ) -> Result<u8> {
         let root = Root::system();
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
-        let start = Start::now();
+        let start = Start::since(began::at());
         // 32 bits: every JSON reader keeps them exactly.
         let seed = self.output.seed.unwrap_or_else(|| Timestamp::now().as_nanos() & 0xffff_ffff);
         let host = Machine::read(&root);
@@ -208,7 +212,7 @@ impl Command<'_> {
             findings
                 .warn("this unjank was built without optimisation, which makes every time longer");
         }
-        let found = measure(&root, seed, &progress);
+        let found = measure(&root, &host, seed, &progress);
         progress.clear();
         findings.merge(found?);
         let interrupted = interrupt.requested();
@@ -284,7 +288,7 @@ pub(super) fn build() -> Option<String> {
 /// Prints, writes and stores the record. A failure does not prevent the other
 /// outputs; the first failure is returned.
 pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
-    let Outputs { args, html, markdown, text } = outputs;
+    let Outputs { args, html, markdown, text, end } = outputs;
     let printed = match text {
         Text::Stdout if args.json => output::print(&unjank_report::json(&record.to_json())),
         Text::Stdout => output::print(&unjank_report::terminal(record, &output::terminal_style())),
@@ -301,27 +305,7 @@ pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     };
     let page = write(html, &|| unjank_report::html(std::slice::from_ref(record)));
     let markdown = write(markdown, &|| unjank_report::markdown(record));
-    let stored = if args.no_store { Ok(()) } else { keep(record, args.store.as_deref()) };
+    let stored =
+        if args.no_store { Ok(()) } else { storing::keep(record, args.store.as_deref(), end) };
     printed.and(page).and(markdown).and(stored)
-}
-
-/// The store's file: the named one, or the user's. If neither is known, a note
-/// is printed and the result is `None`: the measurement is still printed.
-pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
-    let path = named.map(Path::to_owned).or_else(paths::store);
-    if path.is_none() {
-        output::remark(
-            "not stored: neither HOME nor XDG_DATA_HOME is set; name a store with --store FILE, or \
-             give --no-store",
-        );
-    }
-    path
-}
-
-fn keep(record: &RunRecord, store: Option<&Path>) -> Result<()> {
-    let Some(path) = store_path(store) else { return Ok(()) };
-    Store::open(&path)
-        .and_then(|mut store| store.put(record))
-        .context("the run was measured, but not stored (--no-store skips the store)")?;
-    Ok(())
 }

@@ -21,6 +21,7 @@ pub(crate) mod restore;
 pub(crate) mod rt;
 pub(crate) mod runs;
 pub(crate) mod schd_dbg;
+mod storing;
 pub(crate) mod swap;
 pub(crate) mod why;
 pub(crate) mod with;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 use unjank_host::Root;
 use unjank_host::process::peer::{PeerCommand, receive, send};
+use unjank_launch::Launched;
 use unjank_measure::{Findings, Monitor};
 
 use super::ipc::peer as ipc_peer;
@@ -25,13 +26,26 @@ pub(crate) enum Task {
     Lock(unjank_lock::Options),
     /// Round trips to another process.
     Ipc(unjank_ipc::Options),
+    /// One launch, by its number.
+    Launch(unjank_launch::Options, u32),
+}
+
+/// What a start found.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Outcome {
+    /// The findings of a probe.
+    Findings(Box<Findings>),
+    /// A launch, which is judged together with others.
+    Launch(Box<Launched>),
+    /// It was interrupted before it found anything.
+    Nothing,
 }
 
 /// The report: the only answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// The probe's findings.
-    Done(Box<Findings>),
+    /// What it found.
+    Done(Outcome),
     /// The failure, and its exit code.
     Failed { sentence: String, code: u8 },
 }
@@ -45,7 +59,7 @@ pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
     let task = receive(&mut io::stdin().lock()).context("while reading the task")?;
     let Some(task) = task else { bail!("there is no task") };
     let report = match measure(&task, &Quiet(interrupt)) {
-        Ok(findings) => Report::Done(Box::new(findings)),
+        Ok(outcome) => Report::Done(outcome),
         Err(error) => Report::Failed { sentence: exit::sentence(&error), code: exit::code(&error) },
     };
     send(&mut io::stdout().lock(), &report).context("while reporting")?;
@@ -58,14 +72,19 @@ pub(super) fn command() -> PeerCommand {
 }
 
 /// Runs one probe.
-fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Findings> {
+fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Outcome> {
     let root = Root::system();
-    Ok(match task {
+    let findings = match task {
         Task::Swap(options, seed) => unjank_swap::run(options, &root, *seed, monitor)?,
         Task::Jitter(options) => unjank_jitter::run(options, &root, monitor)?,
         Task::Lock(options) => unjank_lock::run(options, monitor)?,
         Task::Ipc(options) => unjank_ipc::run(options, &ipc_peer::command(), monitor)?,
-    })
+        Task::Launch(options, start) => {
+            let launched = unjank_launch::launch(options, *start, monitor)?;
+            return Ok(launched.map_or(Outcome::Nothing, |it| Outcome::Launch(Box::new(it))));
+        }
+    };
+    Ok(Outcome::Findings(Box::new(findings)))
 }
 
 /// Shows no progress: the parent does. The parent also passes Ctrl-C on.

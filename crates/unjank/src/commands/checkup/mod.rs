@@ -2,6 +2,7 @@
 
 mod adjust;
 mod budget;
+mod deadline;
 mod delay;
 mod launch;
 mod probe;
@@ -10,15 +11,17 @@ mod surroundings;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::Timestamp;
 use unjank_host::memory::MemoryLock;
+use unjank_host::sched::NiceGuard;
+use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
 
 use super::measured::{self, OutputArgs, Settings};
 use super::repeated::{self, Part};
-use crate::exit;
+use crate::{began, exit};
 use budget::Budget;
+use deadline::Deadline;
 use delay::Delay;
 use launch::{CommandLine, Shown};
 use probe::Probe;
@@ -88,8 +91,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => settings,
     };
     let command = measured::Command { name: "checkup", output: &args.output, settings };
-    command.run(|root, seed, monitor| {
-        let deadline = Timestamp::now() + budget.limit();
+    let deadline = Deadline::new(began::at(), budget.limit());
+    // Both last until the run is printed and stored.
+    let (mut locked, mut first) = (None, None);
+    command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
         let stored = !args.output.no_store;
         let shown = args
@@ -97,53 +102,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .as_ref()
             .map(|command| Shown::of(command, &args.ready, &budget, stored, root, monitor));
         let shown = shown.transpose()?;
-        let mut watch = Watch::start(root);
+        let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.
-        let _locked = MemoryLock::everything();
-        let mut probes = delays
+        locked = Some(MemoryLock::everything());
+        let probes = delays
             .iter()
-            .map(|&delay| Ok((delay, Probe::new(delay, &budget, root, seed)?)))
+            .map(|&delay| Ok((delay, Probe::new(delay, &budget, machine, root, seed)?)))
             .collect::<Result<Vec<_>>>()?;
-        let counts: Vec<(Delay, u32)> =
-            probes.iter().map(|(delay, probe)| (*delay, probe.starts())).collect();
-        let order = budget::order(&counts, seed);
-        let mut late = 0;
-        for (place, &delay) in order.iter().enumerate() {
-            if monitor.stop_requested() {
-                break;
-            }
-            let Some((_, probe)) = probes.iter_mut().find(|(other, _)| *other == delay) else {
-                continue;
-            };
-            let all = order.len() as f64;
-            let part = Part::new(monitor, delay.name(), place as f64 / all, 1.0 / all);
-            repeated::pause(seed, place as u32, monitor);
-            if Timestamp::now() + probe.length() > deadline {
-                late += 1;
-                continue;
-            }
-            probe.start(deadline, &part);
-            watch.part_ended(delay);
-        }
-        again(&mut probes, deadline, monitor);
-        let mut findings = Findings::default();
-        if late > 0 {
-            findings.warn(format!(
-                "the machine was too slow: {late} of {} starts were left out to keep the time \
-                 limit",
-                order.len()
-            ));
-        }
-        for (delay, probe) in probes {
-            match probe.findings(root) {
-                Ok(mut found) => {
-                    found.verdicts.push(verdict(delay, &found));
-                    findings.merge(found);
-                }
-                Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
-            }
-        }
-        watch.adjust(&mut findings);
+        let mut run = Run { root, seed, monitor, deadline, probes, watch, late: 0 };
+        let starts = run.measure();
+        // What follows is short, and must not wait for programs that compute.
+        first = NiceGuard::new(HIGHEST_NICE).ok();
+        let mut findings = run.findings(starts);
         if let Some(shown) = shown {
             shown.add_to(&mut findings);
         }
@@ -151,16 +121,83 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// Repeats starts that were disturbed from outside, while there is time.
-fn again(probes: &mut [(Delay, Probe<'_>)], deadline: Timestamp, monitor: &dyn Monitor) {
-    for (delay, probe) in probes {
-        for _ in 0..probe.disturbed() {
-            if monitor.stop_requested() || Timestamp::now() + probe.length() > deadline {
-                return;
+/// The nice value with which a run is evaluated and printed, if that is allowed.
+const HIGHEST_NICE: i32 = -20;
+
+/// A run of the probes.
+struct Run<'a> {
+    root: &'a Root,
+    seed: u64,
+    monitor: &'a dyn Monitor,
+    deadline: Deadline,
+    probes: Vec<(Delay, Probe<'a>)>,
+    watch: Watch<'a>,
+    /// Starts that were left out to keep the deadline.
+    late: usize,
+}
+
+impl Run<'_> {
+    /// Starts all probes in shuffled order, and again those that were disturbed
+    /// from outside. Returns the number of starts that were planned.
+    fn measure(&mut self) -> usize {
+        let counts: Vec<(Delay, u32)> =
+            self.probes.iter().map(|(delay, probe)| (*delay, probe.starts())).collect();
+        let order = budget::order(&counts, self.seed);
+        let all = order.len() as f64;
+        for (place, &delay) in order.iter().enumerate() {
+            if self.monitor.stop_requested() {
+                return order.len();
             }
-            let part = Part::new(monitor, delay.name(), 1.0, 0.0);
-            probe.start(deadline, &part);
+            let part = Part::new(self.monitor, delay.name(), place as f64 / all, 1.0 / all);
+            repeated::pause(self.seed, place as u32, self.monitor);
+            self.late += usize::from(!self.start(delay, &part));
         }
+        for delay in counts.into_iter().map(|(delay, _)| delay) {
+            let probe = self.probes.iter().find(|(other, _)| *other == delay);
+            for _ in 0..probe.map_or(0, |(_, probe)| probe.disturbed()) {
+                let part = Part::new(self.monitor, delay.name(), 1.0, 0.0);
+                if self.monitor.stop_requested() || !self.start(delay, &part) {
+                    break;
+                }
+            }
+        }
+        order.len()
+    }
+
+    /// Starts one probe, unless it would not end in time.
+    fn start(&mut self, delay: Delay, part: &dyn Monitor) -> bool {
+        let end = self.deadline.of_measuring(self.root);
+        let probe = self.probes.iter_mut().find(|(other, _)| *other == delay);
+        let Some((_, probe)) = probe else { return true };
+        if Timestamp::now() + probe.length() > end {
+            return false;
+        }
+        probe.start(end, part);
+        self.watch.part_ended(delay);
+        true
+    }
+
+    /// The findings of all probes, of which `starts` were planned.
+    fn findings(self, starts: usize) -> Findings {
+        let mut findings = Findings::default();
+        if self.late > 0 {
+            findings.warn(format!(
+                "the machine was too slow: {} of {starts} starts were left out to keep the time \
+                 limit",
+                self.late
+            ));
+        }
+        for (delay, probe) in self.probes {
+            match probe.findings() {
+                Ok(mut found) => {
+                    found.verdicts.push(verdict(delay, &found));
+                    findings.merge(found);
+                }
+                Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
+            }
+        }
+        self.watch.adjust(&mut findings);
+        findings
     }
 }
 

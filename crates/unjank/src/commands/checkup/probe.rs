@@ -11,17 +11,11 @@ use crate::commands::repeated::Repeated;
 use crate::commands::repetition::Task;
 use crate::paths;
 
-/// A probe that is started several times.
-pub(super) enum Probe<'a> {
-    /// Launches in this process; each is one start.
-    Launch {
-        probe: unjank_launch::Probe,
-        launches: u32,
-        turn: usize,
-        failure: Option<anyhow::Error>,
-    },
-    /// A process for each start.
-    Repeated { probe: Repeated<'a>, starts: u32, length: Nanos },
+/// A probe that is started several times, each time in a process of its own.
+pub(super) struct Probe<'a> {
+    repeated: Repeated<'a>,
+    starts: u32,
+    length: Nanos,
 }
 
 /// The longest that starting takes on a healthy machine: a process, its threads, a
@@ -30,16 +24,22 @@ const OVERHEAD: Nanos = Nanos::from_millis(150);
 
 impl<'a> Probe<'a> {
     /// Prepares a probe, without starting it.
-    pub(super) fn new(delay: Delay, budget: &Budget, root: &'a Root, seed: u64) -> Result<Self> {
+    pub(super) fn new(
+        delay: Delay,
+        budget: &Budget,
+        machine: &Machine,
+        root: &'a Root,
+        seed: u64,
+    ) -> Result<Self> {
         let allowed = CpuSet::allowed()?;
         let length = budget.length(delay);
         let task: Box<dyn Fn(u32) -> Task> = match delay {
             Delay::Launch => {
-                let cpus = budget::representatives(&Machine::read(root), &allowed);
-                let options = unjank_launch::Options::usual(cpus.clone(), 1);
-                let launches = budget.launches(options.gap + options.run, cpus.len());
-                let probe = unjank_launch::Probe::new(&options)?;
-                return Ok(Self::Launch { probe, launches, turn: 0, failure: None });
+                let cpus = budget::representatives(machine, &allowed);
+                let options = unjank_launch::Options::usual(cpus.clone());
+                let starts = budget.launches(options.length(), cpus.len());
+                let repeated = Repeated::launches(root, &options);
+                return Ok(Self { repeated, starts, length: options.length() });
             }
             Delay::Swap => {
                 let options = unjank_swap::Options::usual(length, paths::scratch());
@@ -66,53 +66,32 @@ impl<'a> Probe<'a> {
                 Task::Ipc(unjank_ipc::Options { turn: turn as usize, ..usual })
             }),
         };
-        let probe = Repeated::new(root, delay.name(), length, task);
-        Ok(Self::Repeated { probe, starts: budget.starts(), length })
+        let repeated = Repeated::new(root, delay.name(), length, task);
+        Ok(Self { repeated, starts: budget.starts(), length })
     }
 
     /// The number of starts.
     pub(super) fn starts(&self) -> u32 {
-        match self {
-            Self::Launch { launches, .. } => *launches,
-            Self::Repeated { starts, .. } => *starts,
-        }
+        self.starts
     }
 
     /// About how long one start takes.
     pub(super) fn length(&self) -> Nanos {
-        match self {
-            Self::Launch { probe, .. } => probe.length(),
-            Self::Repeated { length, .. } => *length + OVERHEAD,
-        }
+        self.length + OVERHEAD
     }
 
     /// Starts it once. A process that has not ended by `deadline` is given up.
     pub(super) fn start(&mut self, deadline: Timestamp, monitor: &dyn Monitor) {
-        match self {
-            Self::Launch { probe, turn, failure, .. } => {
-                if let Err(error) = probe.launch(*turn, monitor) {
-                    failure.get_or_insert(error.into());
-                }
-                *turn += 1;
-            }
-            Self::Repeated { probe, .. } => probe.start(Some(deadline), monitor),
-        }
+        self.repeated.start(Some(deadline), monitor);
     }
 
     /// The number of starts that were disturbed from outside and can be repeated.
     pub(super) fn disturbed(&self) -> u32 {
-        match self {
-            Self::Launch { .. } => 0,
-            Self::Repeated { probe, .. } => probe.disturbed(),
-        }
+        self.repeated.disturbed()
     }
 
     /// The findings of all starts together.
-    pub(super) fn findings(self, root: &Root) -> Result<Findings> {
-        match self {
-            Self::Launch { failure: Some(error), .. } => Err(error),
-            Self::Launch { probe, .. } => Ok(probe.findings(root)),
-            Self::Repeated { probe, .. } => probe.findings(),
-        }
+    pub(super) fn findings(self) -> Result<Findings> {
+        self.repeated.findings()
     }
 }

@@ -1,12 +1,15 @@
 //! Reads what the kernel counts on the whole machine during a checkup.
 
-use unjank_host::Root;
 use unjank_host::process::is_descendant;
 use unjank_host::surroundings::{MachineActivity, Processes, Surroundings};
+use unjank_host::{Nanos, Root, Timestamp};
 use unjank_measure::Findings;
 
 use super::adjust::{self, Observed};
 use super::delay::Delay;
+
+/// The longest time to read what all programs did.
+const LONGEST: Nanos = Nanos::from_millis(400);
 
 /// Reads the machine's counters between the starts of a checkup. Nothing is read
 /// while a probe runs.
@@ -14,7 +17,8 @@ pub(super) struct Watch<'a> {
     root: &'a Root,
     began: Surroundings,
     last: Surroundings,
-    processes: Processes,
+    /// `None` if there was no time to read all.
+    processes: Option<Processes>,
     calm: MachineActivity,
     parts: u64,
 }
@@ -22,7 +26,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Takes the first reading.
     pub(super) fn start(root: &'a Root) -> Self {
-        let processes = Processes::read(root);
+        let processes = Processes::read_by(root, Timestamp::now() + LONGEST);
         let began = Surroundings::read(root);
         let (last, calm) = (began.clone(), MachineActivity::default());
         Self { root, began, last, processes, calm, parts: 0 }
@@ -40,16 +44,27 @@ impl<'a> Watch<'a> {
         self.last = now;
     }
 
-    /// Adjusts the verdicts by what was counted, and adds the counts as facts.
+    /// Adjusts the verdicts by what was counted until the last probe, and adds the
+    /// counts as facts.
     pub(super) fn adjust(self, findings: &mut Findings) {
+        let later = Processes::read_by(self.root, Timestamp::now() + LONGEST);
         let own = std::process::id();
         let is_own = |number| number == own || is_descendant(self.root, number, own);
+        let deeds = if let (Some(earlier), Some(later)) = (&self.processes, later) {
+            later.since(earlier, is_own)
+        } else {
+            findings.warn(
+                "the machine was too slow to read all processes in time: no program is named as a \
+                 cause",
+            );
+            Vec::new()
+        };
         let observed = Observed {
-            whole: Surroundings::read(self.root).since(&self.began),
+            whole: self.last.since(&self.began),
             calm: self.calm,
             parts: self.parts,
             memory_before: self.began.pressure.map(|it| it.memory.some_avg10 / 100.0),
-            deeds: Processes::read(self.root).since(&self.processes, is_own),
+            deeds,
         };
         let rows = std::mem::take(&mut findings.verdicts);
         findings.verdicts = rows.into_iter().map(|row| adjust::adjust(row, &observed)).collect();

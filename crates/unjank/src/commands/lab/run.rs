@@ -11,7 +11,8 @@ use unjank_lab::{Accelerator, Event, InstructionTime, Kernel, Options, Profile};
 use unjank_measure::Store;
 
 use super::kernel::{cache, fetched};
-use crate::commands::measured::{build, store_path};
+use crate::commands::measured::build;
+use crate::commands::storing::store_path;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress, Stream};
 use crate::{exit, values};

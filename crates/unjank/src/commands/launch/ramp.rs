@@ -8,6 +8,7 @@ use unjank_host::sched::CpuSet;
 use unjank_launch::{Options, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::repeated::{self, Repeated};
 use crate::values;
 
 /// Arguments of `unjank launch ramp`.
@@ -20,13 +21,14 @@ use crate::values;
 After an idle gap, a loop of integer work is timed piece by piece (2 µs each).
 Time to full speed ends with the first slice from which the running median
 over five slices is at least 95 % of full speed; full speed is the highest
-speed that half of the launches reach at the same time since wake.")]
+speed that half of the launches reach at the same time since wake. Each launch
+is a fresh process.")]
 pub(crate) struct Args {
     /// CPUs to measure, one after the other [default: all this process may use]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Launches on each CPU
-    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     launches: u32,
     /// Six launches on each CPU
     #[arg(long, conflicts_with = "launches")]
@@ -51,28 +53,27 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => CpuSet::allowed()?,
     };
     let launches = if args.quick { 6 } else { args.launches };
-    let options = Options {
-        gap: args.gap,
-        run: args.work,
-        slice: args.slice,
-        ..Options::usual(cpus, launches)
-    };
+    let options =
+        Options { gap: args.gap, run: args.work, slice: args.slice, ..Options::usual(cpus) };
     let command = measured::Command {
         name: "launch ramp",
         output: &args.output,
-        settings: settings(&options),
+        settings: settings(&options, launches),
     };
-    command.run(|root, _, monitor| {
-        let mut findings = unjank_launch::run(&options, root, monitor)?;
+    command.run(|root, seed, monitor| {
+        let all = launches.saturating_mul(options.cpus.len() as u32);
+        options.check_here()?;
+        let repeated = Repeated::launches(root, &options);
+        let mut findings = repeated::run(repeated, all, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)
     })
 }
 
-fn settings(options: &Options) -> Settings {
+fn settings(options: &Options, launches: u32) -> Settings {
     Settings::default()
         .with("cpus", options.cpus.to_string())
-        .with("launches", options.launches)
+        .with("launches", launches)
         .with("gap", options.gap.get())
         .with("run", options.run.get())
         .with("slice", options.slice.get())

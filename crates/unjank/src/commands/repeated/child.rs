@@ -5,12 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
-use unjank_host::process::peer::Peer;
-use unjank_host::process::{Helper, send_signal};
 use unjank_host::{Nanos, Timestamp};
-use unjank_measure::{Findings, Monitor};
+use unjank_measure::Monitor;
 
-use crate::commands::repetition::{self, Report, Task};
+use super::process::{News, Process};
+use crate::commands::repetition::{self, Outcome, Report, Task};
 use crate::exit::Relayed;
 
 /// How often the clock and the request to stop are checked.
@@ -18,12 +17,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Time for a start to report after a request to stop. A start whose peer does
 /// not answer is killed earlier. A second Ctrl-C ends everything at once.
 const REPORT_TIME: Nanos = Nanos::from_millis(60_000);
-/// `SIGINT` of `signal(7)`.
-const INTERRUPT: i32 = 2;
+/// Time for a start that has reported to be gone. One that takes longer ends
+/// beside the next start.
+const END_TIME: Nanos = Nanos::from_millis(1_000);
 
 /// How a start ended.
 pub(super) enum Ended {
-    Done(Box<Findings>),
+    Done(Outcome),
     /// It was killed at the deadline.
     TimedOut,
 }
@@ -36,50 +36,53 @@ pub(super) fn run(
     deadline: Option<Timestamp>,
     monitor: &dyn Monitor,
 ) -> Result<Ended> {
-    let peer = Peer::start(repetition::command().without_task())?;
-    let Peer { mut process, mut orders, mut answers } = peer;
-    let task = task.clone();
-    let (sender, report) = mpsc::channel();
-    thread::Builder::new().name("repetition".to_owned()).spawn(move || {
-        // Both calls end with the process, however it ends.
-        let report = orders.send(&task).and_then(|()| answers.receive());
-        let _nobody_waits = sender.send(report);
-    })?;
     let start = Timestamp::now();
+    let process = Process::default();
+    let (sender, news) = mpsc::channel();
+    let (conductor, task) = (process.clone(), task.clone());
+    let command = repetition::command().without_task();
+    thread::Builder::new()
+        .name("repetition".to_owned())
+        .spawn(move || conductor.conduct(command, &task, &sender))?;
     let mut end = deadline;
     let mut asked = false;
+    let mut reported = None;
     loop {
-        match report.recv_timeout(LOOK) {
-            Ok(report) => {
-                return ended(report.context("while reading a repetition's report")?, &mut process);
+        match news.recv_timeout(LOOK) {
+            Ok(News::Report(report)) => {
+                let last = Timestamp::now() + END_TIME;
+                end = Some(end.map_or(last, |end| end.min(last)));
+                reported = Some(report);
+            }
+            Ok(News::NotStarted(error)) => return Err(error.into()),
+            Ok(News::Unreadable(error)) => {
+                return Err(error).context("while reading a repetition's report");
+            }
+            Ok(News::NoReport(status)) => {
+                let status = status.context("while waiting for a repetition")?;
+                return Err(anyhow!("a repetition ended without a report: {status}"));
             }
             Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) if reported.is_some() => break,
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(anyhow!("a repetition ended without a report"));
             }
         }
         let now = Timestamp::now();
-        if monitor.stop_requested() && !asked {
+        if monitor.stop_requested() && !asked && process.interrupt() {
             asked = true;
-            // A process that has ended has reported.
-            let _ended = send_signal(process.id(), INTERRUPT);
             let last = now + REPORT_TIME;
             end = Some(end.map_or(last, |end| end.min(last)));
         }
         if end.is_some_and(|end| now >= end) {
-            return Ok(Ended::TimedOut);
+            process.give_up();
+            break;
         }
         monitor.progress(now.since(start).as_secs_f64() / length.as_secs_f64().max(1e-3), "");
     }
-}
-
-fn ended(report: Option<Report>, process: &mut Helper) -> Result<Ended> {
-    match report {
-        Some(Report::Done(findings)) => Ok(Ended::Done(findings)),
+    match reported {
+        Some(Report::Done(outcome)) => Ok(Ended::Done(outcome)),
         Some(Report::Failed { sentence, code }) => Err(Relayed { sentence, code }.into()),
-        None => {
-            let status = process.wait().context("while waiting for a repetition")?;
-            Err(anyhow!("a repetition ended without a report: {status}"))
-        }
+        None => Ok(Ended::TimedOut),
     }
 }

@@ -3,12 +3,14 @@
 
 mod child;
 mod disturbance;
+mod process;
 
 use anyhow::Result;
 use unjank_host::{Nanos, Root, Timestamp};
+use unjank_launch::Launched;
 use unjank_measure::{Findings, Monitor, StartFindings, pool};
 
-use super::repetition::Task;
+use super::repetition::{Outcome, Task};
 use child::Ended;
 use disturbance::{Disturbance, Meter};
 
@@ -41,10 +43,19 @@ pub(crate) struct Repeated<'a> {
     /// The approximate length of one start.
     length: Nanos,
     starts: u32,
-    found: Vec<(StartFindings, Disturbance)>,
+    found: Vec<Found>,
+    /// The options of launches, which are judged together.
+    launches: Option<unjank_launch::Options>,
     failure: Option<anyhow::Error>,
     failures: u32,
     timed_out: u32,
+}
+
+/// What one start found.
+struct Found {
+    at: Timestamp,
+    outcome: Outcome,
+    disturbance: Disturbance,
 }
 
 impl<'a> Repeated<'a> {
@@ -62,10 +73,18 @@ impl<'a> Repeated<'a> {
             length,
             starts: 0,
             found: Vec::new(),
+            launches: None,
             failure: None,
             failures: 0,
             timed_out: 0,
         }
+    }
+
+    /// Launches on the CPUs of `options` in turn, without starts so far.
+    pub(crate) fn launches(root: &'a Root, options: &unjank_launch::Options) -> Self {
+        let (of_task, all) = (options.clone(), Some(options.clone()));
+        let task = move |number| Task::Launch(of_task.clone(), number);
+        Self { launches: all, ..Self::new(root, "launch", options.length(), task) }
     }
 
     /// Starts the probe once more. A start that has not ended by `deadline` is
@@ -76,9 +95,10 @@ impl<'a> Repeated<'a> {
         let meter = Meter::begin(self.root);
         let at = Timestamp::now();
         match child::run(&(self.task)(number), self.length, deadline, monitor) {
-            Ok(Ended::Done(findings)) => {
+            Ok(Ended::Done(Outcome::Nothing)) => {}
+            Ok(Ended::Done(outcome)) => {
                 let disturbance = meter.end(self.root);
-                self.found.push((StartFindings { at, findings: *findings }, disturbance));
+                self.found.push(Found { at, outcome, disturbance });
             }
             Ok(Ended::TimedOut) => self.timed_out += 1,
             Err(error) => {
@@ -91,8 +111,7 @@ impl<'a> Repeated<'a> {
     /// The number of disturbed starts, if they are fewer than half: each is
     /// worth another start. Zero otherwise.
     pub(crate) fn disturbed(&self) -> u32 {
-        disturbance::to_leave_out(self.found.iter().map(|(_, disturbance)| disturbance)).len()
-            as u32
+        disturbance::to_leave_out(self.found.iter().map(|it| &it.disturbance)).len() as u32
     }
 
     /// The findings of all starts, pooled.
@@ -100,19 +119,24 @@ impl<'a> Repeated<'a> {
     /// # Errors
     /// Every start failed: the first failure.
     pub(crate) fn findings(self) -> Result<Findings> {
-        let Self { name, mut found, failure, failures, timed_out, starts, .. } = self;
+        let Self { root, name, mut found, launches, failure, failures, timed_out, starts, .. } =
+            self;
         if found.is_empty()
             && let Some(error) = failure
         {
             return Err(error);
         }
-        let to_leave_out = disturbance::to_leave_out(found.iter().map(|(_, it)| it));
-        let warning = disturbance::sentence(name, found.iter().map(|(_, it)| it), &to_leave_out);
+        let disturbances = || found.iter().map(|it| &it.disturbance);
+        let to_leave_out = disturbance::to_leave_out(disturbances());
+        let warning = disturbance::sentence(name, disturbances(), &to_leave_out);
         // From the last one on, so that the other indices stay valid.
         for &index in to_leave_out.iter().rev() {
             found.remove(index);
         }
-        let mut findings = pool(found.into_iter().map(|(started, _)| started).collect())?;
+        let mut findings = match launches {
+            Some(options) => unjank_launch::findings(&launched(found), &options, root)?,
+            None => pool(probed(found))?,
+        };
         findings.warnings.extend(warning);
         if timed_out > 0 {
             findings.warn(format!(
@@ -125,6 +149,22 @@ impl<'a> Repeated<'a> {
         }
         Ok(findings)
     }
+}
+
+fn probed(found: Vec<Found>) -> Vec<StartFindings> {
+    let of_start = |Found { at, outcome, .. }| match outcome {
+        Outcome::Findings(findings) => Some(StartFindings { at, findings: *findings }),
+        Outcome::Launch(_) | Outcome::Nothing => None,
+    };
+    found.into_iter().filter_map(of_start).collect()
+}
+
+fn launched(found: Vec<Found>) -> Vec<(Timestamp, Launched)> {
+    let of_start = |Found { at, outcome, .. }| match outcome {
+        Outcome::Launch(launched) => Some((at, *launched)),
+        Outcome::Findings(_) | Outcome::Nothing => None,
+    };
+    found.into_iter().filter_map(of_start).collect()
 }
 
 /// Starts a probe `count` times, with a short random pause before each start, so

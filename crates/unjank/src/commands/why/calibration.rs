@@ -6,14 +6,15 @@ use unjank_measure::store::{Filter, Selector};
 use unjank_measure::{Findings, Store};
 use unjank_why::report::{self, Proved};
 
-use crate::commands::measured::{self, OutputArgs};
+use crate::commands::measured::OutputArgs;
+use crate::commands::storing;
 
 /// The outcomes of all stored runs of `unjank why --prove`, the newest first.
 ///
 /// # Errors
 /// `Invalid` without a store.
 pub(super) fn read(output: &OutputArgs) -> Result<Findings> {
-    let Some(path) = measured::store_path(output.store.as_deref()) else {
+    let Some(path) = storing::store_path(output.store.as_deref()) else {
         return Err(Error::Invalid("there is no store of runs".to_owned()).into());
     };
     let mut findings = Findings::default();

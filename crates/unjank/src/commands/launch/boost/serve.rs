@@ -30,7 +30,7 @@ use super::log;
 use super::requests::{self, Action, Request};
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
-use crate::commands::{keeper, measured};
+use crate::commands::{keeper, storing};
 use crate::{exit, output};
 
 /// Interval between readings of the state: for the watchdog, the metrics file
@@ -340,7 +340,7 @@ impl Memory {
             return nothing();
         }
         let recalled = || -> Result<Self> {
-            let Some(path) = measured::store_path(args.store.as_deref()) else {
+            let Some(path) = storing::store_path(args.store.as_deref()) else {
                 return Ok(nothing());
             };
             let store = Store::open(&path)?;

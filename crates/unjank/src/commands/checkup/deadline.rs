@@ -1,0 +1,87 @@
+//! The moments by which a checkup must have measured, and have ended.
+
+use unjank_host::{Nanos, Root, Timestamp};
+
+/// The time limit of a run. It counts from the beginning of the process, and holds
+/// under any load: less and less is measured on a machine that leaves this process
+/// little CPU time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deadline {
+    began: Timestamp,
+    limit: Nanos,
+}
+
+/// Time to evaluate, print and store a run.
+const FINISH: Nanos = Nanos::from_millis(1_200);
+/// The CPU time of that.
+const FINISH_CPU: Nanos = Nanos::from_millis(400);
+
+impl Deadline {
+    /// For a process that `began` at this moment and must end within `limit`.
+    pub(super) fn new(began: Timestamp, limit: Nanos) -> Self {
+        Self { began, limit }
+    }
+
+    /// When the run must have ended.
+    pub(super) fn end(&self) -> Timestamp {
+        self.began + self.limit
+    }
+
+    /// When the last measurement must have ended, if this thread gets a CPU as late
+    /// as it did so far.
+    pub(super) fn of_measuring(&self, root: &Root) -> Timestamp {
+        self.began + time_to_measure(self.limit, slowdown(root))
+    }
+}
+
+/// The part of `limit` that is left for measuring. At most a half is kept for the
+/// end.
+fn time_to_measure(limit: Nanos, slowdown: f64) -> Nanos {
+    let finish = Nanos((FINISH_CPU.get() as f64 * slowdown) as u64).max(FINISH);
+    limit - finish.min(Nanos(limit.get() / 2))
+}
+
+/// The time that the calling thread wanted a CPU over the time that it had one, at
+/// least 1: `/proc/thread-self/schedstat`. 1 if the kernel does not count it.
+fn slowdown(root: &Root) -> f64 {
+    let text = root.read("/proc/thread-self/schedstat").unwrap_or_default();
+    let mut numbers = text.split_ascii_whitespace().map(|number| number.parse::<u64>().ok());
+    let (Some(Some(ran)), Some(Some(waited))) = (numbers.next(), numbers.next()) else {
+        return 1.0;
+    };
+    1.0 + waited as f64 / ran.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Nanos = Nanos::from_millis(15_000);
+
+    #[test]
+    fn a_machine_with_little_cpu_time_left_measures_less_and_never_nothing() {
+        let millis = Nanos::from_millis;
+        assert_eq!(time_to_measure(LIMIT, 1.0), millis(13_800));
+        assert_eq!(time_to_measure(LIMIT, 3.0), millis(13_800));
+        assert_eq!(time_to_measure(LIMIT, 10.0), millis(11_000));
+        assert_eq!(time_to_measure(LIMIT, 1e9), millis(7_500));
+    }
+
+    #[test]
+    fn the_limit_counts_from_the_beginning_of_the_process() {
+        let began = Timestamp::from_nanos(5_000_000_000);
+        let deadline = Deadline::new(began, LIMIT);
+        assert_eq!(deadline.end(), Timestamp::from_nanos(20_000_000_000));
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/thread-self")).unwrap();
+        let stat = dir.path().join("proc/thread-self/schedstat");
+        let root = Root::at(dir.path());
+        let measured = |text: &str| {
+            std::fs::write(&stat, text).unwrap();
+            deadline.of_measuring(&root).since(began)
+        };
+        assert_eq!(measured("1000 9000 5"), Nanos::from_millis(11_000));
+        assert_eq!(measured("1000 0 5"), Nanos::from_millis(13_800));
+        assert_eq!(measured("nonsense"), Nanos::from_millis(13_800));
+    }
+}

@@ -1,0 +1,94 @@
+//! Where a run is stored: checked before anything is measured, and written at the
+//! end.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::Timestamp;
+use unjank_host::files::Destination;
+use unjank_measure::{Error, RunRecord, Store};
+
+use crate::output;
+use crate::paths;
+
+/// How long a busy store is waited for before anything is measured, in a run with
+/// a time limit: the store may be free when the run is stored.
+const TRIAL: Duration = Duration::from_millis(100);
+/// The shortest time to store a run.
+const LEAST: Duration = Duration::from_millis(50);
+const NOT_STORED: &str = "the run was measured, but not stored";
+
+/// Checks a store's place before anything is measured, in a run that must have ended
+/// by `end`. A store that is not `named` must only be safe to write: whatever else is
+/// wrong with it, the measurement is printed first.
+pub(super) fn check(named: Option<&Path>, end: Option<Timestamp>) -> Result<()> {
+    if let Some(path) = named {
+        let opened = match end {
+            Some(_) => Store::open_patiently(path, TRIAL),
+            None => Store::open(path),
+        };
+        match opened {
+            Err(Error::Busy(_)) if end.is_some() => {}
+            opened => drop(opened?),
+        }
+        Store::check_place(path)?;
+        Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
+    } else if let Some(path) = paths::store() {
+        Store::check_place(&path)
+            .context("the run would not be stored (--no-store skips the store)")?;
+    }
+    Ok(())
+}
+
+/// The file of a store, or the topmost directory above it that does not exist
+/// yet: these are created with the store.
+fn first_missing(store: &Path) -> &Path {
+    let exists = |above: &Path| above == Path::new("") || above.is_dir();
+    store.ancestors().find(|path| path.parent().is_none_or(exists)).unwrap_or(store)
+}
+
+/// The store's file: the named one, or the user's. If neither is known, a note
+/// is printed and the result is `None`: the measurement is still printed.
+pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
+    let path = named.map(Path::to_owned).or_else(paths::store);
+    if path.is_none() {
+        output::remark(
+            "not stored: neither HOME nor XDG_DATA_HOME is set; name a store with --store FILE, or \
+             give --no-store",
+        );
+    }
+    path
+}
+
+/// Stores the run in the named store, or in the user's. A run with a time limit is
+/// not stored if that takes longer than until `end`.
+pub(super) fn keep(record: &RunRecord, named: Option<&Path>, end: Option<Timestamp>) -> Result<()> {
+    let Some(path) = store_path(named) else { return Ok(()) };
+    if let Some(end) = end {
+        return keep_by(end, record, path);
+    }
+    Store::open(&path)
+        .and_then(|mut store| store.put(record))
+        .with_context(|| format!("{NOT_STORED} (--no-store skips the store)"))?;
+    Ok(())
+}
+
+/// Stores the run by `end`, in a thread: a disk may take any time to write it. A
+/// transaction that the end of this process cuts off leaves the store as it was.
+fn keep_by(end: Timestamp, record: &RunRecord, path: PathBuf) -> Result<()> {
+    let left = Duration::from(end.since(Timestamp::now())).max(LEAST);
+    let (sender, stored) = mpsc::channel();
+    let record = record.clone();
+    thread::Builder::new().name("store".to_owned()).spawn(move || {
+        let stored = Store::open_patiently(&path, left).and_then(|mut store| store.put(&record));
+        // Nobody waits any longer if it took too long.
+        let _too_late = sender.send(stored);
+    })?;
+    match stored.recv_timeout(left + LEAST) {
+        Ok(stored) => stored.map(drop).context(NOT_STORED),
+        Err(_) => bail!("{NOT_STORED}: the time limit was over before the disk had it"),
+    }
+}
