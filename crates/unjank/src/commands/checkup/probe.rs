@@ -75,6 +75,11 @@ impl<'a> Probe<'a> {
         self.starts
     }
 
+    /// The number of starts so far.
+    pub(super) fn begun(&self) -> u32 {
+        self.repeated.begun()
+    }
+
     /// About how long one start takes.
     pub(super) fn length(&self) -> Nanos {
         self.length + OVERHEAD

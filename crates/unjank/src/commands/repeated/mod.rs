@@ -108,6 +108,11 @@ impl<'a> Repeated<'a> {
         }
     }
 
+    /// The number of starts so far.
+    pub(crate) fn begun(&self) -> u32 {
+        self.starts
+    }
+
     /// The number of disturbed starts, if they are fewer than half: each is
     /// worth another start. Zero otherwise.
     pub(crate) fn disturbed(&self) -> u32 {
