@@ -161,7 +161,7 @@ mod tests {
 
     fn run(value: f64, interval: Option<[f64; 2]>) -> RunRecord {
         let measured =
-            Quantity { name: "x".to_owned(), value, unit: Unit::Nanoseconds, interval, n: 9 };
+            Quantity { name: "x".to_owned(), value, unit: Unit::Nanoseconds, interval, at_least: None, n: 9 };
         let healthy = Bound { at_most: 100.0, source: "a test".to_owned() };
         let verdict =
             Verdict::of_health("lock", "?", healthy, Some(measured), "so".to_owned(), "next");

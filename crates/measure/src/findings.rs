@@ -106,7 +106,9 @@ impl Findings {
         }
         for verdict in &mut self.verdicts {
             let drop = |quantity: &mut Option<Quantity>| {
-                let broken = quantity.take_if(|q| !finite(q.value, q.interval));
+                let broken = quantity.take_if(|q| {
+                    !finite(q.value, q.interval) || q.at_least.is_some_and(|low| !low.is_finite())
+                });
                 broken.map(|quantity| quantity.name)
             };
             let measured = drop(&mut verdict.measured);
@@ -148,6 +150,7 @@ mod tests {
             value: 5.0,
             unit: Unit::Nanoseconds,
             interval: Some([4.0, 6.0]),
+            at_least: None,
             n: 100,
         };
         let verdict =

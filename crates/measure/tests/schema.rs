@@ -172,9 +172,10 @@ prop_compose! {
         value in number(),
         unit in unit(),
         interval in interval(),
+        at_least in option::of(number()),
         n in any::<u64>(),
     ) -> Quantity {
-        Quantity { name, value, unit, interval, n }
+        Quantity { name, value, unit, interval, at_least, n }
     }
 }
 
@@ -293,6 +294,7 @@ fn full() -> Value {
         value: 1.0,
         unit: Unit::Nanoseconds,
         interval: Some([0.5, 2.0]),
+        at_least: None,
         n: 9,
     };
     let mut findings = Findings::default();

@@ -188,6 +188,7 @@ mod tests {
                 value,
                 unit: Unit::Nanoseconds,
                 interval: None,
+                at_least: None,
                 n: 10,
             }),
             healthy: Some(Bound { at_most: 1e6, source: String::new() }),

@@ -52,6 +52,7 @@ mod tests {
                 value,
                 unit: Unit::Nanoseconds,
                 interval: None,
+                at_least: None,
                 n: 2,
             }),
             healthy: Some(Bound { at_most: 2.7e6, source: String::new() }),

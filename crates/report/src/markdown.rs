@@ -98,7 +98,7 @@ fn verdict(verdict: &Verdict) -> Vec<String> {
     let measured = quantity.map_or_else(
         || "n/a".to_owned(),
         |quantity| {
-            let value = words::with_interval(quantity.unit, quantity.value, quantity.interval);
+            let value = words::measured(quantity);
             let smallest =
                 words::minimum_effect(verdict).map_or_else(String::new, |text| format!("; {text}"));
             let n = words::grouped(quantity.n);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Change, Curve, Point, SeriesRecord, Unit, Verdict};
+use unjank_measure::{Answer, Change, Curve, Point, Quantity, SeriesRecord, Unit, Verdict};
 
 use crate::visible::visible;
 
@@ -52,6 +52,26 @@ pub(crate) fn with_interval(unit: Unit, number: f64, bounds: Option<[f64; 2]>) -
     match bounds {
         Some(bounds) => format!("{} ({})", value(unit, number), interval(unit, bounds)),
         None => value(unit, number),
+    }
+}
+
+/// A measured quantity with what is known of its 95 % interval: `47.3 µs (46.1–48.9 µs)`,
+/// `3.20 ms (at least 2.90 ms)`.
+pub(crate) fn measured(quantity: &Quantity) -> String {
+    let number = value(quantity.unit, quantity.value);
+    match known_of(quantity) {
+        Some(known) => format!("{number} ({known})"),
+        None => number,
+    }
+}
+
+/// What is known of the 95 % interval of a quantity.
+pub(crate) fn known_of(quantity: &Quantity) -> Option<String> {
+    let unit = quantity.unit;
+    match (quantity.interval, quantity.at_least) {
+        (Some(bounds), _) => Some(interval(unit, bounds)),
+        (None, Some(low)) => Some(format!("at least {}", value(unit, low))),
+        (None, None) => None,
     }
 }
 
@@ -247,6 +267,21 @@ mod tests {
         assert_eq!(times(100.2, 100.4), "100 ns");
         assert_eq!(interval(Unit::PerSecond, [120_000.0, 130_000.0]), "120,000–130,000/s");
         assert_eq!(interval(Unit::Ratio, [0.1, 0.2]), "10–20 %");
+    }
+
+    #[test]
+    fn a_lower_end_alone_is_shown_as_such() {
+        let quantity = |interval, at_least| Quantity {
+            name: "x".to_owned(),
+            value: 3_200_000.0,
+            unit: Unit::Nanoseconds,
+            interval,
+            at_least,
+            n: 9,
+        };
+        assert_eq!(measured(&quantity(None, Some(2.9e6))), "3.20 ms (at least 2.90 ms)");
+        assert_eq!(measured(&quantity(Some([2e6, 4e6]), None)), "3.20 ms (2.00–4.00 ms)");
+        assert_eq!(measured(&quantity(None, None)), "3.20 ms");
     }
 
     #[test]

@@ -227,6 +227,7 @@ impl InheritanceVerdict {
                 value: inherited as f64 / of as f64,
                 unit: Unit::Ratio,
                 interval: Some(proportion::interval(inherited, of)),
+                at_least: None,
                 n: of,
             }),
             healthy: None,

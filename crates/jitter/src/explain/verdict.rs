@@ -116,7 +116,8 @@ fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
     }
     let starts: Vec<Empirical> =
         by_start.iter().map(|start| Empirical::new(start, 0, u64::MAX)).collect();
-    let interval = match Repetitions::new(&starts) {
+    let repeated = Repetitions::new(&starts);
+    let interval = match &repeated {
         Some(starts) => starts.interval(Q).map(|ends| ends.map(|end| end as f64)),
         None if by_start.len() > 1 => None,
         None => order::quantile_interval(n, Q)
@@ -130,6 +131,10 @@ fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
         value: histogram.value_at_quantile(Q) as f64,
         unit: series.unit,
         interval,
+        at_least: match interval {
+            Some(_) => None,
+            None => repeated.and_then(|starts| starts.lower_end(Q)).map(|low| low as f64),
+        },
         n,
     })
 }

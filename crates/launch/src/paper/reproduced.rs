@@ -136,6 +136,7 @@ fn quantity(fact: &Fact) -> Quantity {
         value: fact.value,
         unit: fact.unit,
         interval: fact.interval,
+        at_least: None,
         n: fact.n.unwrap_or_default(),
     }
 }

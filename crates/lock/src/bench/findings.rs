@@ -228,6 +228,7 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
                 value: ratio.value,
                 unit: Unit::Ratio,
                 interval: ratio.interval,
+                at_least: None,
                 n: ratio.rounds as u64,
             }),
             ..Verdict::new(format!("{subject}{path}"), question, answer, reason)

@@ -65,6 +65,7 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
             value: ratio.value,
             unit: Unit::Ratio,
             interval: ratio.interval,
+            at_least: None,
             n: ratio.rounds as u64,
         }),
         ..Verdict::new(

@@ -142,6 +142,12 @@ impl SeriesRecord {
         Ok(Repetitions::new(&self.by_start()?))
     }
 
+    /// The lower end of the 95 % interval of the q-quantile over independent starts,
+    /// which may have no upper end. `None` without several starts.
+    pub fn lower_end(&self, q: f64) -> Option<f64> {
+        Some(self.starts().ok()??.lower_end(q)? as f64)
+    }
+
     /// The two values at which the medians of its starts cluster, if they do.
     pub fn modes(&self) -> Option<[Mode; 2]> {
         let starts = self.by_start().ok()?;

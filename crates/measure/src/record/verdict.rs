@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::record::answer::Answer;
-use crate::record::series::{Percentile, SeriesRecord};
+use crate::record::series::{Percentile, QUANTILES, SeriesRecord};
 use crate::record::unit::Unit;
 
 /// A question that a run answers, and its answer.
@@ -83,6 +83,10 @@ pub struct Quantity {
     pub unit: Unit,
     /// 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,
+    /// The lower end of the 95 % interval, if the data bounds the quantity only
+    /// from below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
     /// The number of samples.
     pub n: u64,
 }
@@ -101,11 +105,16 @@ impl Quantity {
     ) -> Option<Self> {
         let summary = series.summary?;
         let place = percentile as usize;
+        let interval = summary.intervals[place].map(|bounds| bounds.map(|bound| bound as f64));
         Some(Self {
             name: name.into(),
             value: summary.quantiles()[place] as f64,
             unit: series.unit,
-            interval: summary.intervals[place].map(|bounds| bounds.map(|bound| bound as f64)),
+            interval,
+            at_least: match interval {
+                Some(_) => None,
+                None => series.lower_end(QUANTILES[place]),
+            },
             n: series.n,
         })
     }
@@ -121,10 +130,14 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Judges a quantity. If its interval contains the limit, or if it has
-    /// none, the answer is `cannot tell`.
+    /// Judges a quantity. If its interval contains the limit, the answer is
+    /// `cannot tell`; without an interval, it is `slow` if the lower end alone
+    /// exceeds the limit.
     pub fn judge(&self, quantity: &Quantity) -> Answer {
-        let Some([low, high]) = quantity.interval else { return Answer::CannotTell };
+        let Some([low, high]) = quantity.interval else {
+            let exceeds = quantity.at_least.is_some_and(|low| low > self.at_most);
+            return if exceeds { Answer::Slow } else { Answer::CannotTell };
+        };
         if high <= self.at_most {
             Answer::Healthy
         } else if low > self.at_most {
@@ -147,11 +160,28 @@ mod tests {
             value,
             unit: Unit::Nanoseconds,
             interval,
+            at_least: None,
             n: 100,
         };
         assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 10.0]))), Answer::Healthy);
         assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 11.0]))), Answer::CannotTell);
         assert_eq!(bound.judge(&quantity(12.0, Some([10.5, 14.0]))), Answer::Slow);
         assert_eq!(bound.judge(&quantity(12.0, None)), Answer::CannotTell);
+    }
+
+    #[test]
+    fn a_lower_end_alone_can_be_slow_and_never_healthy() {
+        let bound = Bound { at_most: 10.0, source: "a test".to_owned() };
+        let at_least = |low| Quantity {
+            name: "x".to_owned(),
+            value: 20.0,
+            unit: Unit::Nanoseconds,
+            interval: None,
+            at_least: Some(low),
+            n: 100,
+        };
+        assert_eq!(bound.judge(&at_least(11.0)), Answer::Slow);
+        assert_eq!(bound.judge(&at_least(10.0)), Answer::CannotTell);
+        assert_eq!(bound.judge(&at_least(2.0)), Answer::CannotTell);
     }
 }

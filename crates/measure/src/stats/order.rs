@@ -17,22 +17,33 @@ const SMALLEST_TERM: f64 = -600.0;
 /// independent samples with at least 95 % confidence, or `None` if `n` is too
 /// small for that: 6 for the median, 3 688 for the 99.9th percentile.
 pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
-    if n == 0 || q <= 0.0 || q >= 1.0 {
-        return None;
-    }
-    let [most, fewest] = if n as f64 * q.ln() >= SMALLEST_TERM {
-        exact_counts_above(n, q)?
-    } else {
-        let above = n as f64 * (1.0 - q);
-        let spread = Z * (above * q).sqrt();
-        [(above + spread).ceil() as u64, (above - spread).floor() as u64]
-    };
-    (most < n).then(|| [n - most, n - fewest])
+    let (most, fewest) = counts_above(n, q)?;
+    (most < n).then_some([n - most, n - fewest?])
+}
+
+/// The rank (counted from 1) of the sample that is the lower end of this interval.
+/// It exists for tails of which `n` samples do not bound the upper end; `None` if
+/// they do not bound the lower one either.
+pub fn lower_end(n: u64, q: f64) -> Option<u64> {
+    let (most, _) = counts_above(n, q)?;
+    (most < n).then(|| n - most)
 }
 
 /// The largest and the smallest number of samples above the quantile, each with
-/// 97.5 % confidence.
-fn exact_counts_above(n: u64, q: f64) -> Option<[u64; 2]> {
+/// 97.5 % confidence. There may be no smallest one.
+fn counts_above(n: u64, q: f64) -> Option<(u64, Option<u64>)> {
+    if n == 0 || q <= 0.0 || q >= 1.0 {
+        return None;
+    }
+    if n as f64 * q.ln() >= SMALLEST_TERM {
+        return exact_counts_above(n, q);
+    }
+    let above = n as f64 * (1.0 - q);
+    let spread = Z * (above * q).sqrt();
+    Some(((above + spread).ceil() as u64, Some((above - spread).floor() as u64)))
+}
+
+fn exact_counts_above(n: u64, q: f64) -> Option<(u64, Option<u64>)> {
     let odds = (1.0 - q) / q;
     let mut chance = (n as f64 * q.ln()).exp();
     let mut sum = chance;
@@ -42,7 +53,7 @@ fn exact_counts_above(n: u64, q: f64) -> Option<[u64; 2]> {
             fewest = Some(count);
         }
         if sum >= 0.975 {
-            return Some([count, fewest?]);
+            return Some((count, fewest));
         }
         chance *= odds * (n - count) as f64 / (count + 1) as f64;
         sum += chance;
@@ -91,6 +102,16 @@ mod tests {
         assert!(quantile_interval(3_688, 0.999).is_some());
         assert_eq!(quantile_interval(1_000, 0.9999), None);
         assert_eq!(quantile_interval(0, 0.5), None);
+    }
+
+    #[test]
+    fn the_lower_end_of_a_tail_needs_few_samples() {
+        // Of 12 samples, at most one lies above the 99th percentile: 0.994.
+        assert_eq!((quantile_interval(12, 0.99), lower_end(12, 0.99)), (None, Some(11)));
+        assert_eq!(lower_end(1, 0.5), None);
+        for n in [6, 40, 500, 5_000] {
+            assert_eq!(lower_end(n, 0.5), quantile_interval(n, 0.5).map(|[low, _]| low));
+        }
     }
 
     #[test]

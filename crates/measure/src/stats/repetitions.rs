@@ -17,8 +17,8 @@
 //!   the interval also covers that of the ranks of as many independent samples
 //!   as the starts are worth (design effect: the variance of the share of
 //!   samples above the quantile, from start to start, over that of independent
-//!   samples). If these are too few to bound a tail, it has no interval; the
-//!   median needs the starts alone.
+//!   samples). If these are too few to bound a tail, it has no interval, but
+//!   often a lower end; the median needs the starts alone.
 
 use super::empirical::Empirical;
 use super::random::{Random, seeded};
@@ -77,6 +77,15 @@ impl Repetitions {
         let ends = drawn.map(|end| end.round() as u64);
         let ranks = self.interval_of_ranks(q).unwrap_or(ends);
         Some([ends[0].min(ranks[0]), ends[1].max(ranks[1])])
+    }
+
+    /// The lower end of the 95 % interval of the q-quantile where nothing bounds it from
+    /// above: the quantile is larger with 97.5 % confidence. From the ranks alone: a
+    /// resample of few starts says nothing about a tail that one of them decides.
+    pub fn lower_end(&self, q: f64) -> Option<u64> {
+        let n = self.effective_n(q) as u64;
+        let rank = order::lower_end(n, q)?;
+        Some(self.of_rank(rank, n))
     }
 
     /// The number of independent samples that would bound the q-quantile as
@@ -177,8 +186,12 @@ impl Repetitions {
     fn interval_of_ranks(&self, q: f64) -> Option<[u64; 2]> {
         let n = self.effective_n(q) as u64;
         let ranks = order::quantile_interval(n, q)?;
-        let once = vec![1; self.len()];
-        Some(ranks.map(|rank| self.quantile(&once, (rank as f64 - 0.5) / n.max(1) as f64)))
+        Some(ranks.map(|rank| self.of_rank(rank, n)))
+    }
+
+    /// The sample with this rank, if there were only `n`.
+    fn of_rank(&self, rank: u64, n: u64) -> u64 {
+        self.quantile(&vec![1; self.len()], (rank as f64 - 0.5) / n.max(1) as f64)
     }
 }
 
@@ -280,6 +293,40 @@ mod tests {
         let starts = Repetitions::new(&starts).unwrap();
         assert!(starts.interval(0.5).is_some());
         assert_eq!(starts.interval(0.999), None);
+    }
+
+    #[test]
+    fn a_tail_without_an_upper_end_has_a_lower_one() {
+        // 200 samples in each of eight starts: all are late, one start far more.
+        let late = |start: u64| {
+            let mut series = Series::new("test");
+            for i in 0..200 {
+                let far = if start == 3 && i < 20 { 70_000_000 } else { 0 };
+                series.record(Nanos(5_000_000 + 1_000 * i + far));
+            }
+            series.empirical()
+        };
+        let starts: Vec<_> = (0..8).map(late).collect();
+        let starts = Repetitions::new(&starts).unwrap();
+        assert_eq!(starts.interval(0.99), None);
+        let low = starts.lower_end(0.99).unwrap();
+        assert!((5_000_000..=5_200_000).contains(&low), "{low}");
+        // An interval is at least as wide.
+        assert!(starts.interval(0.5).unwrap()[0] <= starts.lower_end(0.5).unwrap());
+    }
+
+    #[test]
+    fn the_lower_end_is_exceeded_by_the_true_tail_in_97_of_100_runs() {
+        // The true 99th percentile of the simulated starts, over starts.
+        let truth = starts(u64::MAX, 4_000, 50, 0.2, 0.1);
+        let truth = Repetitions::new(&truth).unwrap();
+        let tail = truth.quantile(&vec![1; truth.len()], 0.99);
+        let holds = |seed: &u64| {
+            let starts = Repetitions::new(&starts(*seed, 12, 50, 0.2, 0.1)).unwrap();
+            starts.lower_end(0.99).is_none_or(|low| low <= tail)
+        };
+        let held = (0..200).filter(holds).count();
+        assert!(held >= 188, "{held} of 200");
     }
 
     #[test]

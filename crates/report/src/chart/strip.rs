@@ -212,6 +212,7 @@ mod tests {
                 value,
                 unit: Unit::Nanoseconds,
                 interval: Some([value / 2.0, value * 2.0]),
+                at_least: None,
                 n: 10,
             }),
             healthy: Some(Bound { at_most, source: String::new() }),

@@ -63,8 +63,8 @@ fn quantities(verdict: &Verdict) -> Markup {
         @if let Some(measured) = &verdict.measured {
             p class="value" {
                 strong { (words::value(measured.unit, measured.value)) }
-                @if let Some(interval) = measured.interval {
-                    span class="interval" { (words::interval(measured.unit, interval)) }
+                @if let Some(known) = words::known_of(measured) {
+                    span class="interval" { (known) }
                 }
             }
             p class="what" { (visible(&measured.name)) ", " span class="whole" { "n " (words::grouped(measured.n)) } }
@@ -72,8 +72,8 @@ fn quantities(verdict: &Verdict) -> Markup {
         @if let Some(effect) = &verdict.effect {
             p class="value" {
                 strong { (words::value(effect.unit, effect.value)) }
-                @if let Some(interval) = effect.interval {
-                    span class="interval" { (words::interval(effect.unit, interval)) }
+                @if let Some(known) = words::known_of(effect) {
+                    span class="interval" { (known) }
                 }
             }
             p class="what" { (visible(&effect.name)) ", " span class="whole" { "n " (words::grouped(effect.n)) } }

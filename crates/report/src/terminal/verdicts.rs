@@ -61,10 +61,7 @@ pub(super) fn block(
 /// Subject, answer, value with interval, healthy range.
 fn row(verdict: &Verdict) -> Vec<String> {
     let quantity = verdict.measured.as_ref().or(verdict.effect.as_ref());
-    let value = quantity.map_or_else(
-        || "n/a".to_owned(),
-        |quantity| words::with_interval(quantity.unit, quantity.value, quantity.interval),
-    );
+    let value = quantity.map_or_else(|| "n/a".to_owned(), words::measured);
     let answer = format!("{} {}", words::symbol(verdict.answer), verdict.answer.words());
     vec![
         Paint::Strong.on(&visible(&verdict.subject)),

@@ -186,6 +186,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
             value: (time.as_secs_f64() / analysis.summary.span.as_secs_f64()).min(1.0),
             unit: Unit::Ratio,
             interval: None,
+            at_least: None,
             n: count,
         });
         verdict.reason = if episodes.is_empty() {

@@ -202,6 +202,7 @@ impl Recorded<'_> {
                 value: share,
                 unit: Unit::Ratio,
                 interval: None,
+                at_least: None,
                 n: counted as u64,
             }),
             ..Verdict::new(

@@ -58,6 +58,7 @@ pub fn delays(launches: &[Explained], about: &About) -> Vec<DelayCost> {
             value,
             unit: Unit::Nanoseconds,
             interval: interval.flatten(),
+            at_least: None,
             n: launches.len() as u64,
         });
         DelayCost {

@@ -130,6 +130,7 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
         value: measured.value + 0.0,
         unit: Unit::Change,
         interval: measured.range,
+        at_least: None,
         n: measured.n,
     });
     verdict

@@ -55,6 +55,7 @@ pub(super) fn verdict(
         value: launch.total().get() as f64,
         unit: Unit::Nanoseconds,
         interval: interval.map(|ends| ends.map(|end| end as f64)),
+        at_least: None,
         n: launches.len() as u64,
     });
     let pays = best.filter(|best| best.share >= WORTH);

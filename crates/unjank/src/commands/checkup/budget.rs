@@ -16,90 +16,107 @@ pub(super) struct Budget {
     limit: Nanos,
     /// All launches together.
     launch: Nanos,
+    /// Whether launches are as short as the machine allows.
+    short_launches: bool,
     /// All launches of a program that is explained.
     program: Nanos,
-    /// Starts of every other probe.
-    starts: u32,
-    /// Length of one start of each.
-    swap: Nanos,
-    jitter: Nanos,
-    lock: Nanos,
-    ipc: Nanos,
+    swap: Starts,
+    jitter: Starts,
+    lock: Starts,
+    ipc: Starts,
 }
 
-/// The smallest number of launches whose median has an interval.
-const FEWEST_LAUNCHES: u64 = 6;
-/// About the time of these launches.
-const FEWEST_LAUNCH_TIME: Nanos = Nanos::from_millis(3_000);
+/// The starts of a probe other than launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Starts {
+    pub(super) count: u32,
+    /// The length of each.
+    pub(super) length: Nanos,
+}
+
+/// The smallest number of launches of which one may be disturbed without any effect
+/// on the interval of their median: of nine values, the second and the eighth bound
+/// it.
+const FEWEST_LAUNCHES: u64 = 9;
 /// The smallest number of starts whose median has an interval.
 const FEWEST_STARTS: u32 = 6;
 
 impl Budget {
     /// Within one minute.
     pub(super) fn usual() -> Self {
-        let millis = Nanos::from_millis;
         Self {
             name: "usual",
             limit: millis(60_000),
             launch: millis(15_000),
+            short_launches: false,
             program: millis(0),
-            starts: 12,
-            swap: millis(400),
-            jitter: millis(1_600),
-            lock: millis(400),
-            ipc: millis(500),
+            swap: starts(12, 400),
+            jitter: starts(12, 1_600),
+            lock: starts(12, 400),
+            ipc: starts(12, 500),
         }
     }
 
-    /// Within 15 seconds.
+    /// Within 15 seconds. Tails need the most starts, medians fewer.
     pub(super) fn quick() -> Self {
-        let millis = Nanos::from_millis;
         Self {
             name: "quick",
             limit: millis(15_000),
-            launch: millis(3_000),
+            launch: millis(3_800),
+            short_launches: true,
             program: millis(0),
-            starts: 8,
-            swap: millis(100),
-            jitter: millis(440),
-            lock: millis(100),
-            ipc: millis(130),
+            swap: starts(8, 80),
+            jitter: starts(12, 280),
+            lock: starts(8, 80),
+            ipc: starts(12, 120),
         }
     }
 
     /// About five minutes.
     pub(super) fn full() -> Self {
-        let millis = Nanos::from_millis;
         Self {
             name: "full",
             limit: millis(312_000),
             launch: millis(60_000),
+            short_launches: false,
             program: millis(0),
-            starts: 40,
-            swap: millis(700),
-            jitter: millis(2_400),
-            lock: millis(700),
-            ipc: millis(800),
+            swap: starts(40, 700),
+            jitter: starts(40, 2_400),
+            lock: starts(40, 700),
+            ipc: starts(40, 800),
         }
     }
 
     /// For an emulated machine, where starting a process takes longer than
     /// measuring in it: fewer starts within 30 minutes.
     pub(super) fn emulated(self) -> Self {
-        Self { limit: Nanos::from_millis(1_800_000), launch: FEWEST_LAUNCH_TIME, starts: 4, ..self }
+        Self {
+            limit: millis(1_800_000),
+            launch: self.launch.min(millis(3_800)),
+            ..self.with_counts(|starts| Starts { count: 4, ..starts })
+        }
     }
 
     /// With launches of a program, which take the time of some other starts.
     pub(super) fn with_program(self) -> Self {
-        let starts = (self.starts - self.starts / 6).min(self.starts - 2);
-        let starts = starts.max(FEWEST_STARTS.min(self.starts));
-        let each = [self.swap, self.jitter, self.lock, self.ipc];
-        let each = each.into_iter().fold(Nanos::ZERO, |sum, length| sum + length);
-        let freed = each.times(u64::from(self.starts - starts));
-        let half = Nanos(self.launch.get() / 2);
-        // In the shortest run, launches of the other kind cannot become fewer.
-        let launch = half.max(FEWEST_LAUNCH_TIME.min(self.launch));
-        Self { starts, launch, program: self.launch - launch + freed, ..self }
+        let with = self.with_counts(|Starts { count, length }| {
+            let fewer = (count - count / 6).min(count - 2).max(FEWEST_STARTS.min(count));
+            Starts { count: fewer, length }
+        });
+        let launch = Nanos(self.launch.get() / 2);
+        Self { launch, program: self.sum() - with.sum() + (self.launch - launch), ..with }
+    }
+
+    fn with_counts(self, of: impl Fn(Starts) -> Starts) -> Self {
+        let Self { swap, jitter, lock, ipc, .. } = self;
+        Self { swap: of(swap), jitter: of(jitter), lock: of(lock), ipc: of(ipc), ..self }
+    }
+
+    /// The length of all starts except launches.
+    fn sum(&self) -> Nanos {
+        [self.swap, self.jitter, self.lock, self.ipc]
+            .into_iter()
+            .fold(Nanos::ZERO, |sum, starts| sum + starts.length.times(u64::from(starts.count)))
     }
 
     /// Time for launches of a program.
@@ -116,10 +133,13 @@ impl Budget {
         self.limit
     }
 
-    /// About how long one start of a probe takes; zero for launches.
-    pub(super) fn length(&self, delay: Delay) -> Nanos {
+    /// The starts of a probe; of launches, those with these options.
+    pub(super) fn starts(&self, delay: Delay, launches: &unjank_launch::Options) -> Starts {
         match delay {
-            Delay::Launch => Nanos::ZERO,
+            Delay::Launch => Starts {
+                count: self.launches(launches.length(), launches.cpus.len()),
+                length: launches.length(),
+            },
             Delay::Swap => self.swap,
             Delay::Jitter => self.jitter,
             Delay::Lock => self.lock,
@@ -127,17 +147,29 @@ impl Budget {
         }
     }
 
-    /// Starts of each probe except launches.
-    pub(super) fn starts(&self) -> u32 {
-        self.starts
+    /// How launches are measured on these CPUs. Where the kernel has a governor, it
+    /// needs its time to lower and to raise the clock.
+    pub(super) fn launch_options(&self, machine: &Machine, cpus: CpuSet) -> unjank_launch::Options {
+        if self.short_launches && machine.frequency.is_empty() {
+            unjank_launch::Options::without_governor(cpus)
+        } else {
+            unjank_launch::Options::usual(cpus)
+        }
     }
 
-    /// Launches on each of `cpus` CPUs, if one takes `length`.
-    pub(super) fn launches(&self, length: Nanos, cpus: usize) -> u32 {
-        let cpus = cpus.max(1) as u64;
-        let fitting = self.launch.get() / (length.get() * cpus).max(1);
-        fitting.max(FEWEST_LAUNCHES.div_ceil(cpus)) as u32
+    /// Launches on `cpus` CPUs in turn, if one takes `length`.
+    fn launches(&self, length: Nanos, cpus: usize) -> u32 {
+        let fitting = self.launch.get() / length.get().max(1);
+        fitting.max(FEWEST_LAUNCHES).max(cpus as u64) as u32
     }
+}
+
+const fn millis(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+const fn starts(count: u32, each: u64) -> Starts {
+    Starts { count, length: millis(each) }
 }
 
 /// The order of all starts. The run is divided into as many equal stretches as a
@@ -191,46 +223,60 @@ pub(super) fn representatives(machine: &Machine, allowed: &CpuSet) -> CpuSet {
 #[cfg(test)]
 mod tests {
     use unjank_host::machine::{CpuTopology, FrequencyPolicy};
+    use unjank_launch::Options;
 
     use super::*;
 
     /// The length of all starts on two CPUs, without the starting of processes.
-    fn total(budget: Budget) -> Nanos {
-        let length = Nanos::from_millis(500);
-        let launches = length.times(2 * u64::from(budget.launches(length, 2)));
-        Delay::ALL.into_iter().fold(launches, |sum, delay| {
-            sum + budget.length(delay).times(u64::from(budget.starts()))
-        })
+    fn total(budget: Budget, launches: &Options) -> Nanos {
+        let length = launches.length();
+        length.times(u64::from(budget.launches(length, 2))) + budget.sum()
+    }
+
+    /// Launches on a machine with a governor, and on one without.
+    fn kinds(budget: &Budget) -> [Options; 2] {
+        let governed =
+            Machine { frequency: vec![FrequencyPolicy::default()], ..Machine::default() };
+        let cpus = || CpuSet::new([0, 1]);
+        [governed, Machine::default()].map(|machine| budget.launch_options(&machine, cpus()))
     }
 
     #[test]
     fn budgets_leave_room_for_starting() {
         for budget in [Budget::usual(), Budget::quick(), Budget::full()] {
-            assert!(total(budget).get() * 100 <= budget.limit().get() * 85, "{budget:?}");
+            for launches in kinds(&budget) {
+                let total = total(budget, &launches);
+                assert!(total.get() * 100 <= budget.limit().get() * 85, "{total} of {budget:?}");
+            }
         }
-        assert_eq!(Budget::usual().limit(), Nanos::from_millis(60_000));
-        assert_eq!(Budget::quick().limit(), Nanos::from_millis(15_000));
+        assert_eq!(Budget::usual().limit(), millis(60_000));
+        assert_eq!(Budget::quick().limit(), millis(15_000));
     }
 
     #[test]
     fn launches_of_a_program_take_the_time_of_other_starts() {
         for budget in [Budget::usual(), Budget::quick(), Budget::full()] {
             let with = budget.with_program();
-            assert!(with.starts() >= FEWEST_STARTS, "{with:?}");
-            assert!(with.program() >= Nanos::from_millis(1_500), "{with:?}");
-            assert!(total(with) + with.program() <= total(budget), "{with:?}");
+            for starts in [with.swap, with.jitter, with.lock, with.ipc] {
+                assert!(starts.count >= FEWEST_STARTS, "{with:?}");
+            }
+            assert!(with.program() >= millis(1_500), "{with:?}");
+            assert!(with.sum() + with.launch + with.program() <= budget.sum() + budget.launch);
             assert_eq!(with.limit(), budget.limit());
         }
         let emulated = Budget::quick().emulated();
-        assert!(emulated.with_program().starts() <= emulated.starts());
+        assert!(emulated.with_program().ipc.count <= emulated.ipc.count);
     }
 
     #[test]
     fn there_are_always_enough_launches_for_an_interval() {
-        let length = Nanos::from_millis(500);
-        assert_eq!(Budget::usual().launches(length, 2), 15);
-        assert_eq!(Budget::quick().launches(length, 2), 3);
-        assert_eq!(Budget::quick().launches(length, 8), 1);
+        let [governed, free] = kinds(&Budget::quick());
+        assert_eq!(Budget::quick().launches(governed.length(), 2), 9);
+        assert_eq!(Budget::quick().launches(free.length(), 2), 20);
+        assert_eq!(Budget::quick().launches(governed.length(), 12), 12);
+        assert_eq!(kinds(&Budget::usual())[1].length(), governed.length());
+        assert_eq!(Budget::usual().launches(governed.length(), 2), 27);
+        assert_eq!(Budget::usual().emulated().launches(governed.length(), 2), 9);
     }
 
     #[test]

@@ -159,7 +159,7 @@ mod tests {
 
     fn quantity(value: f64, interval: Option<[f64; 2]>) -> Quantity {
         let name = "p99 of something".to_owned();
-        Quantity { name, value, unit: Unit::Nanoseconds, interval, n: 9 }
+        Quantity { name, value, unit: Unit::Nanoseconds, interval, at_least: None, n: 9 }
     }
 
     fn machine() -> Verdict {

@@ -3,9 +3,11 @@
 use anyhow::Result;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos, Root, Timestamp};
+use unjank_ipc::Transport;
+use unjank_measure::stats::repetitions::FEWEST;
 use unjank_measure::{Findings, Monitor};
 
-use super::budget::{self, Budget};
+use super::budget::{self, Budget, Starts};
 use super::delay::Delay;
 use crate::commands::repeated::Repeated;
 use crate::commands::repetition::Task;
@@ -32,14 +34,13 @@ impl<'a> Probe<'a> {
         seed: u64,
     ) -> Result<Self> {
         let allowed = CpuSet::allowed()?;
-        let length = budget.length(delay);
+        let cpus = budget::representatives(machine, &allowed);
+        let launches = budget.launch_options(machine, cpus);
+        let Starts { count, length } = budget.starts(delay, &launches);
         let task: Box<dyn Fn(u32) -> Task> = match delay {
             Delay::Launch => {
-                let cpus = budget::representatives(machine, &allowed);
-                let options = unjank_launch::Options::usual(cpus.clone());
-                let starts = budget.launches(options.length(), cpus.len());
-                let repeated = Repeated::launches(root, &options);
-                return Ok(Self { repeated, starts, length: options.length() });
+                let repeated = Repeated::launches(root, &launches);
+                return Ok(Self { repeated, starts: count, length });
             }
             Delay::Swap => {
                 let options = unjank_swap::Options::usual(length, paths::scratch());
@@ -62,12 +63,13 @@ impl<'a> Probe<'a> {
                 })
             }),
             Delay::Ipc => Box::new(move |turn| {
+                let transports = transports(turn, count);
                 let usual = unjank_ipc::Options::usual(length);
-                Task::Ipc(unjank_ipc::Options { turn: turn as usize, ..usual })
+                Task::Ipc(unjank_ipc::Options { turn: turn as usize, transports, ..usual })
             }),
         };
         let repeated = Repeated::new(root, delay.name(), length, task);
-        Ok(Self { repeated, starts: budget.starts(), length })
+        Ok(Self { repeated, starts: count, length })
     }
 
     /// The number of starts.
@@ -98,5 +100,40 @@ impl<'a> Probe<'a> {
     /// The findings of all starts together.
     pub(super) fn findings(self) -> Result<Findings> {
         self.repeated.findings()
+    }
+}
+
+/// The transports of start number `turn` of `count`: those by which the answer is
+/// judged on most devices, and one of the others in turn, so that most of the time
+/// goes to the answer. With few starts, all of them.
+fn transports(turn: u32, count: u32) -> Vec<Transport> {
+    let all = Transport::BETWEEN_PROCESSES;
+    let (mut usual, others): (Vec<Transport>, Vec<Transport>) =
+        all.into_iter().partition(|transport| {
+            matches!(transport, Transport::Binder | Transport::Hwbinder | Transport::Unix)
+        });
+    if count as usize / others.len().max(1) < FEWEST {
+        return all.to_vec();
+    }
+    usual.push(others[turn as usize % others.len()]);
+    usual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_transport_has_starts_enough_for_an_interval() {
+        for budget in [Budget::quick(), Budget::usual(), Budget::full(), Budget::quick().emulated()]
+        {
+            let launches = unjank_launch::Options::usual(CpuSet::new([0]));
+            let Starts { count, .. } = budget.starts(Delay::Ipc, &launches);
+            for transport in Transport::BETWEEN_PROCESSES {
+                let with = |turn: &u32| transports(*turn, count).contains(&transport);
+                assert!((0..count).filter(with).count() >= FEWEST, "{transport} of {count}");
+            }
+        }
+        assert_eq!(transports(0, 12).len(), 4);
     }
 }

@@ -190,6 +190,7 @@ fn note(
         value: total,
         unit: Unit::Nanoseconds,
         interval: None,
+        at_least: None,
         n: 1,
     });
     findings.verdicts.push(verdict);

@@ -176,7 +176,7 @@ fn contention(verdict: &mut Verdict, observed: &Observed) -> bool {
 
 /// A share of time that the kernel counted, so it has no interval.
 fn counted(name: String, share: f64, n: u64) -> Quantity {
-    Quantity { name, value: share, unit: Unit::Ratio, interval: None, n }
+    Quantity { name, value: share, unit: Unit::Ratio, interval: None, at_least: None, n }
 }
 
 fn add(verdict: &mut Verdict, text: String) {

@@ -12,6 +12,7 @@ fn row(subject: &str, answer: Answer) -> Verdict {
         value: 95_700.0,
         unit: Unit::Nanoseconds,
         interval: Some([95_000.0, 96_000.0]),
+        at_least: None,
         n: 100,
     };
     Verdict {
