@@ -156,13 +156,13 @@ impl Run<'_> {
             }
             let part = Part::new(self.monitor, delay.name(), planned, 1.0 / all);
             repeated::pause(self.seed, place as u32, self.monitor);
-            self.late += usize::from(!self.start(delay, &part));
+            self.late += usize::from(!self.start(delay, None, &part));
         }
         for delay in counts.into_iter().map(|(delay, _)| delay) {
             let probe = self.probes.iter().find(|(other, _)| *other == delay);
-            for _ in 0..probe.map_or(0, |(_, probe)| probe.disturbed()) {
+            for number in probe.map_or_else(Vec::new, |(_, probe)| probe.disturbed()) {
                 let part = Part::new(self.monitor, delay.name(), 1.0, 0.0);
-                if self.monitor.stop_requested() || !self.start(delay, &part) {
+                if self.monitor.stop_requested() || !self.start(delay, Some(number), &part) {
                     break;
                 }
             }
@@ -178,15 +178,19 @@ impl Run<'_> {
         self.probes.iter().any(|other| begun(other) < own)
     }
 
-    /// Starts one probe, unless it would not end in time.
-    fn start(&mut self, delay: Delay, part: &dyn Monitor) -> bool {
+    /// Starts one probe, or repeats its start of this number, unless it would not end
+    /// in time.
+    fn start(&mut self, delay: Delay, again: Option<u32>, part: &dyn Monitor) -> bool {
         let end = self.deadline.of_measuring(self.root);
         let probe = self.probes.iter_mut().find(|(other, _)| *other == delay);
         let Some((_, probe)) = probe else { return true };
         if Timestamp::now() + probe.length() > end {
             return false;
         }
-        probe.start(end, part);
+        match again {
+            None => probe.start(end, part),
+            Some(number) => probe.start_again(number, end, part),
+        }
         self.watch.part_ended(delay);
         true
     }

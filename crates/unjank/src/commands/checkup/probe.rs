@@ -92,8 +92,13 @@ impl<'a> Probe<'a> {
         self.repeated.start(Some(deadline), monitor);
     }
 
-    /// The number of starts that were disturbed from outside and can be repeated.
-    pub(super) fn disturbed(&self) -> u32 {
+    /// Starts it again as in the start `number`.
+    pub(super) fn start_again(&mut self, number: u32, deadline: Timestamp, monitor: &dyn Monitor) {
+        self.repeated.start_number(number, Some(deadline), monitor);
+    }
+
+    /// The numbers of the starts that were disturbed from outside and can be repeated.
+    pub(super) fn disturbed(&self) -> Vec<u32> {
         self.repeated.disturbed()
     }
 

@@ -42,6 +42,9 @@ pub(crate) struct Repeated<'a> {
     task: Box<dyn Fn(u32) -> Task + 'a>,
     /// The approximate length of one start.
     length: Nanos,
+    /// The number of the next start.
+    next: u32,
+    /// Starts, those that were repeated included.
     starts: u32,
     found: Vec<Found>,
     /// The options of launches, which are judged together.
@@ -53,6 +56,8 @@ pub(crate) struct Repeated<'a> {
 
 /// What one start found.
 struct Found {
+    /// The number of the start, which decides its placement.
+    number: u32,
     at: Timestamp,
     outcome: Outcome,
     disturbance: Disturbance,
@@ -71,6 +76,7 @@ impl<'a> Repeated<'a> {
             name,
             task: Box::new(task),
             length,
+            next: 0,
             starts: 0,
             found: Vec::new(),
             launches: None,
@@ -90,15 +96,25 @@ impl<'a> Repeated<'a> {
     /// Starts the probe once more. A start that has not ended by `deadline` is
     /// killed.
     pub(crate) fn start(&mut self, deadline: Option<Timestamp>, monitor: &dyn Monitor) {
-        let number = self.starts;
+        self.next += 1;
+        self.start_number(self.next - 1, deadline, monitor);
+    }
+
+    /// Starts the probe as in the start `number`, with the same placement.
+    pub(crate) fn start_number(
+        &mut self,
+        number: u32,
+        deadline: Option<Timestamp>,
+        monitor: &dyn Monitor,
+    ) {
         self.starts += 1;
         let meter = Meter::begin(self.root);
         let at = Timestamp::now();
         match child::run(&(self.task)(number), self.length, deadline, monitor) {
             Ok(Ended::Done(Outcome::Nothing)) => {}
             Ok(Ended::Done(outcome)) => {
-                let disturbance = meter.end(self.root);
-                self.found.push(Found { at, outcome, disturbance });
+                let disturbance = meter.end();
+                self.found.push(Found { number, at, outcome, disturbance });
             }
             Ok(Ended::TimedOut) => self.timed_out += 1,
             Err(error) => {
@@ -113,10 +129,12 @@ impl<'a> Repeated<'a> {
         self.starts
     }
 
-    /// The number of disturbed starts, if they are fewer than half: each is
-    /// worth another start. Zero otherwise.
-    pub(crate) fn disturbed(&self) -> u32 {
-        disturbance::to_leave_out(self.found.iter().map(|it| &it.disturbance)).len() as u32
+    /// The numbers of the starts that were disturbed from outside, if they are fewer
+    /// than half: each is worth another start.
+    pub(crate) fn disturbed(&self) -> Vec<u32> {
+        let disturbances: Vec<Disturbance> = self.found.iter().map(|it| it.disturbance).collect();
+        let numbers = disturbance::to_repeat(&disturbances).into_iter();
+        numbers.map(|index| self.found[index].number).collect()
     }
 
     /// The findings of all starts, pooled.
@@ -131,9 +149,12 @@ impl<'a> Repeated<'a> {
         {
             return Err(error);
         }
-        let disturbances = || found.iter().map(|it| &it.disturbance);
-        let to_leave_out = disturbance::to_leave_out(disturbances());
-        let warning = disturbance::sentence(name, disturbances(), &to_leave_out);
+        let disturbances: Vec<Disturbance> = found.iter().map(|it| it.disturbance).collect();
+        let to_leave_out = disturbance::to_leave_out(disturbances.iter());
+        let warnings = [
+            disturbance::sentence(name, disturbances.iter(), &to_leave_out),
+            disturbance::pressure_sentence(name, &disturbances),
+        ];
         // From the last one on, so that the other indices stay valid.
         for &index in to_leave_out.iter().rev() {
             found.remove(index);
@@ -142,7 +163,7 @@ impl<'a> Repeated<'a> {
             Some(options) => unjank_launch::findings(&launched(found), &options, root)?,
             None => pool(probed(found))?,
         };
-        findings.warnings.extend(warning);
+        findings.warnings.extend(warnings.into_iter().flatten());
         if timed_out > 0 {
             findings.warn(format!(
                 "{name}: {timed_out} of {starts} starts did not end in time and were killed"
@@ -185,7 +206,8 @@ pub(crate) fn run(
 ) -> Result<Findings> {
     let mut turn = 0;
     // As many more as were disturbed, but at most a quarter.
-    while turn < count || (turn < count + count / 4 && repeated.disturbed() > turn - count) {
+    let mut again: Vec<u32> = Vec::new();
+    while turn < count + again.len() as u32 {
         if monitor.stop_requested() {
             break;
         }
@@ -198,8 +220,15 @@ pub(crate) fn run(
         if count > 1 {
             pause(seed, turn, monitor);
         }
-        repeated.start(None, &part);
+        match turn.checked_sub(count) {
+            None => repeated.start(None, &part),
+            Some(place) => repeated.start_number(again[place as usize], None, &part),
+        }
         turn += 1;
+        if turn == count {
+            again = repeated.disturbed();
+            again.truncate(count as usize / 4);
+        }
     }
     repeated.findings()
 }
