@@ -103,6 +103,18 @@ fn the_load_app_says_when_it_is_on_screen() {
 }
 
 #[test]
+fn each_launch_of_a_ramp_is_an_independent_start() {
+    let arguments = ["launch", "ramp", "--cpus", "0", "-n", "5", "--gap", "1ms", "--work", "5ms"];
+    let output = unjank(&arguments).args(["--json", "--no-store"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let series = &record["series"][0];
+    assert_eq!(series["name"], "launch/ramp/time_to_full");
+    let starts = series["repetitions"].as_array().unwrap();
+    assert!(starts.len() >= 5 && starts.iter().all(|start| start["n"] == 1), "{starts:#?}");
+}
+
+#[test]
 fn the_load_app_calibrates_only_without_a_rate() {
     let output = unjank(&["launch", "load", "0", "--basic", "0"]).output().unwrap();
     assert!(stderr(&output).contains("calibrated: --rate "), "{}", stderr(&output));

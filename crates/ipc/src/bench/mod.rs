@@ -55,13 +55,14 @@ pub fn run(
         if monitor.stop_requested() {
             break;
         }
-        match placement.cpus(&allowed) {
-            Some(cpus) => pi_against_unix(comparison, plan, cpus, peer, monitor, &mut findings)?,
-            None => findings.not_supported(
+        if placement.cpus(&allowed).is_none() {
+            findings.not_supported(
                 format!("ipc/bench, {}", placement.name()),
                 "this process may use one CPU only",
-            ),
+            );
+            continue;
         }
+        pi_against_unix(comparison, plan, placement, &allowed, peer, monitor, &mut findings)?;
     }
     Ok(findings)
 }
@@ -77,7 +78,7 @@ fn against_perf(
 ) -> Result<()> {
     let subject = "ipc/bench/one-cpu/pipe";
     let Some((cpu, _)) = Placement::OneCpu.cpus(allowed) else { return Ok(()) };
-    let _pinned = AffinityGuard::pin_to(cpu)?;
+    let pinned = AffinityGuard::pin_to(cpu)?;
     let perf = match PerfBench::new(comparison.trial) {
         Ok(perf) => perf,
         Err(Error::Unsupported(reason)) => {
@@ -86,11 +87,17 @@ fn against_perf(
         }
         Err(error) => return Err(error),
     };
-    let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer, monitor)?;
+    drop(pinned);
+    let mut places = Places::new(Placement::OneCpu, allowed);
     let trials = plan.run(monitor, |arm| {
+        let (cpu, _) = places.next();
+        let _pinned = AffinityGuard::pin_to(cpu)?;
         let mean = match arm {
             Arm::A => perf.run_trial()?,
-            Arm::B => pipe.run_trial(comparison.trial, subject, monitor)?.mean,
+            Arm::B => {
+                let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer, monitor)?;
+                pipe.run_trial(comparison.trial, subject, monitor)?.mean
+            }
         };
         let mut series = Series::new(subject);
         series.record(Nanos(mean.round() as u64));
@@ -110,21 +117,23 @@ fn against_perf(
 fn pi_against_unix(
     comparison: &Comparison,
     plan: Plan,
-    (client_cpu, server_cpu): (usize, usize),
+    placement: Placement,
+    allowed: &CpuSet,
     peer: &PeerCommand,
     monitor: &dyn Monitor,
     findings: &mut Findings,
 ) -> Result<()> {
-    let place = if client_cpu == server_cpu { "one-cpu" } else { "two-cpus" };
+    let place = placement.name();
     let subject = format!("ipc/bench/{place}/pi");
-    let _pinned = AffinityGuard::pin_to(client_cpu)?;
-    let mut unix = Caller::connect(Transport::Unix, REPORT_BYTES, server_cpu, peer, monitor)?;
-    let mut pi = Caller::connect(Transport::Pi, REPORT_BYTES, server_cpu, peer, monitor)?;
+    let mut places = Places::new(placement, allowed);
     let trials = plan.run(monitor, |arm| {
-        let caller = match arm {
-            Arm::A => &mut unix,
-            Arm::B => &mut pi,
+        let (client_cpu, server_cpu) = places.next();
+        let _pinned = AffinityGuard::pin_to(client_cpu)?;
+        let transport = match arm {
+            Arm::A => Transport::Unix,
+            Arm::B => Transport::Pi,
         };
+        let mut caller = Caller::connect(transport, REPORT_BYTES, server_cpu, peer, monitor)?;
         caller.run_trial(comparison.trial, &subject, monitor).map(|trial| trial.series)
     })?;
     let question = Question {
@@ -138,6 +147,28 @@ fn pi_against_unix(
     Ok(())
 }
 
+/// The CPUs of each trial: both trials of a pair have the same, the next pair has
+/// others where there are any.
+struct Places<'a> {
+    placement: Placement,
+    allowed: &'a CpuSet,
+    trials: usize,
+}
+
+impl<'a> Places<'a> {
+    fn new(placement: Placement, allowed: &'a CpuSet) -> Self {
+        Self { placement, allowed, trials: 0 }
+    }
+
+    /// CPUs of client and server.
+    fn next(&mut self) -> (usize, usize) {
+        let pair = self.trials / 2;
+        self.trials += 1;
+        // Where there are too few CPUs, nothing is measured.
+        self.placement.cpus_of_start(self.allowed, pair).unwrap_or_default()
+    }
+}
+
 /// Adds the answer, and the series of both arms.
 fn note(trials: &Trials<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
     trials.conclude(question).note(findings);
@@ -147,7 +178,8 @@ fn note(trials: &Trials<Series>, question: &Question, arms: [&str; 2], findings:
     }
 }
 
-/// A connection whose calls are measured in trials.
+/// A connection whose calls are measured in one trial. The next trial has a new
+/// peer process, as trials that share one would not be independent.
 struct Caller {
     transport: Transport,
     connection: Connection,
@@ -204,5 +236,18 @@ impl Caller {
             watch.answered();
         }
         Ok(Trial { series, mean: now.since(start).get() as f64 / calls as f64 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trials_of_a_pair_share_their_cpus_and_pairs_take_turns() {
+        let allowed = CpuSet::new([0, 3]);
+        let mut places = Places::new(Placement::TwoCpus, &allowed);
+        let cpus: Vec<_> = (0..6).map(|_| places.next()).collect();
+        assert_eq!(cpus, [(0, 3), (0, 3), (3, 0), (3, 0), (0, 3), (0, 3)]);
     }
 }
