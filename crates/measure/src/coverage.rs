@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::{self, compare};
 use crate::error::Result;
 use crate::record::{Answer, Quantity, RunRecord, Unit};
-use crate::stats::bootstrap;
+use crate::stats::{bootstrap, proportion};
 
 /// The fewest runs that can be evaluated together.
 pub const FEWEST: usize = 3;
@@ -60,6 +60,17 @@ pub struct Comparisons {
     pub questions: usize,
     /// How many of these were answered with better or worse.
     pub significant: usize,
+}
+
+impl Comparisons {
+    /// The share of pairs of runs that differ in some answer, and its 95 % interval
+    /// (Wilson). A comparison of two runs of the same thing is wrong if one of its
+    /// answers is, so this share should be at most 5 %. `None` without pairs.
+    pub fn share_of_different(&self) -> Option<(f64, [f64; 2])> {
+        let (different, pairs) = (self.different as u64, self.pairs as u64);
+        (pairs > 0)
+            .then(|| (different as f64 / pairs as f64, proportion::interval(different, pairs)))
+    }
 }
 
 impl Row {
@@ -160,8 +171,14 @@ mod tests {
     use crate::{Findings, Series, Start, Verdict};
 
     fn run(value: f64, interval: Option<[f64; 2]>) -> RunRecord {
-        let measured =
-            Quantity { name: "x".to_owned(), value, unit: Unit::Nanoseconds, interval, at_least: None, n: 9 };
+        let measured = Quantity {
+            name: "x".to_owned(),
+            value,
+            unit: Unit::Nanoseconds,
+            interval,
+            at_least: None,
+            n: 9,
+        };
         let healthy = Bound { at_most: 100.0, source: "a test".to_owned() };
         let verdict =
             Verdict::of_health("lock", "?", healthy, Some(measured), "so".to_owned(), "next");
@@ -202,6 +219,15 @@ mod tests {
         assert!((row.contradicting - 2.0 / 6.0).abs() < 1e-12, "{}", row.contradicting);
         assert_eq!(coverage.comparisons.pairs, 3);
         assert_eq!(coverage.comparisons.significant, 0);
+    }
+
+    #[test]
+    fn the_share_of_different_pairs_has_an_interval() {
+        let compared = Comparisons { pairs: 78, different: 6, ..Comparisons::default() };
+        let (share, [low, high]) = compared.share_of_different().unwrap();
+        assert!((share - 0.077).abs() < 1e-3, "{share}");
+        assert!((0.03..0.05).contains(&low) && (0.15..0.17).contains(&high), "{low} {high}");
+        assert_eq!(Comparisons::default().share_of_different(), None);
     }
 
     #[test]

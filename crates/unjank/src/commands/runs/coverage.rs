@@ -22,8 +22,8 @@ use crate::values;
 
 A 95 % interval should hold the true value in 95 of 100 runs. The true value is
 unknown, so the median of all runs stands for it. Successive runs are compared as
-`unjank runs compare` does: if nothing changed between them, at most 5 in 100 may
-come out better or worse.")]
+`unjank runs compare` does: if nothing changed between them, at most 5 of 100 pairs
+of runs may have an answer that is better or worse.")]
 pub(crate) struct Args {
     /// The runs: ids or their beginnings, last, last~1 …, files
     #[arg(value_name = "RUN", conflicts_with_all = ["command", "limit"])]
@@ -80,11 +80,15 @@ fn page(coverage: &Coverage, width: usize) -> String {
     let mut page = Page::new(width);
     page.fact("runs", coverage.runs.to_string());
     let compared = coverage.comparisons;
+    let share = compared.share_of_different().map_or_else(String::new, |(share, [low, high])| {
+        let [share, low, high] = [share, low, high].map(|share| Unit::Ratio.show(share));
+        format!(" ({share}, {low} to {high})")
+    });
     page.fact(
         "compared",
         format!(
-            "{} of {} pairs of successive runs differ, and {} of {} answers are better or \
-             worse",
+            "{} of {} pairs of successive runs{share} differ in some answer; {} of {} answers are \
+             better or worse",
             compared.different, compared.pairs, compared.significant, compared.questions
         ),
     );
