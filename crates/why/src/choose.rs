@@ -1,6 +1,6 @@
 //! Chooses what of a recording is explained: the thread and the window.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -220,9 +220,10 @@ impl Threads {
         }
         let name = comm(wanted);
         let named = || self.seen.iter().filter(|(_, seen)| seen.names.contains(&name));
+        let mut leaders = HashMap::new();
         let mut found: Vec<ThreadId> = named()
             .map(|(&thread, _)| thread)
-            .filter(|&thread| self.leader(thread) == process)
+            .filter(|&thread| self.leader(thread, &mut leaders) == process)
             .collect();
         if found.is_empty() {
             // Threads that are older than the trace have no known process.
@@ -246,15 +247,19 @@ impl Threads {
         self.seen.contains_key(&thread)
     }
 
-    /// The first known thread of a thread's process.
-    fn leader(&self, thread: ThreadId) -> ThreadId {
+    /// The first known thread of a thread's process. `known` has those that were
+    /// found before, so that no thread is visited twice.
+    fn leader(&self, thread: ThreadId, known: &mut HashMap<ThreadId, ThreadId>) -> ThreadId {
         let mut leader = thread;
-        for _ in 0..self.seen.len() {
-            match self.seen.get(&leader).and_then(|seen| seen.sibling) {
-                Some(sibling) if sibling != leader => leader = sibling,
-                _ => break,
+        let mut visited = HashSet::new();
+        while visited.insert(leader) {
+            match (known.get(&leader), self.seen.get(&leader).and_then(|seen| seen.sibling)) {
+                (Some(&found), _) => leader = found,
+                (None, Some(sibling)) => leader = sibling,
+                (None, None) => {}
             }
         }
+        known.extend(visited.into_iter().map(|thread| (thread, leader)));
         leader
     }
 
@@ -390,6 +395,27 @@ mod tests {
         let why = choose(&both, &wanted("nobody"), None).unwrap_err();
         assert!(why.starts_with("the recording has no process called nobody; it has "), "{why}");
         assert!(choose(&both, &wanted("4711"), None).unwrap_err().contains("no process 4711"));
+    }
+
+    /// Following each thread to the first one would take minutes here.
+    #[test]
+    fn a_process_may_have_any_number_of_threads() {
+        const THREADS: u32 = 100_000;
+        let mut threads = Threads::default();
+        let mut add = |thread: u32, sibling: Option<u32>| {
+            let names = vec!["worker".into()];
+            let seen = Seen { names, sibling: sibling.map(ThreadId), ..Seen::default() };
+            threads.seen.insert(ThreadId(thread), seen);
+        };
+        // Each has started the next one; the last two, each other.
+        (1..=THREADS).for_each(|thread| add(thread, (thread > 1).then(|| thread - 1)));
+        add(THREADS + 1, Some(THREADS + 2));
+        add(THREADS + 2, Some(THREADS + 1));
+        let why = threads.thread_of(ThreadId(1), "worker").unwrap_err();
+        assert!(why.starts_with("100000 threads are called worker: "), "{why}");
+        let mut known = HashMap::new();
+        let of_circle = [1, 2].map(|last| threads.leader(ThreadId(THREADS + last), &mut known));
+        assert_eq!(of_circle[0], of_circle[1]);
     }
 
     #[test]
