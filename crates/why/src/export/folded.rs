@@ -46,7 +46,7 @@ fn call(wait: &Wait) -> String {
     match wait {
         Wait::Fault { .. } => "page fault".to_owned(),
         Wait::Call { .. } => place.split(" 0x").next().unwrap_or_default().to_owned(),
-        Wait::Unknown => place,
+        Wait::Unknown | Wait::Lost => place,
     }
 }
 

@@ -6,16 +6,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{
-    Comm, Context, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
+    Context, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
 };
 
+use super::gaps::Gaps;
 use super::interrupts::Interrupts;
-use super::life::{Birth, Life, Span, State};
+use super::life::{Birth, Life, State};
 use super::machine::History;
 use super::order::in_order;
 use super::origin::{Cause, Origin};
 use super::packets::Packets;
 use super::requests::{InFlight, Request};
+use super::thread::Thread;
 use super::wait::{Asleep, Carrier, Wait, Wake};
 use super::work::Queues;
 
@@ -31,7 +33,9 @@ impl History {
     /// thread before that moment does not have what it sleeps in.
     pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
         let kernel = trace.kernel_threads.iter().copied().collect();
-        let mut builder = Builder { begin: begin(trace), kernel, ..Builder::default() };
+        let (begin, end) = (begin(trace), end(trace));
+        let gaps = Gaps::of(trace, (begin, end));
+        let mut builder = Builder { begin, end, gaps, kernel, ..Builder::default() };
         let mut asleep = asleep.iter().peekable();
         for (cpu, event) in in_order(&trace.cpus) {
             while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
@@ -40,7 +44,7 @@ impl History {
             builder.apply(cpu, event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
-        builder.finish(trace)
+        builder.finish()
     }
 }
 
@@ -70,12 +74,14 @@ const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 #[derive(Debug, Default)]
 struct Builder {
     begin: Timestamp,
+    end: Timestamp,
+    gaps: Gaps,
     /// Threads of the kernel that the recorder has listed.
     kernel: HashSet<ThreadId>,
     threads: HashMap<ThreadId, Thread>,
     /// Threads that have ended, and whose ids were used again.
     former: Vec<(ThreadId, Life)>,
-    cpus: HashMap<usize, Interrupts>,
+    cpus: HashMap<usize, Cpu>,
     requests: InFlight,
     queues: Queues,
     packets: Packets,
@@ -83,33 +89,20 @@ struct Builder {
     clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
 
-/// A thread at one event.
+/// A CPU at one event.
 #[derive(Debug, Default)]
-struct Thread {
-    life: Life,
-    /// Its present state, and since when; `None` before its first event.
-    state: Option<(State, Timestamp)>,
-    /// What it does in the kernel, if anything.
-    wait: Wait,
-    /// A wake-up that came while it was about to fall asleep.
-    early: Option<Wake>,
-    exiting: bool,
-    inherits: Option<Inherits>,
-}
-
-/// Priorities that a thread has inherited and not given back.
-#[derive(Debug)]
-struct Inherits {
-    /// Its own priority.
-    own: i32,
-    /// Who lent theirs, each since when.
-    from: BTreeMap<ThreadId, Timestamp>,
+struct Cpu {
+    interrupts: Interrupts,
+    /// The time of its last event, and the thread that had it then.
+    last: Timestamp,
+    thread: Option<ThreadId>,
 }
 
 impl Builder {
     fn apply(&mut self, cpu: usize, event: &Event) {
         let Event { at, current, context, kind } = *event;
-        let interrupts = self.cpus.entry(cpu).or_default();
+        self.resumes(cpu, event);
+        let Cpu { interrupts, .. } = self.cpus.entry(cpu).or_default();
         if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
             // Block devices are known by what their handlers do.
             self.storage.extend(interrupts.handler(context));
@@ -193,6 +186,49 @@ impl Builder {
         }
     }
 
+    /// A CPU has an event. If others were lost before, the threads are where this
+    /// one has them.
+    fn resumes(&mut self, cpu: usize, event: &Event) {
+        let of_cpu = self.cpus.entry(cpu).or_default();
+        let before = of_cpu.thread;
+        let gap = self.gaps.ended(cpu, of_cpu.last, event.at);
+        of_cpu.last = event.at;
+        of_cpu.thread = Some(match event.kind {
+            EventKind::Switch { next, .. } => next.tid,
+            _ => event.current,
+        });
+        let Some(gap) = gap else { return };
+        of_cpu.interrupts.are_over();
+        if let Some(before) = before.filter(|before| *before != event.current)
+            && let Some(before) = self.threads.get_mut(&before)
+            && matches!(before.state, Some((State::Running { cpu: on }, _)) if on == cpu)
+        {
+            before.is_off_cpu(gap);
+        }
+        if event.current != ThreadId(0) {
+            let thread = self.thread(event.current);
+            let since = thread.life.birth.map_or(gap, |birth| birth.at.max(gap));
+            thread.wait = Wait::Unknown;
+            thread.change(since, State::Running { cpu });
+        }
+    }
+
+    /// A thread runs, or is woken if it `slept`. Where it ran before, it may have
+    /// done anything while events were lost; where it was ready, it may have run.
+    fn settle(&mut self, thread: ThreadId, at: Timestamp, slept: bool) {
+        let Some(thread) = self.threads.get_mut(&thread) else { return };
+        let (cpu, since, ran) = match thread.state {
+            Some((State::Running { cpu }, since)) => (cpu, since, true),
+            Some((State::Ready { cpu }, since)) => (cpu, since, false),
+            _ => return,
+        };
+        match self.gaps.ended(cpu, since, at) {
+            Some(gap) if ran || slept => thread.is_off_cpu(gap),
+            Some(_) => thread.wait = Wait::Unknown,
+            None => {}
+        }
+    }
+
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
         self.threads.entry(thread).or_default()
     }
@@ -216,12 +252,11 @@ impl Builder {
             former.change(at, State::Asleep { wait, wake: None });
         }
         let life = Life { birth, ..Life::default() };
-        let state = Some((State::Running { cpu }, at));
-        self.threads.insert(process, Thread { life, state, wait, ..Thread::default() });
+        self.threads.insert(process, Thread::running(life, wait, cpu, at));
     }
 
     fn wake(&self, cpu: usize, event: &Event, by: Origin, woken: Task) -> Wake {
-        let interrupts = self.cpus.get(&cpu);
+        let interrupts = self.cpus.get(&cpu).map(|cpu| &cpu.interrupts);
         let device = interrupts.and_then(|interrupts| interrupts.device(event.context));
         let by = match device {
             Some(device) if self.handles_interrupts(woken) => {
@@ -256,12 +291,14 @@ impl Builder {
             return;
         }
         let begin = self.begin;
-        let thread = self.thread(thread);
-        match thread.state {
+        match self.thread(thread).state {
             Some((State::Running { cpu: on }, _)) if on == cpu => {}
-            None => thread.state = Some((State::Running { cpu }, begin)),
-            // The switch to it is not in the trace.
-            Some(_) => thread.change(at, State::Running { cpu }),
+            None => self.thread(thread).state = Some((State::Running { cpu }, begin)),
+            Some(_) => {
+                // The switch to it is not in the trace.
+                self.settle(thread, at, false);
+                self.thread(thread).change(at, State::Running { cpu });
+            }
         }
     }
 
@@ -298,6 +335,7 @@ impl Builder {
             return;
         }
         let begin = self.begin;
+        self.settle(task.tid, at, false);
         let thread = self.thread(task.tid);
         thread.name(task.comm);
         thread.early = None;
@@ -310,10 +348,10 @@ impl Builder {
     }
 
     fn woken(&mut self, task: Task, queue: usize, wake: Wake, in_queue: bool) {
-        let begin = self.begin;
+        let (begin, at) = (self.begin, wake.at);
+        self.settle(task.tid, at, !in_queue);
         let thread = self.thread(task.tid);
         thread.name(task.comm);
-        let at = wake.at;
         match thread.state {
             // With the kernel's second event a wake-up is over: it stays awake.
             Some((State::Running { .. }, _)) => thread.early = (!in_queue).then_some(wake),
@@ -337,11 +375,11 @@ impl Builder {
         }
     }
 
-    fn finish(self, trace: &Trace) -> History {
-        let end = end(trace);
+    fn finish(self) -> History {
         let mut lives: HashMap<ThreadId, Vec<Life>> = HashMap::new();
-        let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(end)));
-        for (id, life) in self.former.into_iter().chain(last) {
+        let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
+        for (id, mut life) in self.former.into_iter().chain(last) {
+            life.spans = self.gaps.cut(life.spans);
             lives.entry(id).or_default().push(life);
         }
         let last_name = |lives: &[Life]| {
@@ -366,59 +404,5 @@ impl Builder {
             work: self.queues.finish(),
             clocks: self.clocks,
         }
-    }
-}
-
-impl Thread {
-    fn name(&mut self, comm: Comm) {
-        if !comm.as_bytes().is_empty() {
-            self.life.name = comm;
-        }
-    }
-
-    /// Ends the present state at `at`.
-    fn change(&mut self, at: Timestamp, state: State) {
-        let since = match self.state.replace((state, at)) {
-            Some((before, since)) if since < at => {
-                let since = self.life.spans.last().map_or(since, |last| last.to.max(since));
-                if since < at {
-                    self.life.spans.push(Span { from: since, to: at, state: before });
-                }
-                at
-            }
-            Some((_, since)) => since.max(at),
-            None => at,
-        };
-        self.state = Some((state, since));
-    }
-
-    /// The thread that waits lends its priority, in its own time.
-    fn inherits(&mut self, lender: ThreadId, at: Timestamp, from: i32, to: i32) {
-        match &mut self.inherits {
-            // It does so even if its priority is no higher.
-            None if to <= from => {
-                self.inherits = Some(Inherits { own: from, from: [(lender, at)].into() });
-            }
-            None => {}
-            Some(inherits) if to < inherits.own => {
-                inherits.from.entry(lender).or_insert(at);
-            }
-            Some(_) => self.gives_back(at),
-        }
-    }
-
-    /// It has its own priority again.
-    fn gives_back(&mut self, at: Timestamp) {
-        for (lender, since) in self.inherits.take().into_iter().flat_map(|it| it.from) {
-            self.life.loans.entry(lender).or_default().push((since, at));
-        }
-    }
-
-    fn finish(mut self, end: Timestamp) -> Life {
-        if let Some((state, _)) = self.state {
-            self.change(end, state);
-        }
-        self.gives_back(end);
-        self.life
     }
 }

@@ -67,11 +67,14 @@ impl Interrupts {
             }
             // Entries and exits have the flags of what they interrupt.
             EventKind::VectorEntry(_) | EventKind::VectorExit(_) => {}
-            _ if context == Context::Thread => {
-                *self = Self { timers_end: self.timers_end, ..Self::default() };
-            }
+            _ if context == Context::Thread => self.are_over(),
             _ => {}
         }
+    }
+
+    /// Forgets them.
+    pub(super) fn are_over(&mut self) {
+        *self = Self { timers_end: self.timers_end, ..Self::default() };
     }
 
     fn begin(&mut self, vector: Softirq, current: ThreadId) {

@@ -2,6 +2,7 @@
 //! the events of a trace.
 
 mod builder;
+mod gaps;
 mod interrupts;
 mod life;
 mod machine;
@@ -9,6 +10,7 @@ mod order;
 mod origin;
 mod packets;
 mod requests;
+mod thread;
 mod wait;
 mod work;
 

@@ -11,6 +11,8 @@ pub enum Wait {
     /// The trace has no system calls of this thread.
     #[default]
     Unknown,
+    /// Events of the thread's CPU were lost: it may not even have slept.
+    Lost,
     /// A system call: its number and first two arguments.
     Call {
         /// By the numbers of the thread's architecture.

@@ -6,6 +6,7 @@ use super::*;
 use crate::history::History;
 
 mod evidence;
+mod gaps;
 mod wakers;
 
 /// The segments of a path as text.
@@ -165,7 +166,7 @@ fn a_thread_that_was_born_in_the_window_leads_to_its_parent() {
 
 mod invented {
     use proptest::prelude::*;
-    use unjank_host::tracefs::{Context, EventKind};
+    use unjank_host::tracefs::{Context, EventKind, Gap};
     use unjank_units::Nanos;
 
     use super::*;
@@ -252,9 +253,17 @@ mod invented {
         fn a_path_fills_its_window_and_a_replay_without_a_change_has_its_length(
             choices in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..200),
             cut in any::<(u8, u8)>(),
+            lost in proptest::collection::vec((0..CPUS, any::<u16>(), any::<u8>()), 0..4),
         ) {
             let (script, now) = invent(&choices);
-            let trace = script.trace();
+            let mut trace = script.trace();
+            for (cpu, from, length) in lost {
+                let from = now * u64::from(from) / 65_536;
+                let gap = Gap { from: at(from), to: at(from + 1 + u64::from(length) * 8) };
+                let cpu = &mut trace.cpus[cpu];
+                cpu.gaps.push(gap);
+                cpu.events.retain(|event| event.at <= gap.from || event.at >= gap.to);
+            }
             let history = History::of(&trace);
             let first = now * u64::from(cut.0.min(cut.1)) / 256;
             let last = now * u64::from(cut.0.max(cut.1)) / 256;
@@ -266,6 +275,11 @@ mod invented {
                     prop_assert_eq!(segment.from, end);
                     prop_assert!(segment.from < segment.to);
                     end = segment.to;
+                    if let Detail::Cpu(cpu) = segment.detail {
+                        let lost = trace.cpus[cpu].gaps.iter();
+                        let mut lost = lost.filter(|gap| gap.overlaps(segment.from, segment.to));
+                        prop_assert_eq!(lost.next(), None, "{:?}", segment);
+                    }
                 }
                 prop_assert_eq!(end, to);
                 let Some(life) = history.life(id, to) else { continue };

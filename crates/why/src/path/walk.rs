@@ -106,6 +106,9 @@ impl Walk<'_> {
                 State::Ready { cpu } => {
                     self.push(thread, begin, end, at, Activity::RunQueue, Detail::Cpu(cpu));
                 }
+                State::Asleep { wait: Wait::Lost, .. } => {
+                    self.push(thread, begin, end, at, Activity::Unknown, Detail::None);
+                }
                 State::Asleep { wait, wake } => self.wait(thread, begin, end, at, wait, wake),
             }
             end = begin;
@@ -131,7 +134,7 @@ impl Walk<'_> {
             Wait::Fault { .. } => true,
             Wait::Call { .. } => false,
             // A thread of the kernel, which works for the one before.
-            Wait::Unknown => at.in_fault,
+            Wait::Unknown | Wait::Lost => at.in_fault,
         };
         let mut inner = At { way, certainty: certainty.min(at.certainty), in_fault, ..at };
         if at.way == Way::Own {

@@ -25,6 +25,7 @@ pub(crate) fn place(wait: &Wait) -> String {
         },
         Wait::Fault { address } => format!("page fault {address:#x}"),
         Wait::Unknown => "not recorded".to_owned(),
+        Wait::Lost => "events were lost".to_owned(),
     }
 }
 

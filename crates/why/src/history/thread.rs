@@ -1,0 +1,99 @@
+//! One thread while its history is built.
+
+use std::collections::BTreeMap;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Comm;
+
+use super::life::{Life, Span, State};
+use super::wait::{Wait, Wake};
+
+/// A thread at one event.
+#[derive(Debug, Default)]
+pub(super) struct Thread {
+    pub(super) life: Life,
+    /// Its present state, and since when; `None` before its first event.
+    pub(super) state: Option<(State, Timestamp)>,
+    /// What it does in the kernel, if anything.
+    pub(super) wait: Wait,
+    /// A wake-up that came while it was about to fall asleep.
+    pub(super) early: Option<Wake>,
+    pub(super) exiting: bool,
+    inherits: Option<Inherits>,
+}
+
+/// Priorities that a thread has inherited and not given back.
+#[derive(Debug)]
+struct Inherits {
+    /// Its own priority.
+    own: i32,
+    /// Who lent theirs, each since when.
+    from: BTreeMap<ThreadId, Timestamp>,
+}
+
+impl Thread {
+    /// A thread that runs since a moment.
+    pub(super) fn running(life: Life, wait: Wait, cpu: usize, since: Timestamp) -> Self {
+        let state = Some((State::Running { cpu }, since));
+        Self { life, state, wait, ..Self::default() }
+    }
+
+    /// It does not run since a moment, nor is it known to be ready.
+    pub(super) fn is_off_cpu(&mut self, since: Timestamp) {
+        self.wait = Wait::Unknown;
+        self.change(since, State::Asleep { wait: Wait::Unknown, wake: None });
+    }
+
+    pub(super) fn name(&mut self, comm: Comm) {
+        if !comm.as_bytes().is_empty() {
+            self.life.name = comm;
+        }
+    }
+
+    /// Ends the present state at `at`.
+    pub(super) fn change(&mut self, at: Timestamp, state: State) {
+        let since = match self.state.replace((state, at)) {
+            Some((before, since)) if since < at => {
+                let since = self.life.spans.last().map_or(since, |last| last.to.max(since));
+                if since < at {
+                    self.life.spans.push(Span { from: since, to: at, state: before });
+                }
+                at
+            }
+            Some((_, since)) => since.max(at),
+            None => at,
+        };
+        self.state = Some((state, since));
+    }
+
+    /// The thread that waits lends its priority, in its own time.
+    pub(super) fn inherits(&mut self, lender: ThreadId, at: Timestamp, from: i32, to: i32) {
+        match &mut self.inherits {
+            // It does so even if its priority is no higher.
+            None if to <= from => {
+                self.inherits = Some(Inherits { own: from, from: [(lender, at)].into() });
+            }
+            None => {}
+            Some(inherits) if to < inherits.own => {
+                inherits.from.entry(lender).or_insert(at);
+            }
+            Some(_) => self.gives_back(at),
+        }
+    }
+
+    /// It has its own priority again.
+    fn gives_back(&mut self, at: Timestamp) {
+        for (lender, since) in self.inherits.take().into_iter().flat_map(|it| it.from) {
+            self.life.loans.entry(lender).or_default().push((since, at));
+        }
+    }
+
+    pub(super) fn finish(mut self, end: Timestamp) -> Life {
+        if let Some((state, _)) = self.state {
+            self.change(end, state);
+        }
+        self.gives_back(end);
+        self.life
+    }
+}
