@@ -12,7 +12,8 @@ fuzz_target!(|bytes: &[u8]| {
     let [thread, from, to, events @ ..] = bytes else { return };
     let trace = Script::invented(events).trace();
     let (from, to) = (u64::from(*from.min(to)) * 16, u64::from(*from.max(to)) * 16);
-    let clocks = Clocks { highest: [(0, 2_000_000)].into(), at_start: [(0, 1_000_000)].into() };
+    let (highest, at_start) = ([(0, 2_000_000)].into(), [(0, 1_000_000)].into());
+    let clocks = Clocks { highest, at_start, ..Clocks::default() };
     let thread = ThreadId((*thread).into());
     let launch = Explained::new(trace, thread, (at(from), at(to)), clocks);
     let sum: u64 = launch.path().segments.iter().map(|segment| segment.length().get()).sum();

@@ -70,6 +70,25 @@ pub struct FrequencyPolicy {
     pub tunables: BTreeMap<String, String>,
 }
 
+impl FrequencyPolicy {
+    /// Whether the processor chooses its clock within limits, so that the kernel
+    /// does not know when it changes, and records no `power/cpu_frequency`.
+    ///
+    /// It does so under `intel_pstate` and `amd-pstate-epp`, in `amd-pstate`'s
+    /// guided mode, and where `schedutil` hands a driver the wanted performance
+    /// instead of a frequency (`cpufreq_driver_adjust_perf`): `amd-pstate`, and
+    /// `intel_cpufreq` with HWP, which has an energy/performance preference.
+    pub fn is_chosen_by_processor(&self) -> bool {
+        let adjusts = self.governor == "schedutil";
+        match self.driver.as_str() {
+            "intel_pstate" | "amd-pstate-epp" => true,
+            "amd-pstate" => adjusts || self.driver_mode.as_deref() == Some("guided"),
+            "intel_cpufreq" => adjusts && self.epp.is_some(),
+            _ => false,
+        }
+    }
+}
+
 pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Vec<FrequencyPolicy> {
     let dirs = policy_dirs(reader.root(), online);
     let dirs = reader.optional("frequency", dirs.map(Some)).unwrap_or_default();
@@ -269,6 +288,30 @@ mod tests {
     fn a_policy_is_named_after_its_directory() {
         assert_eq!(policy_name(Path::new("/sys/devices/system/cpu/cpufreq/policy4")), "policy4");
         assert_eq!(policy_name(Path::new("/sys/devices/system/cpu/cpu1/cpufreq")), "cpu1");
+    }
+
+    #[test]
+    fn a_processor_chooses_its_clock_by_driver_mode_and_governor() {
+        let chooses = |driver: &str, mode: &str, governor: &str, epp: Option<&str>| {
+            let policy = FrequencyPolicy {
+                driver: driver.to_owned(),
+                driver_mode: Some(mode.to_owned()),
+                governor: governor.to_owned(),
+                epp: epp.map(str::to_owned),
+                ..FrequencyPolicy::default()
+            };
+            policy.is_chosen_by_processor()
+        };
+        assert!(chooses("intel_pstate", "active", "powersave", Some("balance_performance")));
+        assert!(chooses("intel_pstate", "active", "performance", None), "without HWP");
+        assert!(chooses("intel_cpufreq", "passive", "schedutil", Some("default")));
+        assert!(!chooses("intel_cpufreq", "passive", "schedutil", None), "without HWP");
+        assert!(!chooses("intel_cpufreq", "passive", "ondemand", Some("default")));
+        assert!(chooses("amd-pstate-epp", "active", "powersave", Some("power")));
+        assert!(chooses("amd-pstate", "guided", "ondemand", None));
+        assert!(chooses("amd-pstate", "passive", "schedutil", None));
+        assert!(!chooses("amd-pstate", "passive", "conservative", None));
+        assert!(!chooses("acpi-cpufreq", "", "schedutil", None));
     }
 
     #[test]

@@ -239,6 +239,7 @@ mod invented {
             let clocks = Clocks {
                 highest: [(0, 2_000_000)].into(),
                 at_start: [(0, 1_000_000)].into(),
+                ..Clocks::default()
             };
             let launch = Explained::new(trace, ThreadId(thread), window, clocks);
             prop_assert_eq!(launch.split().total(), window.1.since(window.0));

@@ -149,7 +149,11 @@ mod tests {
 
     #[test]
     fn each_delay_has_its_part_of_the_launch() {
-        let clocks = Clocks { highest: [(0, 2_000)].into(), at_start: [(0, 1_000)].into() };
+        let clocks = Clocks {
+            highest: [(0, 2_000)].into(),
+            at_start: [(0, 1_000)].into(),
+            ..Clocks::default()
+        };
         let launches: Vec<Explained> =
             (1..=6).map(|wait| launch(wait * 100, clocks.clone())).collect();
         let command = vec!["git".to_owned()];

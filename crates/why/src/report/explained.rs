@@ -47,6 +47,8 @@ pub struct Clocks {
     pub highest: HighestClocks,
     /// Those at the start of the recording.
     pub at_start: BTreeMap<usize, u64>,
+    /// Why there are none, if more is known than that.
+    pub missing: Option<String>,
 }
 
 /// What is explained.
@@ -75,6 +77,7 @@ pub struct Explained {
     pub(super) path: Path,
     pub(super) split: Split,
     pub(super) highest: HighestClocks,
+    pub(super) no_clocks: Option<String>,
     /// The threads of the explained program, and of what it started.
     pub(super) family: BTreeSet<ThreadId>,
     pub(super) warnings: Vec<String>,
@@ -117,7 +120,7 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         history.begin_with_clocks(&clocks.at_start);
-        let highest = clocks.highest;
+        let (highest, no_clocks) = (clocks.highest, clocks.missing);
         let path = critical_path(&history, thread, from, to);
         let split = Split::of(&path, &history, &highest);
         let family = match subject {
@@ -135,6 +138,7 @@ impl Explained {
             path,
             split,
             highest,
+            no_clocks,
             family,
             warnings,
             functions,

@@ -106,9 +106,29 @@ fn warn(launch: &Explained, findings: &mut Findings) {
         findings.warn(format!("{:.0} % of the time is unknown", 100.0 * share));
     }
     if launch.highest.is_empty() {
-        findings.not_supported(
-            "slow-clock",
-            "this machine does not report clock frequencies; it is part of computing",
-        );
+        let why = launch.no_clocks.as_deref();
+        let why = why.unwrap_or("this machine does not report clock frequencies");
+        findings.not_supported("slow-clock", format!("{why}; it is part of computing"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_not_known_has_the_reason() {
+        let reason = |missing: Option<&str>| {
+            let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0).trace();
+            let clocks = Clocks { missing: missing.map(str::to_owned), ..Clocks::default() };
+            let launch = Explained::new(trace, ThreadId(7), (at(0), at(400)), clocks);
+            findings(&[launch], &About::default()).unsupported.remove(0).reason
+        };
+        let itself = "the processor chooses its clock itself (amd-pstate-epp)";
+        assert_eq!(reason(Some(itself)), format!("{itself}; it is part of computing"));
+        assert!(reason(None).starts_with("this machine does not report clock frequencies; "));
     }
 }

@@ -380,7 +380,11 @@ mod tests {
     #[test]
     fn the_clock_of_computing_is_shown_beside_the_highest() {
         let (script, end) = turns(1, 100, 1);
-        let clocks = Clocks { highest: [(0, 2_000_000)].into(), at_start: [(0, 1_000_000)].into() };
+        let clocks = Clocks {
+            highest: [(0, 2_000_000)].into(),
+            at_start: [(0, 1_000_000)].into(),
+            ..Clocks::default()
+        };
         let window = (at(0), at(end));
         let launch = Explained::new(script.trace(), ThreadId(7), window, clocks);
         let table = clock(&launch).unwrap();

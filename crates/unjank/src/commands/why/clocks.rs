@@ -13,16 +13,20 @@ pub(super) struct ClockReader<'a> {
     root: &'a Root,
     /// The highest possible ones in kHz, by CPU.
     highest: BTreeMap<usize, u64>,
+    /// Why there are none, if more is known than that.
+    missing: Option<String>,
 }
 
 impl<'a> ClockReader<'a> {
     pub(super) fn new(root: &'a Root) -> Self {
-        Self { root, highest: highest(&Machine::read(root).frequency) }
+        let policies = Machine::read(root).frequency;
+        Self { root, highest: highest(&policies), missing: missing(&policies) }
     }
 
     /// The highest and the present frequencies.
     pub(super) fn read(&self) -> Clocks {
-        Clocks { highest: self.highest.clone(), at_start: self.now() }
+        let (highest, missing) = (self.highest.clone(), self.missing.clone());
+        Clocks { highest, at_start: self.now(), missing }
     }
 
     /// The present frequency of each CPU in kHz, as far as the kernel tells.
@@ -34,12 +38,39 @@ impl<'a> ClockReader<'a> {
     }
 }
 
-/// The highest clock frequency of each CPU in kHz.
+/// The highest clock frequency of each CPU in kHz whose changes are recorded.
 fn highest(policies: &[FrequencyPolicy]) -> BTreeMap<usize, u64> {
     let of_policy = |policy: &FrequencyPolicy| -> Vec<(usize, u64)> {
         let khz = policy.hardware_max.0 / 1_000;
         let cpus: CpuSet = policy.cpus.parse().unwrap_or_else(|_| CpuSet::new([]));
         cpus.iter().map(|cpu| (cpu, khz)).collect()
     };
-    policies.iter().flat_map(of_policy).collect()
+    let recorded = policies.iter().filter(|policy| !policy.is_chosen_by_processor());
+    recorded.flat_map(of_policy).collect()
+}
+
+fn missing(policies: &[FrequencyPolicy]) -> Option<String> {
+    let policy = policies.iter().find(|policy| policy.is_chosen_by_processor())?;
+    Some(format!("the processor chooses its clock itself ({})", policy.driver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clocks_of(fixture: &str) -> Clocks {
+        let fixtures = format!("{}/../host/fixtures", env!("CARGO_MANIFEST_DIR"));
+        ClockReader::new(&Root::at(format!("{fixtures}/{fixture}"))).read()
+    }
+
+    #[test]
+    fn clocks_that_the_processor_chooses_are_not_known() {
+        let laptop = clocks_of("laptop-amd-pstate");
+        assert!(laptop.highest.is_empty() && laptop.at_start.is_empty(), "{laptop:?}");
+        let why = laptop.missing.unwrap();
+        assert_eq!(why, "the processor chooses its clock itself (amd-pstate-epp)");
+        let phone = clocks_of("phone-walt");
+        assert!(!phone.highest.is_empty());
+        assert_eq!(phone.missing, None);
+    }
 }

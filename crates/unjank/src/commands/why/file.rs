@@ -71,7 +71,7 @@ pub(super) fn explain(
     let Chosen { thread, from: (from, _), to: (to, _) } = chosen;
     let Annex { highest_khz: highest, start_khz: at_start, functions, .. } =
         annex.unwrap_or_default();
-    let clocks = Clocks { highest, at_start };
+    let clocks = Clocks { highest, at_start, missing: None };
     let mut launch = Explained::new(recorded.trace, thread, (from, to), clocks);
     launch.name_functions(functions);
     let table = report::window_table(&launch, &chosen);
