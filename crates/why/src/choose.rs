@@ -404,7 +404,8 @@ mod tests {
         let mut threads = Threads::default();
         let mut add = |thread: u32, sibling: Option<u32>| {
             let names = vec!["worker".into()];
-            let seen = Seen { names, sibling: sibling.map(ThreadId), ..Seen::default() };
+            let seen =
+                ThreadSummary { names, sibling: sibling.map(ThreadId), ..ThreadSummary::default() };
             threads.seen.insert(ThreadId(thread), seen);
         };
         // Each has started the next one; the last two, each other.
