@@ -303,6 +303,24 @@ fn as_nobody(directory: &Path) -> Command {
 }
 
 #[test]
+fn a_container_is_refused_because_its_threads_have_other_numbers() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let inside = |arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc", env!("CARGO_BIN_EXE_unjank"), "why"]);
+        let output = command.arg("--no-store").args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("its PID namespace (pid:["), "{said}");
+    };
+    inside(&["--", "true"]);
+    inside(&["--pid", "1", "--for", "100ms"]);
+    inside(&["--cost", "--", "true"]);
+}
+
+#[test]
 fn without_root_it_says_what_was_used() {
     if !unjank_needs::root() {
         return;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
 //! | [`peer`] | processes of this program that measure for another one, and how the two talk |
+//! | [`pid_namespace`] | whether a recording has the numbers of this process |
 //! | [`usage`] | what ended children used |
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
@@ -17,6 +18,7 @@ pub mod init;
 pub mod peer;
 pub mod pid;
 pub mod pid_info;
+pub mod pid_namespace;
 pub mod usage;
 
 use std::io;

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::files::Destination;
 use unjank_host::process::is_root;
+use unjank_host::process::pid_namespace::why_foreign;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
@@ -205,6 +206,7 @@ fn explain(
     let tracefs = match open_tracefs(root) {
         Ok(tracefs) => tracefs,
         Err(error) if args.cost || args.prove.is_some() => return Err(error.into()),
+        Err(error) if why_foreign(root).is_some() && is_root() => return Err(error.into()),
         Err(error) => {
             let reason = error.to_string();
             let findings = match args.window.pid {
@@ -237,8 +239,12 @@ fn explain(
 /// The tracing files of this machine.
 ///
 /// # Errors
-/// `Permission` without root, `Unsupported` if the kernel has none.
+/// `Permission` without root; `Unsupported` if the kernel has none, or if its
+/// recordings have other numbers for threads than this process.
 pub(crate) fn open_tracefs(root: &Root) -> unjank_host::Result<Tracefs> {
+    if let Some(reason) = why_foreign(root) {
+        return Err(cannot_record(reason));
+    }
     match Tracefs::open(root) {
         Support::Yes(tracefs) => Ok(tracefs),
         Support::No(reason) => Err(cannot_record(reason)),
