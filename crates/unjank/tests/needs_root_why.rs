@@ -28,15 +28,6 @@ fn rows<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     table["rows"].as_array().unwrap().iter()
 }
 
-/// How long the path was on the way from a wake-up to an idle CPU.
-fn waking_from_idle(record: &Value) -> i64 {
-    let tables = record["tables"].as_array().unwrap();
-    let waits = tables.iter().find(|table| table["name"] == "why/run_queue");
-    let rows = waits.iter().filter_map(|table| table["rows"].as_array()).flatten();
-    let waking = rows.filter(|row| row[0] == "waking up from idle");
-    waking.map(|row| row[1]["value"].as_f64().unwrap() as i64).sum()
-}
-
 fn cells(record: &Value) -> (Cells, u64) {
     let facts = record["facts"].as_array().unwrap();
     let named = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name).cloned();
@@ -208,7 +199,7 @@ fn known_programs_are_explained(busy: bool) {
         let explain = || {
             let record = record(&[], &known.command(program, &arguments));
             let (cells, _) = cells(&record);
-            let (own, waking) = (known.parts(), waking_from_idle(&record));
+            let (own, waking) = (known.parts(), known::waking_from_idle(&record));
             let differs =
                 |&(part, places): &(&str, &[&str])| own.differs(part, places, &cells, waking);
             let how: Vec<String> = parts.iter().copied().flatten().filter_map(differs).collect();

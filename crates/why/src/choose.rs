@@ -41,6 +41,8 @@ pub enum Moment {
 pub struct Chosen {
     /// The thread.
     pub thread: ThreadId,
+    /// The first thread of its program, if the recording was made for the two.
+    pub first: ThreadId,
     /// The begin of the window, and what it is.
     pub from: (Timestamp, &'static str),
     /// The end of the window, and what it is.
@@ -52,6 +54,8 @@ pub struct Chosen {
 pub struct Recorded {
     /// The thread.
     pub thread: ThreadId,
+    /// The first thread of its program.
+    pub first: ThreadId,
     /// The window.
     pub window: (Timestamp, Timestamp),
 }
@@ -65,19 +69,21 @@ pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<C
     let threads = Threads::of(trace);
     let process = match (&wanted.process, own) {
         (Some(process), _) => threads.process(process)?,
-        (None, Some(own)) => own.thread,
+        (None, Some(own)) => own.first,
         (None, None) => {
             return Err(format!("name a process with --process: {}", threads.list()));
         }
     };
-    let thread = match &wanted.thread {
-        Some(thread) => threads.thread_of(process, thread)?,
-        None => process,
+    let thread = match (&wanted.thread, own) {
+        (Some(thread), _) => threads.thread_of(process, thread)?,
+        (None, Some(own)) if own.first == process => own.thread,
+        (None, _) => process,
     };
     let times = || trace.cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
     let begin = times().min().unwrap_or_default();
     let end = times().max().unwrap_or_default();
-    let window = own.filter(|own| own.thread == thread).map(|own| own.window);
+    let own = own.filter(|own| own.thread == thread);
+    let (window, first) = own.map(|own| (own.window, own.first)).unzip();
     let at = |moment: Moment| match moment {
         Moment::At(at) => at,
         Moment::After(time) => begin + time,
@@ -103,7 +109,7 @@ pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<C
             seconds(end)
         ));
     }
-    Ok(Chosen { thread, from, to })
+    Ok(Chosen { thread, first: first.unwrap_or(thread), from, to })
 }
 
 /// `38735.806062000 s`: as in a trace.
@@ -376,9 +382,21 @@ mod tests {
 
     #[test]
     fn what_unjank_recorded_is_chosen_without_a_name() {
-        let own = Recorded { thread: ThreadId(7), window: (at(45), at(250)) };
+        let first = ThreadId(7);
+        let own = Recorded { thread: first, first, window: (at(45), at(250)) };
         let chosen = choose(&script().trace(), &Wanted::default(), Some(own)).unwrap();
         assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
+        let worker = Recorded { thread: ThreadId(4), ..own };
+        for process in [None, Some("7".to_owned())] {
+            let wanted = Wanted { process, ..Wanted::default() };
+            let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
+            assert_eq!((chosen.thread, chosen.first), (ThreadId(4), first));
+            assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
+            let wanted = Wanted { thread: Some("7".to_owned()), ..wanted };
+            let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
+            assert_eq!((chosen.thread, chosen.first), (first, first));
+            assert_eq!(chosen.to.1, "the end of the thread");
+        }
         let other = choose(&script().trace(), &wanted("hog"), Some(own)).unwrap();
         assert_eq!(other.from.1, "the begin of the recording");
     }

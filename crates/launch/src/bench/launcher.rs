@@ -135,7 +135,7 @@ impl<'a> Launcher<'a> {
         };
         let never = |end| Launch { total: self.options.timeout, load: None, energy, end };
         let launch = match came {
-            WaitResult::Ready { took, line } => {
+            WaitResult::Ready { took, line, .. } => {
                 let timing = line.filter(|_| self.workload.times_itself);
                 let load = timing.map(|line| Timing::parse(&line)).transpose()?;
                 let failed = by_itself && status.is_some_and(|status| !status.success());

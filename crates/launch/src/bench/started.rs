@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use unjank_host::notify::Listener;
 use unjank_host::process::group::{ProcessGroup, wait_for_end};
 use unjank_host::sched::NiceGuard;
+use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::options::{Program, ReadyMeans};
@@ -35,7 +36,7 @@ pub struct Started {
 /// Events from the threads that watch the program.
 #[derive(Debug)]
 enum Event {
-    Ready { at: Timestamp, line: Option<String> },
+    Ready { at: Timestamp, line: Option<String>, by: ThreadId },
     Ended(Timestamp),
     OutputEnded,
     Failed(Error),
@@ -50,6 +51,9 @@ pub enum WaitResult {
         took: Nanos,
         /// The line that reported it.
         line: Option<String>,
+        /// The thread of this process that noticed it; `None` if the end or the
+        /// start of the program is meant.
+        by: Option<ThreadId>,
     },
     /// It ended before it was ready.
     Ended,
@@ -146,7 +150,8 @@ impl Started {
     /// The port, socket, display or output failed.
     pub fn wait(&mut self, timeout: Nanos, stop: &dyn Fn() -> bool) -> Result<WaitResult> {
         if matches!(self.ready, Ready::AtOnce) {
-            return Ok(WaitResult::Ready { took: Timestamp::now().since(self.began), line: None });
+            let took = Timestamp::now().since(self.began);
+            return Ok(WaitResult::Ready { took, line: None, by: None });
         }
         let mut limit = self.began + timeout;
         let (mut ended, mut output_ended) = (false, false);
@@ -167,11 +172,13 @@ impl Started {
                 }
             };
             match event {
-                Event::Ready { at, line } => {
-                    return Ok(WaitResult::Ready { took: at.since(self.began), line });
+                Event::Ready { at, line, by } => {
+                    let took = at.since(self.began);
+                    return Ok(WaitResult::Ready { took, line, by: Some(by) });
                 }
                 Event::Ended(at) if matches!(self.ready, Ready::Exit) => {
-                    return Ok(WaitResult::Ready { took: at.since(self.began), line: None });
+                    let took = at.since(self.began);
+                    return Ok(WaitResult::Ready { took, line: None, by: None });
                 }
                 Event::Ended(at) => (ended, limit) = (true, limit.min(at + GRACE)),
                 Event::OutputEnded => output_ended = true,
@@ -244,7 +251,9 @@ impl ReadySource {
             },
         };
         match found {
-            Ok(Some(at)) => send(events, Event::Ready { at, line: None }),
+            Ok(Some(at)) => {
+                send(events, Event::Ready { at, line: None, by: ThreadId::current() });
+            }
             Ok(None) => {}
             Err(error) => send(events, Event::Failed(error)),
         }
@@ -252,8 +261,8 @@ impl ReadySource {
 }
 
 impl From<Line> for Event {
-    fn from(Line { at, text }: Line) -> Self {
-        Self::Ready { at, line: Some(text) }
+    fn from(Line { at, text, by }: Line) -> Self {
+        Self::Ready { at, line: Some(text), by }
     }
 }
 

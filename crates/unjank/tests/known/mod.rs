@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
+
 /// Nanoseconds by way and activity.
 pub(crate) type Cells = BTreeMap<(String, String), u64>;
 
@@ -99,6 +101,15 @@ impl Drop for Beside {
         let ended = self.0.wait();
         assert!(std::thread::panicking() || ended.unwrap().success());
     }
+}
+
+/// How long the path was on the way from a wake-up to an idle CPU.
+pub(crate) fn waking_from_idle(record: &Value) -> i64 {
+    let tables = record["tables"].as_array().unwrap();
+    let waits = tables.iter().find(|table| table["name"] == "why/run_queue");
+    let rows = waits.iter().filter_map(|table| table["rows"].as_array()).flatten();
+    let waking = rows.filter(|row| row[0] == "waking up from idle");
+    waking.map(|row| row[1]["value"].as_f64().unwrap() as i64).sum()
 }
 
 impl OwnParts {

@@ -17,15 +17,14 @@ pub struct Path {
     pub waits: Vec<OwnWait>,
 }
 
-/// A time in which the explained thread slept.
+/// A time in which the explained thread slept, and the path was on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnWait {
     /// Its begin.
     pub from: Timestamp,
     /// Its end.
     pub to: Timestamp,
-    /// The thread that slept: the explained one, or the parent that it had
-    /// before it was born.
+    /// The thread that slept: the explained one, or one that it descends from.
     pub thread: ThreadId,
     /// What it slept in.
     pub wait: Wait,

@@ -18,7 +18,7 @@ mod walk;
 
 pub use found::{OwnWait, Path};
 pub use segment::{Activity, Certainty, Detail, Segment, Way};
-pub use walk::critical_path;
+pub use walk::{critical_path, path_of_program};
 
 /// Whether a system call is `futex`.
 pub(crate) fn is_futex(number: i64) -> bool {

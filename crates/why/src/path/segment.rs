@@ -37,7 +37,8 @@ impl Segment {
     }
 }
 
-/// How the path first left the explained thread.
+/// How the path first left the explained thread, and those that it descends from
+/// within its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
     /// It did not.

@@ -7,6 +7,7 @@ use crate::history::History;
 
 mod evidence;
 mod gaps;
+mod own;
 mod wakers;
 
 /// The segments of a path as text.
@@ -300,6 +301,25 @@ mod invented {
                     prop_assert!(replays.length(&faster) <= same);
                     let split = crate::split::Split::of(&found, &history, &clocks);
                     prop_assert_eq!(split.total(), Nanos(last - first));
+                }
+            }
+        }
+
+        #[test]
+        fn the_waits_of_any_program_are_times_of_its_path(
+            bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
+            (first, thread) in (0_u32..8, 0_u32..8),
+        ) {
+            let history = History::of(&Script::invented(&bytes).trace());
+            let threads = (ThreadId(first), ThreadId(thread));
+            let path = path_of_program(&history, threads, at(0), at(4_000));
+            let sum: u64 = path.segments.iter().map(|segment| segment.length().get()).sum();
+            prop_assert_eq!(sum, 4_000);
+            prop_assert!(path.waits.is_sorted_by(|before, after| before.to <= after.from));
+            for segment in &path.segments {
+                if let Some(wait) = segment.wait {
+                    let wait = path.waits[wait as usize];
+                    prop_assert!(wait.from <= segment.from && segment.to <= wait.to);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The walk backwards through a history.
 
+use std::collections::HashSet;
+
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
@@ -14,15 +16,34 @@ const DEEPEST: u8 = 64;
 
 /// Finds the critical path of `thread` from one moment to another.
 pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
-    let mut walk = Walk { history, segments: Vec::new(), waits: Vec::new() };
+    path_of_program(history, (thread, thread), from, to)
+}
+
+/// As `critical_path`, of a thread of a program whose first thread is `first`. What
+/// this one did, and the threads between the two, is the program's own: they have
+/// started each other.
+pub fn path_of_program(
+    history: &History,
+    (first, thread): (ThreadId, ThreadId),
+    from: Timestamp,
+    to: Timestamp,
+) -> Path {
+    let line = line(history, first, thread, to);
+    let mut walk = Walk { history, line, segments: Vec::new(), waits: Vec::new() };
     walk.explain(thread, from, to, At::own());
-    walk.segments.reverse();
-    walk.waits.reverse();
-    let last = walk.waits.len().saturating_sub(1) as u32;
-    for segment in &mut walk.segments {
-        segment.wait = segment.wait.map(|wait| last - wait);
+    walk.finish(thread)
+}
+
+/// The threads from `thread` up to `first`, each of which has started the one
+/// before; only `thread` if `first` is not among them.
+fn line(history: &History, first: ThreadId, thread: ThreadId, to: Timestamp) -> HashSet<ThreadId> {
+    let mut line = HashSet::new();
+    let (mut member, mut at) = (thread, to);
+    while line.insert(member) && member != first {
+        let Some(birth) = history.life(member, at).and_then(|life| life.birth) else { break };
+        (member, at) = (birth.parent, birth.at);
     }
-    Path { thread, segments: walk.segments, waits: walk.waits }
+    if line.contains(&first) { line } else { [thread].into() }
 }
 
 /// Where the path is, seen from the explained thread.
@@ -52,14 +73,40 @@ impl At {
 
 struct Walk<'a> {
     history: &'a History,
+    /// The threads whose time is the program's own.
+    line: HashSet<ThreadId>,
     /// The last one first.
     segments: Vec<Segment>,
     waits: Vec<OwnWait>,
 }
 
 impl Walk<'_> {
+    /// The path, with waits in order of time. A wait during which the path was
+    /// never elsewhere is none.
+    fn finish(self, thread: ThreadId) -> Path {
+        let Self { mut segments, waits: found, .. } = self;
+        segments.reverse();
+        let (mut waits, mut places) = (Vec::new(), vec![None; found.len()]);
+        for (wait, place) in found.into_iter().zip(&mut places).rev() {
+            if wait.from < wait.to {
+                *place = Some(waits.len() as u32);
+                waits.push(wait);
+            }
+        }
+        for segment in &mut segments {
+            let place = segment.wait.and_then(|wait| places.get(wait as usize));
+            segment.wait = place.copied().flatten();
+        }
+        Path { thread, segments, waits }
+    }
+
     /// Explains what `thread` did from one moment to another, from the end.
     fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
+        let at = match at.way {
+            Way::Own => at,
+            _ if self.line.contains(&thread) => self.is_back(to, at),
+            _ => at,
+        };
         let mut end = to;
         while from < end {
             if at.depth > DEEPEST {
@@ -113,6 +160,16 @@ impl Walk<'_> {
             }
             end = begin;
         }
+    }
+
+    /// The path, which had left the program's own threads, is back on one of them
+    /// before `moment`.
+    fn is_back(&mut self, moment: Timestamp, at: At) -> At {
+        let wait = at.wait.and_then(|wait| self.waits.get_mut(wait as usize));
+        if let Some(wait) = wait {
+            wait.from = wait.from.max(moment);
+        }
+        At { depth: at.depth, certainty: at.certainty, ..At::own() }
     }
 
     /// Explains a wait of `thread`, or the end of one.

@@ -9,8 +9,8 @@
 //! | ipc | waits for messages, whatever their senders did |
 //!
 //! The first three count what happened, on whichever thread the path was; the
-//! last two count how the path left the program's first thread. So a wait for a
-//! CPU in the holder of a lock is in two of them.
+//! last two count how the path left the thread that made the program ready. So a
+//! wait for a CPU in the holder of a lock is in two of them.
 
 use unjank_measure::Unit;
 use unjank_measure::record::Quantity;

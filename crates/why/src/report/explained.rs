@@ -9,7 +9,7 @@ use unjank_units::Nanos;
 
 use super::kin;
 use crate::history::{Asleep, History, Origin, WorkItem};
-use crate::path::{Path, critical_path};
+use crate::path::{Path, path_of_program};
 use crate::split::{HighestClocks, Split};
 use crate::what_if::Window;
 
@@ -68,6 +68,9 @@ pub struct Explained {
     pub subject: Subject,
     /// The thread whose progress is explained.
     pub thread: ThreadId,
+    /// The first thread of its program, as far as it is known: what that did, and
+    /// the threads between the two, is the program's own as well.
+    pub first: ThreadId,
     /// The window.
     pub from: Timestamp,
     /// Its end.
@@ -94,7 +97,19 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of(&trace);
-        Self::of(Subject::Launch, trace, history, thread, window, clocks)
+        Self::of_program(trace, history, (thread, thread), window, clocks)
+    }
+
+    /// As `new`, of a thread of a program whose first thread is `first`, from the
+    /// history of the trace.
+    pub fn of_program(
+        trace: Trace,
+        history: History,
+        (first, thread): (ThreadId, ThreadId),
+        window: (Timestamp, Timestamp),
+        clocks: Clocks,
+    ) -> Self {
+        Self::of(Subject::Launch, trace, history, (first, thread), window, clocks)
     }
 
     /// Explains what `thread` of a program that ran before did in a window.
@@ -108,20 +123,20 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of_running(&trace, asleep);
-        Self::of(Subject::Window, trace, history, thread, window, clocks)
+        Self::of(Subject::Window, trace, history, (thread, thread), window, clocks)
     }
 
     fn of(
         subject: Subject,
         trace: Trace,
         mut history: History,
-        thread: ThreadId,
+        (first, thread): (ThreadId, ThreadId),
         (from, to): (Timestamp, Timestamp),
         clocks: Clocks,
     ) -> Self {
         history.begin_with_clocks(&clocks.at_start);
         let (highest, no_clocks) = (clocks.highest, clocks.missing);
-        let path = critical_path(&history, thread, from, to);
+        let path = path_of_program(&history, (first, thread), from, to);
         let split = Split::of(&path, &history, &highest);
         let family = match subject {
             Subject::Launch => kin::of_launch(&history, thread, to),
@@ -131,6 +146,7 @@ impl Explained {
         Self {
             subject,
             thread,
+            first,
             from,
             to,
             trace,

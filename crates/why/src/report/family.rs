@@ -67,6 +67,11 @@ impl Family {
         Self { threads, first: process, first_left, ended_by }
     }
 
+    /// Whether a thread belongs to it.
+    pub fn contains(&self, thread: ThreadId) -> bool {
+        self.threads.contains_key(&thread)
+    }
+
     /// The end of a thread.
     pub fn end_of(&self, thread: ThreadId) -> Option<Timestamp> {
         self.threads.get(&thread)?.ended

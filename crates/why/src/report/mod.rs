@@ -11,6 +11,7 @@ mod kin;
 mod names;
 mod next;
 mod proof;
+mod ready;
 mod run_queue;
 mod sentence;
 mod split;
@@ -33,6 +34,7 @@ pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
+pub use ready::{LastStep, Noticed, last_step};
 pub use window::window_table;
 
 /// The launch of median length, which is drawn; `None` if there is none.

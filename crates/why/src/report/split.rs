@@ -5,6 +5,7 @@ use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
 use super::explained::Explained;
+use super::names::thread_name;
 use crate::path::Way;
 use crate::split::Cell;
 
@@ -30,7 +31,13 @@ pub(super) fn table(launch: &Explained) -> Table {
     }
     let sums = used.iter().map(|cell| time(split.of_cell(*cell)));
     table.push(std::iter::once(TableCell::from("all")).chain(sums).chain([time(split.total())]));
-    table
+    if launch.thread == launch.first {
+        return table;
+    }
+    let [own, first] = [launch.thread, launch.first].map(|it| thread_name(&launch.history, it));
+    table.with_note(format!(
+        "own thread is {own}, with the threads from which it descends up to {first}"
+    ))
 }
 
 pub(super) fn name(way: Way) -> &'static str {

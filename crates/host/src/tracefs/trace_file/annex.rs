@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Annex {
     /// The explained thread.
     pub thread: u32,
+    /// The first thread of its program; 0 if it is the explained one.
+    pub first: u32,
     /// The explained window, in nanoseconds of the trace's clock.
     pub window: [u64; 2],
     /// When each buffer recorded, in nanoseconds.
@@ -60,6 +62,7 @@ mod tests {
     fn an_annex_comes_back_and_other_programs_have_none() {
         let annex = Annex {
             thread: 7,
+            first: 5,
             window: [1, u64::MAX],
             recorded: vec![[0, 9], [1, 8]],
             highest_khz: BTreeMap::from([(0, 2_800_000), (3, 1)]),

@@ -6,17 +6,19 @@ use std::thread;
 
 use regex::Regex;
 use unjank_host::lines::each_line;
+use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Result, Timestamp};
 
 /// Lines quoted of a failed program, and characters of each.
 const LINES_QUOTED: usize = 3;
 const LONGEST_QUOTED: usize = 400;
 
-/// A line that matches the expression, and when it was read.
+/// A line that matches the expression, when it was read, and by which thread.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) at: Timestamp,
     pub(crate) text: String,
+    pub(crate) by: ThreadId,
 }
 
 /// Reads all of `output`, so that its writer never blocks. Calls `found` with the
@@ -36,7 +38,7 @@ pub(crate) fn watch(
             if expression.as_ref().is_some_and(|expression| expression.is_match(text))
                 && let Some(found) = found.take()
             {
-                found(Some(Line { at, text: text.to_owned() }));
+                found(Some(Line { at, text: text.to_owned(), by: ThreadId::current() }));
             }
         });
         if let Some(found) = found {

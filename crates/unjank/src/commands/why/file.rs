@@ -12,6 +12,7 @@ use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
 use unjank_host::{Error, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
+use unjank_why::history::History;
 use unjank_why::report::{self, About, Clocks, Explained};
 
 use crate::commands::measured::Settings;
@@ -68,11 +69,13 @@ pub(super) fn explain(
     }
     let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
         .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
-    let Chosen { thread, from: (from, _), to: (to, _) } = chosen;
+    let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
     let Annex { highest_khz: highest, start_khz: at_start, functions, .. } =
         annex.unwrap_or_default();
     let clocks = Clocks { highest, at_start, missing: None };
-    let mut launch = Explained::new(recorded.trace, thread, (from, to), clocks);
+    let (trace, window) = (recorded.trace, (from, to));
+    let history = History::of(&trace);
+    let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
     launch.name_functions(functions);
     let table = report::window_table(&launch, &chosen);
     let launches = [launch];
@@ -123,7 +126,9 @@ fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
 
 fn own(annex: &Annex) -> choose::Recorded {
     let [from, to] = annex.window.map(Timestamp::from_nanos);
-    choose::Recorded { thread: ThreadId(annex.thread), window: (from, to) }
+    let thread = ThreadId(annex.thread);
+    let first = if annex.first == 0 { thread } else { ThreadId(annex.first) };
+    choose::Recorded { thread, first, window: (from, to) }
 }
 
 /// Parses `38735.806062`, the time of an event, or `+250ms`.

@@ -5,8 +5,9 @@ use std::process::ExitStatus;
 use anyhow::{Result, bail};
 use unjank_host::sched::ThreadId;
 use unjank_host::{Bytes, Nanos, Timestamp};
-use unjank_launch::bench::{Patience, Program, Started, WaitResult};
+use unjank_launch::bench::{Patience, Program, Ready, Started, WaitResult};
 use unjank_measure::Monitor;
+use unjank_why::report::Noticed;
 
 use crate::commands::launch::bench::ready_means;
 
@@ -58,6 +59,8 @@ pub(super) struct Launch {
     pub(super) began: Timestamp,
     /// From then until it was ready.
     pub(super) took: Nanos,
+    /// How it was noticed; `None` if its end is meant.
+    pub(super) noticed: Option<Noticed>,
     /// How it ended, if it did so by itself.
     pub(super) status: Option<ExitStatus>,
 }
@@ -93,9 +96,13 @@ pub(super) fn once<T>(
     let result = when_ready(process)?;
     let status = started.end(END_TIMEOUT);
     match came {
-        WaitResult::Ready { took, .. } => {
+        WaitResult::Ready { took, by, .. } => {
             let status = status.filter(|_| by_itself);
-            Ok(Some((Launch { process, began, took, status }, result)))
+            let noticed = match plan.program.ready {
+                Ready::Port(_) => Some(Noticed::Listening),
+                _ => by.map(Noticed::Received),
+            };
+            Ok(Some((Launch { process, began, took, noticed, status }, result)))
         }
         WaitResult::Interrupted => Ok(None),
         WaitResult::Ended => {

@@ -8,6 +8,7 @@ use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::{Nanos, Root, Timestamp, page_cache};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
+use unjank_why::history::History;
 use unjank_why::record::{Kept, Recorded, Recording};
 use unjank_why::report::{self, Clocks, Explained, Family};
 
@@ -69,13 +70,21 @@ fn explain(
     let Recorded { trace, full_at, .. } = recorded;
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
-    let thread = family.last_of_process().unwrap_or(process);
     let (from, _) = report::window(&trace, process, launch.began, launch.ready());
-    let ready = family.end_of(thread).unwrap_or(launch.ready());
+    let history = History::of(&trace);
+    let is_whole = full_at.is_none_or(|full| full >= launch.ready());
+    let step = launch.noticed.filter(|_| is_whole).and_then(|noticed| {
+        report::last_step(&trace, &history, &family, noticed, (from, launch.ready()))
+    });
+    // Without a step the program is explained up to its end, or until it was ready.
+    let last = family.last_of_process().unwrap_or(process);
+    let end = (last, family.end_of(last).unwrap_or(launch.ready()));
+    let (thread, ready) = step.map_or(end, |step| (step.thread, step.at));
     let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
-    let annex = annex(thread, (from, to), &clocks);
+    let annex = annex((process, thread), (from, to), &clocks);
     let at_exit = matches!(plan.program.ready, Ready::Exit);
-    let mut explained = Explained::new(trace, thread, (from, to), clocks);
+    let mut explained =
+        Explained::of_program(trace, history, (process, thread), (from, to), clocks);
     explained.name_functions(kernel::names(root, &explained));
     if let Some((kept, to_file)) = kept {
         let annex = Annex { functions: explained.functions().clone(), ..annex };
@@ -87,17 +96,25 @@ fn explain(
     if to < ready {
         explained.warn(memory_was_full(plan.memory, to.since(from)));
     }
-    if thread != process {
-        explained.warn(format!(
+    match step {
+        Some(step) => {
+            if let Some(rest) = step.rest(&explained, launch.ready()) {
+                explained.warn(rest);
+            }
+        }
+        None if thread != process => explained.warn(format!(
             "the program's first thread ended {} before its last one, which is explained",
             family.end_of(thread).unwrap_or(to).since(family.end_of(process).unwrap_or(to))
-        ));
-    } else if !at_exit && ready < launch.ready() {
-        explained.warn(format!(
-            "the program's first thread ended {} before the program was ready; that time is not \
-             explained",
-            launch.ready().since(ready)
-        ));
+        )),
+        None if !at_exit && is_whole => explained.warn(format!(
+            "the recording does not show what made the program ready: its first thread is \
+             explained{}",
+            match launch.ready().since(ready) {
+                Nanos::ZERO => String::new(),
+                rest => format!(", which ended {rest} before"),
+            }
+        )),
+        None => {}
     }
     let running = family.running_elsewhere();
     if at_exit && full_at.is_none() && running > 0 {
@@ -110,9 +127,14 @@ fn explain(
 }
 
 /// What an explanation needs beyond the events.
-fn annex(thread: ThreadId, (from, to): (Timestamp, Timestamp), clocks: &Clocks) -> Annex {
+fn annex(
+    (first, thread): (ThreadId, ThreadId),
+    (from, to): (Timestamp, Timestamp),
+    clocks: &Clocks,
+) -> Annex {
     Annex {
         thread: thread.0,
+        first: first.0,
         window: [from, to].map(Timestamp::as_nanos),
         highest_khz: clocks.highest.clone(),
         start_khz: clocks.at_start.clone(),

@@ -1,0 +1,147 @@
+//! `unjank why --ready` explains the thread that makes a program ready, which need not be its first.
+//!
+//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program
+//! times its own parts, so a busy machine changes nothing.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod known;
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use known::{Cells, Known};
+use serde_json::Value;
+
+/// Launches of which one must be explained as the program's own clocks say.
+const TRIES: usize = 3;
+
+fn record(arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let output = command.args(["why", "--no-store", "--json"]).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Nanoseconds by way and activity, and the whole.
+fn cells(record: &Value) -> (Cells, u64) {
+    let facts = record["facts"].as_array().unwrap();
+    let of = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name);
+    let nanos = |fact: &Value| fact["value"].as_f64().unwrap() as u64;
+    let label = |fact: &Value, name: &str| fact["labels"][name].as_str().unwrap().to_owned();
+    let cells: Cells = of("why/time")
+        .map(|fact| ((label(fact, "way"), label(fact, "activity")), nanos(fact)))
+        .collect();
+    let total = nanos(of("why/total").next().unwrap());
+    assert_eq!(cells.values().sum::<u64>(), total, "every nanosecond has one cause: {cells:?}");
+    (cells, total)
+}
+
+/// How the explanation of a launch differs from what the program says of itself.
+fn differs(known: &Known, arguments: &[&str]) -> Option<String> {
+    let (ready, words) = match *arguments {
+        ["port", ref rest @ ..] => {
+            let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+            let words = [vec!["port".to_owned(), port.to_string()], owned(rest)].concat();
+            (format!("port:{port}"), words)
+        }
+        ["stdout", ..] => ("stdout:is ready".to_owned(), owned(arguments)),
+        _ => ("notify".to_owned(), owned(arguments)),
+    };
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let command = known.command("ready", &words);
+    let file = known.file("launch.dat");
+    let options = ["--ready", &ready, "--trace-file", &file, "--"].map(str::to_owned);
+    let all = [&options[..], &command].concat();
+    let record = record(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    let (cells, total) = cells(&record);
+    let own = known.parts();
+    let unknown: u64 =
+        cells.iter().filter(|((_, what), _)| what == "unknown").map(|(_, time)| time).sum();
+    let parts = [("computed", "own/computing"), ("waited", "own/run-queue")];
+    let waking = known::waking_from_idle(&record);
+    let differs = |(part, place): &(&str, &str)| own.differs(part, &[place], &cells, waking);
+    let mut how: Vec<String> = parts.iter().filter_map(differs).collect();
+    if unknown * 50 > total {
+        how.push(format!("{unknown} ns are unknown"));
+    }
+    let kept = self::record(&[&file]);
+    assert_eq!(self::cells(&kept), (cells.clone(), total), "the kept recording says the same");
+    let notes = table(&record, "why/split")["notes"].to_string();
+    assert!(notes.contains("own thread is ready ("), "{notes}");
+    (!how.is_empty()).then(|| format!("{arguments:?}: {how:?}: {cells:?}"))
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn table<'a>(record: &'a Value, name: &str) -> &'a Value {
+    record["tables"].as_array().unwrap().iter().find(|table| table["name"] == name).unwrap()
+}
+
+fn is_explained(arguments: &[&str]) {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    // The ring buffer sometimes lacks a switch or a system call.
+    let tries: Vec<String> = (0..TRIES).map_while(|_| differs(&known, arguments)).collect();
+    assert!(tries.len() < TRIES, "{}", tries.join("\n"));
+}
+
+#[test]
+fn a_thread_that_prints_is_explained() {
+    is_explained(&["stdout"]);
+}
+
+#[test]
+fn a_thread_that_notifies_is_explained() {
+    is_explained(&["notify"]);
+}
+
+#[test]
+fn a_thread_that_listens_is_explained() {
+    is_explained(&["port"]);
+}
+
+#[test]
+fn what_the_first_thread_did_before_it_handed_over_is_the_programs_own() {
+    is_explained(&["stdout", "handed"]);
+    is_explained(&["port", "handed"]);
+}
+
+#[test]
+fn a_program_is_ready_by_what_its_child_prints() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let script = "(sleep 0.2; echo up; sleep 30) & wait";
+    let record = record(&["--ready", "stdout:^up$", "--", "sh", "-c", script]);
+    let (cells, _) = cells(&record);
+    let of = |way: &str, what: &str| cells.get(&(way.to_owned(), what.to_owned())).copied();
+    let asleep = of("child", "timer").unwrap_or_default();
+    assert!(asleep >= 190_000_000, "{cells:?}");
+    assert_eq!(of("own", "unknown"), None, "{cells:?}");
+}
+
+#[test]
+fn a_port_that_another_program_opens_leaves_the_first_thread() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    // Not a descendant of what is launched.
+    let opens = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(20));
+        drop(listener);
+    });
+    let record = record(&["--ready", &format!("port:{port}"), "--", "sleep", "60"]);
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("does not show what made the program ready"), "{warnings}");
+    drop(opens);
+}
