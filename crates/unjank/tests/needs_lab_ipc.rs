@@ -370,7 +370,7 @@ fn kills_during_calls_are_reported_and_the_driver_goes_on() {
         2,
         &[example("peer_death"), example("exercise")],
         &[
-            &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 50 100"),
+            &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 200 100"),
             &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
             "exercise /dev/binder",
             "exercise /dev/hwbinder",

@@ -18,7 +18,8 @@ const SMALLEST_TERM: f64 = -600.0;
 /// small for that: 6 for the median, 3 688 for the 99.9th percentile.
 pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
     let (most, fewest) = counts_above(n, q)?;
-    (most < n).then_some([n - most, n - fewest?])
+    let low = n.checked_sub(most).filter(|rank| *rank > 0)?;
+    Some([low, n.checked_sub(fewest?)?])
 }
 
 /// The rank (counted from 1) of the sample that is the lower end of this interval.
@@ -26,7 +27,7 @@ pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
 /// they do not bound the lower one either.
 pub fn lower_end(n: u64, q: f64) -> Option<u64> {
     let (most, _) = counts_above(n, q)?;
-    (most < n).then(|| n - most)
+    n.checked_sub(most).filter(|rank| *rank > 0)
 }
 
 /// The largest and the smallest number of samples above the quantile, each with
@@ -109,6 +110,13 @@ mod tests {
         // Of 12 samples, at most one lies above the 99th percentile: 0.994.
         assert_eq!((quantile_interval(12, 0.99), lower_end(12, 0.99)), (None, Some(11)));
         assert_eq!(lower_end(1, 0.5), None);
+        // Beyond the exact sum, the approximation may reach past all samples.
+        for n in 1..3_000 {
+            for q in [1e-9, 0.001, 0.01, 0.99, 0.999] {
+                let ranks = quantile_interval(n, q);
+                assert!(ranks.is_none_or(|[low, high]| 0 < low && low <= high && high <= n));
+            }
+        }
         for n in [6, 40, 500, 5_000] {
             assert_eq!(lower_end(n, 0.5), quantile_interval(n, 0.5).map(|[low, _]| low));
         }

@@ -114,12 +114,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME|TID", conflicts_with = "command")]
     thread: Option<String>,
     #[command(flatten)]
-    window: WindowArgs,
-    #[command(flatten)]
     recording: FileArgs,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     export: ExportArgs,
     #[command(flatten)]
