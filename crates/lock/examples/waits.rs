@@ -60,7 +60,8 @@ fn main() {
                 for _ in 0..2 {
                     wait(scope, "locks", || {
                         let mut count = COUNT.lock();
-                        let until = Instant::now() + Duration::from_millis(2);
+                        // Longer than the slice of a busy CPU: the other thread comes to wait.
+                        let until = Instant::now() + Duration::from_millis(4);
                         while Instant::now() < until {
                             *count += 1;
                         }
