@@ -15,7 +15,7 @@ use super::explained::Explained;
 use super::family::Family;
 use super::names::thread_name;
 use crate::history::History;
-use crate::path::critical_path;
+use crate::path::{Activity, critical_path};
 
 /// How it was noticed that a program is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +78,8 @@ const SEND: &[i64] = &[
 /// `None` if the trace does not have it.
 ///
 /// The thread that received something is followed back to the thread of the
-/// program that caused it. If it did not sleep before, the program's last call
-/// that sends something is taken.
+/// program that caused it. If it did not sleep before, or was busy with what it had
+/// received earlier, the program's last call that sends something is taken.
 pub fn last_step(
     trace: &Trace,
     history: &History,
@@ -93,35 +93,40 @@ pub fn last_step(
     };
     match noticed {
         Noticed::Listening => call(LISTEN),
-        Noticed::Received(receiver) => {
-            sent_to(history, family, receiver, (from, ready)).or_else(|| call(SEND))
-        }
+        Noticed::Received(receiver) => match sent_to(history, family, receiver, (from, ready)) {
+            Some((step, busy)) if busy < NOTABLE => Some(step),
+            Some((step, _)) => call(SEND).filter(|call| call.at > step.at).or(Some(step)),
+            None => call(SEND),
+        },
     }
 }
 
-/// Where the path of `receiver` last left the family.
+/// Where the path of `receiver` last left the family, and how long it computed
+/// from then on.
 fn sent_to(
     history: &History,
     family: &Family,
     receiver: ThreadId,
     (from, ready): (Timestamp, Timestamp),
-) -> Option<LastStep> {
+) -> Option<(LastStep, Nanos)> {
     // Before its birth, its parent waited for the program's exec.
     let begin = history.life(receiver, ready)?.begin().max(from);
     let path = critical_path(history, receiver, begin, ready);
     let is_own = |thread: ThreadId| family.contains(thread);
     let last = path.segments.iter().rposition(|segment| is_own(segment.thread))?;
-    let mut others: BTreeMap<u32, Nanos> = BTreeMap::new();
+    let (mut busy, mut others) = (Nanos::ZERO, BTreeMap::<u32, Nanos>::new());
     for segment in path.segments.iter().skip(last + 1) {
         if segment.thread != receiver {
             let time = others.entry(segment.thread.0).or_default();
             *time = *time + segment.length();
+        } else if segment.activity == Activity::Computing {
+            busy = busy + segment.length();
         }
     }
     let most = others.into_iter().max_by_key(|(_, time)| *time);
     let step = path.segments.get(last)?;
     let then = most.map(|(thread, time)| (ThreadId(thread), time));
-    Some(LastStep { thread: step.thread, at: step.to, then })
+    Some((LastStep { thread: step.thread, at: step.to, then }, busy))
 }
 
 /// The last time that a thread of the family began one of these system calls.
@@ -231,6 +236,26 @@ mod tests {
         assert_eq!(step(&busy, RECEIVED, 340), Some((21, 200, None)));
         assert_eq!(step(&launch(), RECEIVED, 340), None);
         assert_eq!(step(&launch(), Noticed::Received(ThreadId(77)), 340), None);
+    }
+
+    #[test]
+    fn a_receiver_that_is_busy_is_behind_the_program() {
+        // The program prints again while unjank still reads.
+        let reads_until = |end| {
+            starts(Script::new(), 0, 5, 30, 40, true)
+                .runs(2, 10, 0, 40)
+                .sleeps(2, 20, 40, 0)
+                .runs(1, 30, 0, 7)
+                .happens(1, 40, Context::Thread, calls(libc::SYS_write))
+                .wakes(1, 50, 40, 2)
+                .runs(2, 60, 0, 40)
+                .happens(1, 900_000, Context::Thread, calls(libc::SYS_write))
+                .sleeps(2, end, 40, 0)
+        };
+        let slow = step(&reads_until(5_000_000), RECEIVED, 4_000_000);
+        assert_eq!(slow, Some((7, 900_000, None)));
+        let fast = step(&reads_until(1_100_000), RECEIVED, 1_000_000);
+        assert_eq!(fast, Some((7, 50, None)));
     }
 
     #[test]
