@@ -113,6 +113,11 @@ pub(crate) fn waking_from_idle(record: &Value) -> i64 {
 }
 
 impl OwnParts {
+    /// How often its last thread slept.
+    pub(crate) fn sleeps(&self) -> i64 {
+        self.0["sleeps"]
+    }
+
     /// How the cells differ from what the program itself measured, by more than 5 % and 2 ms.
     /// A way or an activity may be `*`. `waking` is the run-queue time on the way to an idle CPU:
     /// the program's clocks count it as sleep until the CPU notices the wake-up.

@@ -10,8 +10,10 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use crate::path::{Activity, Detail, Segment};
 
-/// Rows of the table.
+/// Rows of the table, and one for the way to an idle CPU, however short.
 const SHOWN: usize = 5;
+/// The name of the time from a wake-up to the run on an idle CPU, which is nobody's.
+const FROM_IDLE: &str = "waking up from idle";
 
 /// The threads that had them longest, by name; `None` if the path never waited
 /// for a CPU.
@@ -37,7 +39,8 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     let title = "Who had the CPU while it waited in the run queue";
     let share = |time: Nanos| time.get() as f64 / (all.get() as f64).max(1.0);
     let mut table = Table::new("why/run_queue", title, columns);
-    for (name, time) in times.iter().take(SHOWN) {
+    let rows = times.iter().enumerate().filter(|(at, (name, _))| *at < SHOWN || name == FROM_IDLE);
+    for (_, (name, time)) in rows {
         let time_cell = TableCell::number(time.get() as f64);
         table.push([name.as_str().into(), time_cell, TableCell::number(share(*time))]);
     }
@@ -54,7 +57,7 @@ pub(super) fn occupants(launch: &Explained, segment: &Segment) -> BTreeMap<Strin
     let Some(trace) = launch.trace.cpu(cpu) else { return times };
     for stretch in trace.between(segment.from, segment.to) {
         let name = match stretch.who {
-            Occupant::Idle(_) => "waking up from idle".to_owned(),
+            Occupant::Idle(_) => FROM_IDLE.to_owned(),
             Occupant::Thread(task) if task.tid == segment.thread => "moving to it".to_owned(),
             who => who.to_string(),
         };
