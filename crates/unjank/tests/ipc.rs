@@ -86,8 +86,13 @@ fn a_failed_start_is_reported_and_the_others_count() {
     let output = end(child);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
-    assert!(stdout.contains("calls: 1 of 5 starts failed: "), "{stdout}");
-    assert!(stdout.contains("4 independent starts"), "{stdout}");
+    let (before, _) = stdout.split_once(" starts failed: ").unwrap_or_else(|| panic!("{stdout}"));
+    let (before, starts) = before.rsplit_once(' ').unwrap_or_else(|| panic!("{stdout}"));
+    assert!(before.ends_with("calls: 1 of"), "{stdout}");
+    // On a busy machine, starts under unusual pressure are repeated.
+    let starts: u32 = starts.parse().unwrap_or_else(|_| panic!("{stdout}"));
+    assert!(starts >= 5, "{stdout}");
+    assert!(stdout.contains(&format!("{} independent starts", starts - 1)), "{stdout}");
 }
 
 #[test]
