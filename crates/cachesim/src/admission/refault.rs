@@ -35,7 +35,8 @@ pub struct Refault {
     spans: Spans,
     /// How many pages of the tier are not in memory, by the time of their last eviction.
     held: [u32; LAST as usize + 1],
-    room: u32,
+    /// Pages that the tier can still take.
+    free: u32,
 }
 
 impl Refault {
@@ -45,7 +46,7 @@ impl Refault {
             states: Nibbles::new(tier.footprint()),
             spans: Spans::new(tier.footprint(), tier.capacity() / 4),
             held: [0; LAST as usize + 1],
-            room: tier.capacity(),
+            free: tier.capacity(),
         }
     }
 
@@ -92,17 +93,17 @@ impl Admission for Refault {
         // Admitted or not, what counts next is when the page comes back.
         self.states.set(eviction.page, self.spans.now());
         self.pass();
-        state == SOON || state != NEVER && self.room > 0
+        state == SOON || state != NEVER && self.free > 0
     }
 
     fn entered(&mut self, page: Page) {
-        self.room -= 1;
+        self.free -= 1;
         self.held[usize::from(self.spans.now())] += 1;
         self.states.set(page, self.spans.now());
     }
 
     fn left(&mut self, page: Page) {
-        self.room += 1;
+        self.free += 1;
         self.forget(page);
     }
 
@@ -235,7 +236,7 @@ mod tests {
                 let held = (0..80).filter(|page| cache.contains(Page(*page)));
                 let away = held.filter(|page| !in_memory[*page as usize]).count();
                 prop_assert_eq!(rule.held.iter().sum::<u32>() as usize, away);
-                prop_assert_eq!(rule.room, space.capacity() - cache.len());
+                prop_assert_eq!(rule.free, space.capacity() - cache.len());
             }
         }
     }

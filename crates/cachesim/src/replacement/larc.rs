@@ -17,8 +17,8 @@ const CANDIDATE: u8 = 2;
 /// The cache Q and the candidates Qr, the latest in front.
 pub struct Larc {
     space: Space,
-    /// Room for candidates, in pages.
-    room: f64,
+    /// The most candidates, in pages.
+    candidate_limit: f64,
     cached: u32,
     candidates: u32,
     states: Box<[u8]>,
@@ -30,7 +30,7 @@ impl Larc {
     pub fn new(space: Space) -> Self {
         Self {
             space,
-            room: 0.1 * f64::from(space.capacity()),
+            candidate_limit: 0.1 * f64::from(space.capacity()),
             cached: 0,
             candidates: 0,
             states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
@@ -42,7 +42,7 @@ impl Larc {
         self.states[page.index()] = CANDIDATE;
         self.links.push_front(self.list(CANDIDATE), page);
         self.candidates += 1;
-        while f64::from(self.candidates) > self.room.max(1.0) {
+        while f64::from(self.candidates) > self.candidate_limit.max(1.0) {
             let Some(oldest) = self.links.back(self.list(CANDIDATE)) else { break };
             self.take(oldest);
         }
@@ -71,14 +71,14 @@ impl Replacement for Larc {
 
     fn hit(&mut self, page: Page) {
         let capacity = f64::from(self.space.capacity());
-        let smaller = self.room - capacity / (capacity - self.room);
-        self.room = smaller.max(0.1 * capacity);
+        let smaller = self.candidate_limit - capacity / (capacity - self.candidate_limit);
+        self.candidate_limit = smaller.max(0.1 * capacity);
         self.links.move_to_front(self.list(CACHED), page);
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let capacity = f64::from(self.space.capacity());
-        self.room = (self.room + capacity / self.room).min(0.9 * capacity);
+        self.candidate_limit = (self.candidate_limit + capacity / self.candidate_limit).min(0.9 * capacity);
         if self.take(page) != CANDIDATE {
             self.propose(page);
             return Some(page);

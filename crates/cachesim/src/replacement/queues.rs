@@ -16,14 +16,14 @@ const HALVES: usize = 5;
 #[derive(Debug, Clone, Copy, Default)]
 struct Ring {
     base: u32,
-    room: u32,
+    capacity: u32,
     /// The offset of the oldest entry from the base.
     back: u32,
     /// Entries, including holes.
     entries: u32,
 }
 
-/// `QUEUES` queues that share room for a number of pages; a page is in at most one of them.
+/// `QUEUES` queues that share a capacity in pages; a page is in at most one of them.
 pub(crate) struct Queues<const QUEUES: usize> {
     entries: Box<[u32]>,
     rings: [Ring; QUEUES],
@@ -51,11 +51,11 @@ impl<const QUEUES: usize> Queues<QUEUES> {
 
     /// Puts a page at the front.
     pub(crate) fn push(&mut self, queue: usize, page: Page) {
-        if self.rings[queue].entries == self.rings[queue].room {
+        if self.rings[queue].entries == self.rings[queue].capacity {
             self.make_room();
         }
         let ring = &mut self.rings[queue];
-        let at = ring.base + wrapped(ring.back + ring.entries, ring.room);
+        let at = ring.base + wrapped(ring.back + ring.entries, ring.capacity);
         ring.entries += 1;
         self.entries[at as usize] = page.0;
         if queue >= self.placed_from {
@@ -68,7 +68,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         let ring = &mut self.rings[queue];
         while ring.entries > 0 {
             let page = self.entries[(ring.base + ring.back) as usize];
-            ring.back = wrapped(ring.back + 1, ring.room);
+            ring.back = wrapped(ring.back + 1, ring.capacity);
             ring.entries -= 1;
             if page != HOLE {
                 return Some(Page(page));
@@ -97,8 +97,8 @@ impl<const QUEUES: usize> Queues<QUEUES> {
     fn make_room(&mut self) {
         let mut end = 0;
         for ring in &mut self.rings {
-            let (base, room) = (ring.base as usize, ring.room as usize);
-            self.entries[base..base + room].rotate_left(ring.back as usize);
+            let (base, capacity) = (ring.base as usize, ring.capacity as usize);
+            self.entries[base..base + capacity].rotate_left(ring.back as usize);
             let begin = end;
             for at in base..base + ring.entries as usize {
                 let page = self.entries[at];
@@ -107,7 +107,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
                     end += 1;
                 }
             }
-            *ring = Ring { base: begin as u32, room: 0, back: 0, entries: (end - begin) as u32 };
+            *ring = Ring { base: begin as u32, capacity: 0, back: 0, entries: (end - begin) as u32 };
         }
         self.spread();
         self.note_places();
@@ -119,10 +119,10 @@ impl<const QUEUES: usize> Queues<QUEUES> {
         let share = (self.entries.len() as u32 - taken) / QUEUES as u32;
         let mut end = self.entries.len() as u32;
         for ring in self.rings.iter_mut().rev() {
-            let room = ring.entries + share;
+            let capacity = ring.entries + share;
             let from = ring.base as usize..(ring.base + ring.entries) as usize;
-            ring.base = end - room;
-            ring.room = room;
+            ring.base = end - capacity;
+            ring.capacity = capacity;
             self.entries.copy_within(from, ring.base as usize);
             end = ring.base;
         }
@@ -130,7 +130,7 @@ impl<const QUEUES: usize> Queues<QUEUES> {
 
     fn note_places(&mut self) {
         for ring in &self.rings[self.placed_from..] {
-            for at in (0..ring.entries).map(|at| ring.base + wrapped(ring.back + at, ring.room)) {
+            for at in (0..ring.entries).map(|at| ring.base + wrapped(ring.back + at, ring.capacity)) {
                 let page = self.entries[at as usize];
                 if page != HOLE {
                     self.places[page as usize] = at;
@@ -140,9 +140,9 @@ impl<const QUEUES: usize> Queues<QUEUES> {
     }
 }
 
-/// Wraps an offset that is less than twice the room.
-fn wrapped(at: u32, room: u32) -> u32 {
-    if at >= room { at - room } else { at }
+/// Wraps an offset that is less than twice the capacity.
+fn wrapped(at: u32, capacity: u32) -> u32 {
+    if at >= capacity { at - capacity } else { at }
 }
 
 #[cfg(test)]
