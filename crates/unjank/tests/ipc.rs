@@ -89,10 +89,12 @@ fn a_failed_start_is_reported_and_the_others_count() {
     let (before, _) = stdout.split_once(" starts failed: ").unwrap_or_else(|| panic!("{stdout}"));
     let (before, starts) = before.rsplit_once(' ').unwrap_or_else(|| panic!("{stdout}"));
     assert!(before.ends_with("calls: 1 of"), "{stdout}");
-    // On a busy machine, starts under unusual pressure are repeated.
+    // On a busy machine, disturbed starts are repeated and left out.
     let starts: u32 = starts.parse().unwrap_or_else(|_| panic!("{stdout}"));
     assert!(starts >= 5, "{stdout}");
-    assert!(stdout.contains(&format!("{} independent starts", starts - 1)), "{stdout}");
+    let (before, _) = stdout.split_once(" independent starts").unwrap_or_else(|| panic!("{stdout}"));
+    let kept = before.rsplit(' ').next().and_then(|kept| kept.parse().ok());
+    assert!(kept.is_some_and(|kept: u32| (1..starts).contains(&kept)), "{stdout}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use kills::{KILL, Killed, Moment, child_of, wait};
 use unjank_host::process::send_signal;
 
 /// Kills over each transport.
-const KILLS: u64 = 200;
+const KILLS: u64 = 60;
 /// More than the calls of warm-up and priority checks.
 const SLEEPS: u64 = 200;
 /// The time from the start of a server to its first calls, or of some hundred calls.
