@@ -50,7 +50,7 @@ lint: setup setup-java
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \
-		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
+		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION) --debug
 	$(CARGO) deny --locked check bans licenses sources
 	./scripts/fuzz.sh check
 	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null

@@ -61,7 +61,7 @@ fn main() {
                     wait(scope, "locks", || {
                         let mut count = COUNT.lock();
                         // Longer than the slice of a busy CPU: the other thread comes to wait.
-                        let until = Instant::now() + Duration::from_millis(4);
+                        let until = Instant::now() + Duration::from_millis(8);
                         while Instant::now() < until {
                             *count += 1;
                         }

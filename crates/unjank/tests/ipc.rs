@@ -92,7 +92,8 @@ fn a_failed_start_is_reported_and_the_others_count() {
     // On a busy machine, disturbed starts are repeated and left out.
     let starts: u32 = starts.parse().unwrap_or_else(|_| panic!("{stdout}"));
     assert!(starts >= 5, "{stdout}");
-    let (before, _) = stdout.split_once(" independent starts").unwrap_or_else(|| panic!("{stdout}"));
+    let (before, _) =
+        stdout.split_once(" independent starts").unwrap_or_else(|| panic!("{stdout}"));
     let kept = before.rsplit(' ').next().and_then(|kept| kept.parse().ok());
     assert!(kept.is_some_and(|kept: u32| (1..starts).contains(&kept)), "{stdout}");
 }

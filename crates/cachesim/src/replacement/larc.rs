@@ -78,7 +78,8 @@ impl Replacement for Larc {
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let capacity = f64::from(self.space.capacity());
-        self.candidate_limit = (self.candidate_limit + capacity / self.candidate_limit).min(0.9 * capacity);
+        self.candidate_limit =
+            (self.candidate_limit + capacity / self.candidate_limit).min(0.9 * capacity);
         if self.take(page) != CANDIDATE {
             self.propose(page);
             return Some(page);

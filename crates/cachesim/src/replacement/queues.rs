@@ -107,7 +107,8 @@ impl<const QUEUES: usize> Queues<QUEUES> {
                     end += 1;
                 }
             }
-            *ring = Ring { base: begin as u32, capacity: 0, back: 0, entries: (end - begin) as u32 };
+            *ring =
+                Ring { base: begin as u32, capacity: 0, back: 0, entries: (end - begin) as u32 };
         }
         self.spread();
         self.note_places();
@@ -130,7 +131,8 @@ impl<const QUEUES: usize> Queues<QUEUES> {
 
     fn note_places(&mut self) {
         for ring in &self.rings[self.placed_from..] {
-            for at in (0..ring.entries).map(|at| ring.base + wrapped(ring.back + at, ring.capacity)) {
+            for at in (0..ring.entries).map(|at| ring.base + wrapped(ring.back + at, ring.capacity))
+            {
                 let page = self.entries[at as usize];
                 if page != HOLE {
                     self.places[page as usize] = at;

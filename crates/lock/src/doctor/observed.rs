@@ -287,9 +287,11 @@ impl ObservedThread {
         (all >= ENOUGH).then(|| share(self.user, all))
     }
 
-    /// The share of the time in which it neither ran nor was ready.
+    /// The share of its time that it slept. Time in which it waited for a CPU does not count:
+    /// it is the machine's, and would hide sleep on a busy one.
     pub fn waiting_share(&self) -> f64 {
-        (1.0 - self.cpu_share() - self.ready_share().unwrap_or(0.0)).clamp(0.0, 1.0)
+        let asleep = self.watched - self.cpu - self.ready.unwrap_or_default();
+        share(asleep, asleep + self.cpu)
     }
 
     /// Whether its process contains this runtime.

@@ -18,7 +18,9 @@ const FEWEST: usize = 3;
 const FEWEST_AT_A_MONITOR: usize = 2;
 /// A member waits for this share of its time at least, …
 const WAITING: f64 = 0.3;
-/// … was woken so often, …
+/// … and a thread of a pair for this share: less costs the program little, whatever it is.
+const WAITING_IN_A_PAIR: f64 = 0.1;
+/// It was woken so often, …
 const WOKEN: u64 = 5;
 /// … and this share of it by other members.
 const BY_MEMBERS: f64 = 0.4;
@@ -32,7 +34,7 @@ const WOKEN_FOR_A_MONITOR: u64 = 1;
 /// A waiting thread, and how often each other thread woke it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sleeper {
-    /// The share of the time in which it neither ran nor was ready.
+    /// The share of its time that it slept ([`super::observed::ObservedThread::waiting_share`]).
     pub(crate) waiting: f64,
     /// All wake-ups by threads within the windows.
     pub(crate) woken: u64,
@@ -42,9 +44,9 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    fn waits(&self) -> bool {
+    fn waits(&self, share: f64) -> bool {
         let least = if self.fights_for_monitors { WOKEN_FOR_A_MONITOR } else { WOKEN };
-        self.waiting >= WAITING && self.woken >= least
+        self.waiting >= share && self.woken >= least
     }
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn take_turns(
     seconds: f64,
 ) -> BTreeMap<ThreadId, Turns> {
     let mut members: BTreeSet<ThreadId> =
-        sleepers.iter().filter(|(_, it)| it.waits()).map(|(thread, _)| *thread).collect();
+        sleepers.iter().filter(|(_, it)| it.waits(WAITING)).map(|(thread, _)| *thread).collect();
     loop {
         let wakes = Wakes::among(sleepers, &members);
         let stays = |thread: &&ThreadId| {
@@ -97,7 +99,7 @@ pub(crate) fn pairs(
     seconds: f64,
 ) -> BTreeMap<ThreadId, f64> {
     let by = |woken: &ThreadId, waker: &ThreadId| {
-        let sleeper = sleepers.get(woken).filter(|it| it.waits())?;
+        let sleeper = sleepers.get(woken).filter(|it| it.waits(WAITING_IN_A_PAIR))?;
         let times = sleeper.by.get(waker).copied()?;
         (times as f64 >= BY_MEMBERS * sleeper.woken as f64).then_some(times)
     };
@@ -197,6 +199,15 @@ mod tests {
         assert!(pairs(&[(1, 1, 50)]).is_empty());
         let pool: Vec<_> = (2..9).flat_map(|it| [(1, it, 50), (it, 1, 50)]).collect();
         assert!(pairs(&pool).is_empty(), "many wake the one that hands out work");
+    }
+
+    #[test]
+    fn a_pair_that_hardly_waits_is_none() {
+        let mut sleepers = sleepers(&[(1, 2, 50), (2, 1, 40)]);
+        for (waiting, found) in [(0.1, 2), (0.09, 0)] {
+            sleepers.values_mut().for_each(|it| it.waiting = waiting);
+            assert_eq!(pairs(&sleepers, 0.5).len(), found, "{waiting}");
+        }
     }
 
     #[test]
