@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs all tests. Those in virtual phones, one phone at a time, run beside the others: a phone
-# keeps one CPU busy, and many of the others wait. Prints the output of the phones' tests last. All
-# tests run, and the script fails at the end if one failed. Programs that tests start are built once,
-# without optimisation.
+# Runs all tests, in three lanes side by side: those in virtual phones, one phone at a time, which
+# keep one CPU busy; those of unjank-backoff in other builds; and all others, many of which wait.
+# Prints the output of the first two lanes last. All tests run, and the script fails at the end if
+# one failed. Programs that tests start are built once, without optimisation.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -16,12 +16,16 @@ export NATIVE=debug
 "$cargo" test --locked --workspace --no-fail-fast --test 'needs_lab*' -- --test-threads 1 \
     >"$target/phones.log" 2>&1 &
 phones=$!
-trap 'kill $phones 2>/dev/null' INT TERM
+./scripts/backoff.sh test >"$target/backoff.log" 2>&1 &
+backoff=$!
+trap 'kill $phones $backoff 2>/dev/null' INT TERM
 
 failed=0
 UNJANK_TEST_NO_PHONE=1 "$cargo" test --locked --workspace --no-fail-fast || failed=1
-./scripts/backoff.sh test || failed=1
+# It builds the jars anew, which a test above needs.
 ./scripts/java.sh test || failed=1
+wait $backoff || failed=1
+cat "$target/backoff.log"
 wait $phones || failed=1
 cat "$target/phones.log"
 exit $failed
