@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs all tests, in three lanes side by side: those in virtual phones, one phone at a time, which
-# keep one CPU busy; those of unjank-backoff in other builds; and all others, many of which wait.
-# Prints the output of the first two lanes last. All tests run, and the script fails at the end if
+# Runs all tests in three lanes side by side, because most of them wait most of the time: those in
+# virtual phones, one phone at a time; those of the command `unjank`; and those of the libraries.
+# Prints the output of one lane after the other. All tests run, and the script fails at the end if
 # one failed. Programs that tests start are built once, without optimisation.
 set -u
 cd "$(dirname "$0")/.."
@@ -10,22 +10,54 @@ cargo=${CARGO:-cargo}
 target=${CARGO_TARGET_DIR:-target}
 export NATIVE=debug
 
+# The options of `cargo test` that select the tests in these files.
+tests_in() {
+    for file in "$@"; do
+        echo "--test $(basename "${file%/main.rs}" .rs)"
+    done
+}
+
+# Always of the whole workspace: the features of its libraries depend on what is built together.
+run() {
+    "$cargo" test --locked --workspace --no-fail-fast "$@"
+}
+
+test_phones() {
+    run --test 'needs_lab*' -- --test-threads 1
+}
+
+test_command() {
+    status=0
+    # shellcheck disable=SC2046 # The names have no spaces.
+    run $(tests_in crates/unjank/tests/*.rs | grep -v ' needs_lab') || status=1
+    # It builds the jars anew, which a test above needs.
+    ./scripts/java.sh test || status=1
+    return $status
+}
+
+test_libraries() {
+    status=0
+    # shellcheck disable=SC2046
+    run --lib --bins --examples $(tests_in $(find crates/*/tests -maxdepth 1 -name '*.rs' \
+        -not -path 'crates/unjank/*') crates/*/tests/*/main.rs) || status=1
+    run --doc || status=1
+    ./scripts/backoff.sh test || status=1
+    return $status
+}
+
 "$cargo" build --locked --workspace --lib --bins --examples --tests || exit
 ./scripts/java.sh build || exit
 
-"$cargo" test --locked --workspace --no-fail-fast --test 'needs_lab*' -- --test-threads 1 \
-    >"$target/phones.log" 2>&1 &
+test_phones >"$target/phones.log" 2>&1 &
 phones=$!
-./scripts/backoff.sh test >"$target/backoff.log" 2>&1 &
-backoff=$!
-trap 'kill $phones $backoff 2>/dev/null' INT TERM
+test_libraries >"$target/libraries.log" 2>&1 &
+libraries=$!
+trap 'kill $phones $libraries 2>/dev/null' INT TERM
 
 failed=0
-UNJANK_TEST_NO_PHONE=1 "$cargo" test --locked --workspace --no-fail-fast || failed=1
-# It builds the jars anew, which a test above needs.
-./scripts/java.sh test || failed=1
-wait $backoff || failed=1
-cat "$target/backoff.log"
+test_command || failed=1
+wait $libraries || failed=1
+cat "$target/libraries.log"
 wait $phones || failed=1
 cat "$target/phones.log"
 exit $failed
