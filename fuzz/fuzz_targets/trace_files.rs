@@ -1,17 +1,17 @@
 //! Recordings in files: trace.dat of trace-cmd, and the text of ftrace.
 //!
-//! The first byte chooses the form: as it is, or behind a begin that is valid.
+//! The first byte chooses the form: as it is, or after a valid beginning.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use unjank_host::tracefs::trace_file::read;
 
-/// The begin of a trace.dat of version 6.
+/// The beginning of a trace.dat of version 6.
 const SIX: &[u8] = b"\x17\x08\x44tracing6\0\0\x08\x00\x10\0\0header_page\0";
-/// The begin of one of version 7, with zstd, whose options follow at once.
+/// The beginning of one of version 7, with zstd, whose options follow at once.
 const SEVEN: &[u8] = b"\x17\x08\x44tracing7\0\0\x08\x00\x10\0\0zstd\x001\0\x21\0\0\0\0\0\0\0";
-/// The begin of a line of text.
+/// The beginning of a line of text.
 const TEXT: &[u8] = b"a-5 [000] d.h2. 1.000000: sched_switch: ";
 
 fuzz_target!(|input: &[u8]| {

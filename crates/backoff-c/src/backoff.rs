@@ -1,4 +1,4 @@
-//! The back-off for own loops.
+//! The back-off, for loops of the caller.
 
 use backoff::Backoff;
 

@@ -7,7 +7,7 @@ use super::raw_pages::RawPages;
 use crate::clock::Timestamp;
 use crate::error::Result;
 
-/// What an instance recorded, as the kernel's own bytes.
+/// The recording of an instance, as the kernel's own bytes.
 #[derive(Debug, Clone)]
 pub struct Capture {
     pub(super) layout: Layout,

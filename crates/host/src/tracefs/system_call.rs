@@ -1,4 +1,4 @@
-//! Trace events at the begin and end of system calls: `raw_syscalls/sys_enter`
+//! Trace events at the start and end of system calls: `raw_syscalls/sys_enter`
 //! and `raw_syscalls/sys_exit`.
 //!
 //! Source: `include/trace/events/syscalls.h` of Linux. These two events cover

@@ -180,7 +180,7 @@ impl Calls {
 struct CellRecorder {
     series: Series,
     late: u64,
-    /// Length and begin of the slowest call.
+    /// Length and start of the slowest call.
     worst: (Nanos, Timestamp),
 }
 

@@ -1,4 +1,4 @@
-//! The progress of one scheduling among several.
+//! The progress of one scheduling policy within a run of several.
 
 use unjank_measure::Monitor;
 

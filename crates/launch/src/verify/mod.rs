@@ -131,7 +131,7 @@ fn note_comparison(
         (observed, kernel, model, comparison)
     };
     let (observed, kernel, model, comparison) = compare(IdleBegins::AtSwitch);
-    // Try the latest begin of idle, too, if the trace has the evaluations.
+    // Try the latest start of idle, too, if the trace has the evaluations.
     let boundary =
         !comparison.agrees() && observed.evaluations && compare(IdleBegins::AtHalt).3.agrees();
     let label = |mut fact: Fact| {

@@ -1,4 +1,4 @@
-//! Compares strategies: ratios over rounds with intervals, and who has won.
+//! Compares strategies: ratios over rounds with intervals, and which one won.
 
 use unjank_measure::experiment::FEWEST_PAIRS;
 use unjank_measure::stats::bootstrap;

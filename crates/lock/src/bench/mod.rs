@@ -12,7 +12,7 @@
 //! | `surroundings` | sets up an environment: load, quota |
 //! | [`peer`] | the second process |
 //! | [`results`] | measurements, cell by cell |
-//! | [`comparison`] | ratios with intervals, and who has won |
+//! | [`comparison`] | ratios with intervals, and which one won |
 //! | `findings`, [`paper`] | turns results into findings; the paper's figures |
 //! | `tables` | the printed tables |
 

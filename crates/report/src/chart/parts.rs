@@ -125,7 +125,7 @@ impl Chart for Parts {
     }
 }
 
-/// Each part with its begin and end.
+/// Each part with its start and end.
 fn stacked(parts: &[(usize, f64)]) -> Vec<(usize, f64, f64)> {
     parts
         .iter()

@@ -16,7 +16,7 @@ const VIEWS: usize = 8;
 /// The most rows of text.
 const ROWS: usize = 500;
 
-/// The path, from its begin to its end.
+/// The path, from its start to its end.
 pub(super) fn section(table: &Table, record: &RunRecord, title: &str) -> Markup {
     let timeline = Timeline::of(table, record);
     let end = timeline.end();

@@ -27,7 +27,7 @@ const REQUESTS: &str = "why/requests";
 const MOST: usize = 600;
 
 /// A critical path, with what is drawn beside it. Times are nanoseconds since
-/// its begin.
+/// its start.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Timeline {
     pub(crate) pieces: Vec<Piece>,

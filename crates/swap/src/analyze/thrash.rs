@@ -32,7 +32,7 @@ impl Default for Limits {
 /// Consecutive windows of thrashing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Episode {
-    /// The begin of the first window.
+    /// The start of the first window.
     pub start: Nanos,
     /// The end of the last window.
     pub end: Nanos,

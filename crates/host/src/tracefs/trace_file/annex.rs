@@ -1,13 +1,14 @@
-//! What an explanation needs beyond events: kept in a recording of unjank's own.
+//! Data that an explanation needs besides events. Only unjank's own recordings
+//! have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// What an explanation needs beyond the events of a recording.
+/// Data that an explanation needs besides the events of a recording.
 ///
-/// In `trace.dat` it stands in the option VERSION, behind the name of the
-/// program that wrote the file, as JSON. Other readers see the name.
+/// In a `trace.dat` they are JSON in the option VERSION, after the name of the
+/// program that wrote the file. Other readers see the name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Annex {

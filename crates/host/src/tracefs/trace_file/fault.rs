@@ -1,8 +1,8 @@
-//! What is wrong with a recording.
+//! Errors in the content of a recording.
 
 use std::fmt;
 
-/// What is wrong with a recording, and where.
+/// An error in the content of a recording, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     position: FaultPosition,

@@ -13,7 +13,7 @@ pub(super) const HIGHEST_CPU: usize = 8191;
 /// The largest sum of all decompressed parts, in bytes.
 const MOST_UNPACKED: usize = 2 << 30;
 
-/// What may still be read.
+/// The amount that may still be read.
 #[derive(Debug)]
 pub(super) struct Budget {
     events: usize,

@@ -13,8 +13,8 @@ pub struct Recorded {
     /// The architecture of the recorded machine, as `uname -m` prints it, if
     /// the file names it. The numbers of system calls depend on it.
     pub architecture: Option<String>,
-    /// What unjank added to a recording of its own.
+    /// The data that unjank adds to its own recordings.
     pub annex: Option<Annex>,
-    /// What its reader should know: one sentence each.
+    /// Remarks for the user, one sentence each.
     pub notes: Vec<String>,
 }

@@ -26,7 +26,7 @@ const VERSION: u16 = 9;
 pub struct Buffer<'a> {
     /// The name of the instance.
     pub name: &'a str,
-    /// What it recorded.
+    /// The recording.
     pub capture: &'a Capture,
 }
 

@@ -1,5 +1,5 @@
 //! The thread that detects launches and boosts them. Another thread does what
-//! takes time (log, socket, store); it gets notes, and is never waited for.
+//! takes time (log, socket, store). It gets notes, and this thread never waits for it.
 //!
 //! | file | subject |
 //! |---|---|

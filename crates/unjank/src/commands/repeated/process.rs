@@ -1,4 +1,4 @@
-//! The process of one start, which another thread starts, hears and reaps: each of
+//! The process of one start, which another thread starts, reads and reaps: each of
 //! these blocks for as long as the machine is short of memory.
 
 use std::process::{Command, ExitStatus};

@@ -1,4 +1,4 @@
-//! The begin of a `trace.dat`.
+//! The header of a `trace.dat`.
 
 use super::super::fault::Fault;
 use super::bytes::Cursor;
@@ -7,7 +7,7 @@ use super::unpack::Algorithm;
 /// The first bytes of the file.
 pub(super) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// What the begin says of the rest.
+/// The header's description of the rest.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) version: Version,

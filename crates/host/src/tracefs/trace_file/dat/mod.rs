@@ -3,7 +3,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `header` | the begin: version, byte order, compression |
+//! | `header` | version, byte order, compression |
 //! | `options` | what was recorded, and where the rest is |
 //! | `parts` | the order of parts in version 6, and the sections of version 7 |
 //! | `formats` | layouts of pages and events |

@@ -1,4 +1,4 @@
-//! The options of a `trace.dat`: what was recorded how, and where it is.
+//! The options of a `trace.dat`: how it was recorded, and where its parts are.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const BUFFER_TEXT: u16 = 22;
 /// The largest number of buffers: trace instances.
 const MOST_BUFFERS: usize = 64;
 
-/// What the options say.
+/// The content of the options.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) buffers: Vec<Buffer>,

@@ -19,7 +19,7 @@ const COMPRESSED: u16 = 1;
 /// Sections of options that are read; each names the next.
 const MOST_OPTION_SECTIONS: usize = 64;
 
-/// What a file says of its pages.
+/// A file's description of its pages.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) options: Options,
@@ -154,7 +154,7 @@ impl Sections<'_> {
     }
 }
 
-/// The begin of a section.
+/// The header of a section.
 struct Section {
     compressed: bool,
     size: u64,

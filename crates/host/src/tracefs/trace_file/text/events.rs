@@ -1,4 +1,4 @@
-//! What an event says: the text behind its name, as the kernel prints it
+//! The content of an event: the text after its name, as the kernel prints it
 //! (`include/trace/events`), or as `trace-cmd report` does, with and without
 //! `-R`.
 

@@ -1,4 +1,4 @@
-//! The begin of a line: thread, CPU, flags, time, event.
+//! The beginning of a line: thread, CPU, flags, time, event.
 //!
 //! ```text
 //!           <idle>-0       [001] d.h2.   123.456789: sched_waking: comm=…
@@ -30,7 +30,7 @@ pub(super) enum Line<'a> {
     Other,
 }
 
-/// The begin of an event's line, and the rest of it.
+/// The beginning of an event's line, and the rest of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Begin<'a> {
     pub(super) current: ThreadId,
@@ -41,7 +41,7 @@ pub(super) struct Begin<'a> {
     pub(super) what: &'a str,
 }
 
-/// What stands before the time.
+/// The text before the time.
 enum Column {
     Flags(Context),
     CpuAndFlags(usize, Context),

@@ -3,8 +3,8 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `line` | who, where and when: the begin of a line |
-//! | `events` | what: the rest of it |
+//! | `line` | the beginning of a line: thread, CPU and time |
+//! | `events` | the rest of a line: the event |
 //! | `fields` | values in the rest |
 //!
 //! Text says less than a page: times are microseconds, and a thread's name may
