@@ -67,7 +67,7 @@ pub fn decide(held: &Held, seen: &CurrentState) -> Action {
         (ChangeKind::File, CurrentState::Reads(value)) if held.ours.contains(value) => Action::Undo,
         (ChangeKind::File, CurrentState::Reads(value)) if held.doubtful => {
             Action::Leave(RestoreOutcome::failed(format!(
-                "it reads {value:?}, and the journal is damaged where it may say who wrote that"
+                "it reads {value:?}; a damaged line of the journal may say who wrote it"
             )))
         }
         (ChangeKind::File, CurrentState::Reads(_) | CurrentState::Unreadable(_))

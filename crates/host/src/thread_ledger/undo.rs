@@ -153,7 +153,7 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         Ok(None) => RestoreOutcome::Gone,
         Ok(Some(now)) if *now == held.before => RestoreOutcome::AlreadyBack,
         Ok(Some(now)) if !ours(*now) && held.doubtful => {
-            RestoreOutcome::failed("the ledger is damaged where it may say who set the limit")
+            RestoreOutcome::failed("a damaged line of the ledger may say which program set it")
         }
         Ok(Some(now)) if !ours(*now) => RestoreOutcome::LeftToOthers,
         Ok(Some(_)) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,

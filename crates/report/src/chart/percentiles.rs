@@ -1,6 +1,6 @@
 //! Percentile curves.
 //!
-//! The horizontal axis gives every nine the same length (50, 90, 99, 99.9 …), as
+//! On the horizontal axis, 90, 99 and 99.9 % are equally far apart, as
 //! HdrHistogram's plots do, so the tail can be read.
 
 use maud::{Markup, html};

@@ -101,12 +101,13 @@ pub(super) fn method(record: &RunRecord, outline: &Outline) -> Markup {
     let tool = &record.tool;
     let body = html! {
         p {
-            "Intervals are 95 % intervals. Those of quantiles come from order statistics: they assume independent "
-            "samples, and nothing about the shape of the distribution. With too few samples, a quantile has none. "
+            "Intervals are 95 % intervals. Those of quantiles come from resampled starts or, within one start, from "
+            "order statistics, which assume independent samples and nothing about the shape of the distribution. "
+            "With too few samples, a quantile has none. "
             "Quantiles are exact to three digits, " i { "min" } " and " i { "max" } " exact; n is the number of samples. "
             "A missed period is one in which no sample could be taken, because the one before was late. "
             "An answer is healthy or slow if the whole interval lies on that side of the limit, otherwise cannot tell. "
-            "Percentile axes give each nine the same length."
+            "On percentile axes, 90 %, 99 % and 99.9 % are equally far apart."
         }
         p class="muted" {
             "unjank " (visible(&tool.version))
