@@ -1,7 +1,7 @@
 //! Percentile curves.
 //!
 //! On the horizontal axis, 90, 99 and 99.9 % are equally far apart, as
-//! HdrHistogram's plots do, so the tail can be read.
+//! in HdrHistogram's plots, so the tail can be read.
 
 use maud::{Markup, html};
 use unjank_measure::{SeriesRecord, Unit};

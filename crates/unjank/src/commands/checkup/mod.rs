@@ -40,7 +40,7 @@ Nothing on the machine is changed. Without root, measurements that need a
 privilege are left out and listed. Ctrl-C prints what is known so far.
 
 With --launch, a command is launched and recorded first, as `unjank why` does. Each
-row then says how many milliseconds of its launch the delay cost, beside what the
+row then shows how many milliseconds of the launch the delay cost, beside what the
 machine can do. That needs root.")]
 pub(crate) struct Args {
     /// At most 15 seconds, with wider intervals
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     /// Only these delays
     #[arg(long, value_enum, value_delimiter = ',', value_name = "DELAY,…")]
     only: Vec<Delay>,
-    /// Also launch this command, and say what each delay cost it
+    /// Also launch this command, and show what each delay cost it
     #[arg(long, value_name = "COMMAND")]
     launch: Option<CommandLine>,
     /// When its launch is over: exit, stdout:REGEX, notify, port:N or window

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// What executes the phone's instructions
     #[arg(long, value_enum, default_value = "auto")]
     accel: Accel,
-    /// What an instruction takes with --accel icount: 1ns, 2ns, 4ns … 1024ns
+    /// Time of one instruction with --accel icount: 1ns, 2ns, 4ns … 1024ns
     #[arg(long, value_name = "TIME", default_value = "2ns", value_parser = instruction_time)]
     instruction_time: InstructionTime,
     /// Show the phone's console on stderr

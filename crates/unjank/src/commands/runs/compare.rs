@@ -21,8 +21,8 @@ use crate::{exit, values};
   unjank runs compare last~1 last --min-effect 5% --json
 
 Series and facts are matched by name and labels. The answers are corrected for
-their number. Runs that were started several times are compared by their starts;
-`unjank runs coverage` reports how far runs agree.
+the number of questions. Runs that were started several times are compared by
+their starts; `unjank runs coverage` reports how far runs agree.
 
 With --fail-if worse, the exit code is 5 if a value is worse or if the second run
 lacks a series of the first.")]

@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// The period with which the others are compared
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration, requires = "rates")]
     reference: Nanos,
-    /// Length of each trial, with the discarded part [default: 2m with --rates, else 10s]
+    /// Length of each trial, including the discarded part [default: 2m with --rates, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     whole: Option<Nanos>,
     /// Part at the beginning of each trial that does not count [default: half with --rates, else 0]
