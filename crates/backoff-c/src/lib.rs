@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`mutex`], [`condvar`], [`signal`] | types that are zero at first, with reserved space |
-//! | [`backoff`] | back-off for own loops |
+//! | [`backoff`] | back-off for loops of the caller |
 //! | [`costs`] | calibration and pause |
 //! | [`pool`] | the thread pool |
 //! | `argument` | conversion of arguments from C |

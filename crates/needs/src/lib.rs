@@ -1,4 +1,4 @@
-//! What tests need of the machine that they run on. If it is missing, they fail
+//! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
 //! wait on a busy machine ([`wait`]).
 
