@@ -158,6 +158,18 @@ fn programs_that_end_are_compared() {
 }
 
 #[test]
+fn a_server_may_be_ready_after_the_end_of_the_script_that_starts_it() {
+    let script = "{ sleep 1.5; echo up; exec sleep 600; } & exit 0";
+    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1", "--json"])
+        .args(["--warm-up", "0", "--ready", "stdout:up", "--", "sh", "-c", script])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(!record["warnings"].to_string().contains("never ready"), "{}", record["warnings"]);
+}
+
+#[test]
 fn a_service_may_be_ready_late_and_a_program_may_end_late() {
     let directory = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {

@@ -108,3 +108,38 @@ fn an_unprivileged_user_may_not_change_knobs() {
         assert_eq!(output.status.code(), Some(4), "{said}");
     }
 }
+
+#[test]
+fn a_daemon_that_a_program_leaves_behind_loses_the_nice_value() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen");
+    let session = "setsid sh -c 'sleep 600 >/dev/null 2>&1 & echo $!'";
+    let daemon = format!("daemon=$({session}); echo $daemon >> {}", seen.display());
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--b", "nice=-7", "-n", "1", "--warm-up", "0"])
+        .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
+        .arg(directory.path().join("state"))
+        .args(["--", "sh", "-c", &daemon])
+        .output()
+        .unwrap();
+    let seen = fs::read_to_string(seen).unwrap();
+    let daemons: Vec<u32> = seen.lines().map(|line| line.parse().unwrap()).collect();
+    let nice_of = |daemon: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        fields.split(' ').nth(16).unwrap().parse::<i32>().unwrap()
+    };
+    let nice: Vec<i32> = daemons.iter().map(nice_of).collect();
+    for daemon in &daemons {
+        Command::new("kill").arg(daemon.to_string()).status().unwrap();
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(nice.len(), 2);
+    assert!(nice.iter().all(|value| *value == nice[0] && *value != -7), "{nice:?}");
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warning = "nice=-7: processes that the program started ran on after its end (1)";
+    assert!(record["warnings"].to_string().contains(warning), "{}", record["warnings"]);
+}

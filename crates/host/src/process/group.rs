@@ -9,7 +9,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::process::{Helper, send_signal_to_group};
+use crate::process::{Helper, pid, send_signal_to_group};
+use crate::root::Root;
 use unjank_units::Nanos;
 
 const SIGTERM: i32 = libc::SIGTERM;
@@ -56,13 +57,18 @@ impl ProcessGroup {
         self.reaped.is_none() && matches!(ended(self.id(), WaitIdOptions::NOHANG), Ok(None))
     }
 
-    /// Asks the whole group to end (SIGTERM), and kills the rest after `grace`.
+    /// Whether any process of the group still runs.
+    pub fn runs(&self) -> bool {
+        self.is_alive() || self.reaped.is_none() && pid::group_runs(&Root::system(), self.id())
+    }
+
+    /// Asks the whole group to end (SIGTERM), and kills what is left of it after `grace`.
     /// Returns the exit status of the first process.
     pub fn end(&mut self, grace: Nanos) -> Option<ExitStatus> {
         // The number is the group's own until its first process is reaped.
         let _all_have_ended = send_signal_to_group(self.id(), SIGTERM);
         let end = Timestamp::now() + grace;
-        while self.is_alive() && Timestamp::now() < end {
+        while self.runs() && Timestamp::now() < end {
             (Timestamp::now() + LOOK).sleep_until();
         }
         self.kill();
@@ -138,6 +144,21 @@ mod tests {
         let status = group.end(PATIENCE).unwrap();
         assert_eq!(status.signal(), Some(SIGTERM));
         assert_eq!(output.read(&mut [0]).unwrap(), 0, "the pipe ends when both have ended");
+    }
+
+    #[test]
+    fn a_descendant_that_takes_its_time_to_end_is_not_killed() {
+        let slow =
+            "trap 'sleep 0.3; echo saved; exit' TERM; echo there; while :; do sleep 0.1; done";
+        let mut group = shell(&format!("sh -c \"{slow}\" & wait"));
+        let mut output = BufReader::new(group.take_output().0.unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        assert!(group.runs());
+        assert_eq!(group.end(PATIENCE).unwrap().signal(), Some(SIGTERM), "the shell ends at once");
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "saved\n");
+        assert!(!group.runs());
     }
 
     #[test]

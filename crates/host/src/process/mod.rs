@@ -8,6 +8,7 @@
 //! | [`usage`] | what ended children used |
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
+//! | [`strays`] | what a program leaves behind |
 //! | [`init`] | being the first process of a virtual machine |
 //!
 //! A helper of a measurement must not outlive it: [`Helper`].
@@ -19,6 +20,7 @@ pub mod peer;
 pub mod pid;
 pub mod pid_info;
 pub mod pid_namespace;
+pub mod strays;
 pub mod usage;
 
 use std::io;

@@ -34,8 +34,7 @@ pub struct Waits {
 impl Waits {
     /// Of process `number`; `None` if it has ended.
     pub fn of(root: &Root, number: u32) -> Option<Self> {
-        let stat = root.read(file(number, "stat")).ok()?;
-        let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
+        let stat = Stat::of(root, number)?;
         let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();
         let ready = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
         Some(Self {
@@ -88,6 +87,14 @@ pub fn user(root: &Root, number: u32) -> Option<u32> {
 pub fn leads_group(number: u32) -> Option<bool> {
     let pid = Pid::from_raw(i32::try_from(number).ok()?)?;
     getpgid(Some(pid)).ok().map(|group| group == pid)
+}
+
+/// Whether a process of this machine in process group `group` runs: one that has ended, but was not
+/// waited for, does not.
+pub fn group_runs(root: &Root, group: u32) -> bool {
+    let all = root.list("/proc").unwrap_or_default();
+    let mut numbers = all.iter().filter_map(|entry| entry.parse().ok());
+    numbers.any(|number| Stat::of(root, number).is_some_and(|stat| stat.group == group))
 }
 
 /// The processes with one of `names` as the kernel's name (`comm`): at most 15
@@ -157,16 +164,24 @@ fn file(number: u32, name: &str) -> PathBuf {
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     state: char,
+    group: u32,
     major_faults: u64,
 }
 
 impl Stat {
+    /// Of process `number`; `None` if it has ended.
+    fn of(root: &Root, number: u32) -> Option<Self> {
+        let stat = Self::parse(&root.read(file(number, "stat")).ok()?)?;
+        Some(stat).filter(|stat| !matches!(stat.state, 'Z' | 'X'))
+    }
+
     /// The name in the second field may contain anything, including brackets.
     fn parse(text: &str) -> Option<Self> {
         let mut fields = text.rsplit_once(") ")?.1.split_whitespace();
         let state = fields.next()?.chars().next()?;
-        let major_faults = fields.nth(8)?.parse().ok()?;
-        Some(Self { state, major_faults })
+        let group = fields.nth(1)?.parse().ok()?;
+        let major_faults = fields.nth(6)?.parse().ok()?;
+        Some(Self { state, group, major_faults })
     }
 }
 
@@ -191,7 +206,8 @@ mod tests {
     #[test]
     fn a_name_with_brackets_does_not_shift_fields() {
         let text = "7 (a) b) (c) D 1 7 7 0 -1 4194560 10 20 33 40 1 2 3 4 20 0 1 0 5 6 7";
-        assert_eq!(Stat::parse(text), Some(Stat { state: 'D', major_faults: 33 }));
+        let stat = Stat { state: 'D', group: 7, major_faults: 33 };
+        assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse("7 (a"), None);
         assert_eq!(Stat::parse("7 (a) S 1"), None);
     }

@@ -40,6 +40,11 @@ impl NiceGuard {
         set_policy(thread, Policy::Other(Fair { nice, ..fair }), false)?;
         Ok(Self { before, reset_on_fork, of_this_thread: PhantomData })
     }
+
+    /// The nice value before.
+    pub fn before(&self) -> i32 {
+        self.before.fair().map_or(0, |fair| fair.nice)
+    }
 }
 
 impl Drop for NiceGuard {

@@ -68,7 +68,7 @@ impl Condition {
             WaitResult::TimedOut => format!("was not ready within {HANGS}"),
         };
         let said = started.last_lines();
-        let code = started.end(END_TIMEOUT).and_then(|status| status.code());
+        let code = started.end(END_TIMEOUT).status.and_then(|status| status.code());
         let code = code.filter(|_| service.own);
         let why = format!("{}: {}", self.name, said.strip_prefix("error: ").unwrap_or(&said));
         Err(match (code, why.split_once(" needs ")) {

@@ -234,6 +234,13 @@ impl<'a> Comparison<'a> {
             if failed > 0 {
                 findings.warn(format!("{place}: {failed} of {n} launches ended with a failure"));
             }
+            let left: usize = launches.iter().map(|launch| launch.left).sum();
+            if left > 0 {
+                findings.warn(format!(
+                    "{place}: processes that the program started ran on after its end ({left}); \
+                     later launches may use them under either condition"
+                ));
+            }
             if never + failed > 0 {
                 let segment =
                     if workload.is_empty() { String::new() } else { format!("/{workload}") };

@@ -12,7 +12,7 @@ use super::condition::Condition;
 use super::options::{Options, Program, Workload};
 use super::pause;
 use super::ready::Patience;
-use super::started::{Started, WaitResult};
+use super::started::{Ending, Started, WaitResult};
 use crate::load::Timing;
 
 /// How long a program may take to end after SIGTERM.
@@ -33,6 +33,8 @@ pub(super) struct Launch {
     /// without a meter, or if the launch or the meter's reading exceeded it.
     pub(super) energy: Option<Joules>,
     pub(super) end: LaunchEnd,
+    /// Processes that it left behind, as far as they are known.
+    pub(super) left: usize,
 }
 
 /// How a launch ended.
@@ -113,8 +115,13 @@ impl<'a> Launcher<'a> {
         if self.options.drop_caches || condition.is_cold {
             page_cache::drop_clean(self.root)?;
         }
-        let interrupted =
-            Launch { total: Nanos::ZERO, load: None, energy: None, end: LaunchEnd::Interrupted };
+        let interrupted = Launch {
+            total: Nanos::ZERO,
+            load: None,
+            energy: None,
+            end: LaunchEnd::Interrupted,
+            left: 0,
+        };
         if !self.pause(&stop)? {
             return Ok(interrupted);
         }
@@ -128,19 +135,19 @@ impl<'a> Launcher<'a> {
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_lines();
         let by_itself = !started.is_alive();
-        let status = started.end(END_TIMEOUT);
+        let Ending { status, left } = started.end(END_TIMEOUT);
         let energy = match before {
             Some(before) => self.energy(&before, begun, &stop)?,
             None => None,
         };
-        let never = |end| Launch { total: self.options.timeout, load: None, energy, end };
+        let never = |end| Launch { total: self.options.timeout, load: None, energy, end, left };
         let launch = match came {
             WaitResult::Ready { took, line, .. } => {
                 let timing = line.filter(|_| self.workload.times_itself);
                 let load = timing.map(|line| Timing::parse(&line)).transpose()?;
                 let failed = by_itself && status.is_some_and(|status| !status.success());
                 let load = load.map(|timing| timing.load);
-                Launch { total: took, load, energy, end: LaunchEnd::Ready { failed } }
+                Launch { total: took, load, energy, end: LaunchEnd::Ready { failed }, left }
             }
             WaitResult::Ended => {
                 let status = status.map_or_else(String::new, |status| status.to_string());

@@ -30,7 +30,7 @@ pub use findings::any_condition_failed;
 pub use options::{Options, Program, ReadyMeans, Workload};
 pub use ready::{Patience, Ready};
 pub use rows::{Row, rows};
-pub use started::{Started, WaitResult};
+pub use started::{Ending, Started, WaitResult};
 pub(crate) use tables::{change, median};
 
 use unjank_host::energy::Meter;

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
 use unjank_host::process::group::{ProcessGroup, wait_for_end};
+use unjank_host::process::strays::{Strays, change_nice};
 use unjank_host::sched::NiceGuard;
 use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Nanos, Result, Timestamp};
@@ -16,8 +17,8 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 use super::options::{Program, ReadyMeans};
 use super::ready::{self, Line, Patience, Port, Ready, Window};
 
-/// How long after a program's end its readiness may still be reported: on a busy
-/// machine, the thread that reads the report gets a CPU late.
+/// How long after the end of a program and of its descendants their readiness may still be
+/// reported: on a busy machine, the thread that reads the report gets a CPU late.
 const GRACE: Nanos = Nanos::from_millis(1_000);
 /// Interval between checks whether to stop.
 const INTERVAL: Nanos = Nanos::from_millis(50);
@@ -31,6 +32,25 @@ pub struct Started {
     events: Receiver<Event>,
     watcher: ReadyWatcher,
     stderr: Arc<Mutex<String>>,
+    other_nice: Option<OtherNice>,
+}
+
+/// A nice value that the program has for this launch only.
+#[derive(Debug)]
+struct OtherNice {
+    value: i32,
+    before: i32,
+    strays: Strays,
+}
+
+/// How a program that was asked to end has ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ending {
+    /// The exit status of its first process.
+    pub status: Option<ExitStatus>,
+    /// Processes that it started and that run on, outside its group; only those of a launch with
+    /// a nice value of its own are known. They have the nice value of this process again.
+    pub left: usize,
 }
 
 /// Events from the threads that watch the program.
@@ -55,7 +75,7 @@ pub enum WaitResult {
         /// start of the program is meant.
         by: Option<ThreadId>,
     },
-    /// It ended before it was ready.
+    /// It ended before it was ready, and so did its descendants in its group.
     Ended,
     /// It was not ready in time.
     TimedOut,
@@ -101,10 +121,14 @@ impl Started {
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
-        let nice = program.nice.map(NiceGuard::new).transpose()?;
+        let nice = match program.nice {
+            Some(value) => Some((value, Strays::watch()?, NiceGuard::new(value)?)),
+            None => None,
+        };
         let began = Timestamp::now();
         let group = ProcessGroup::start(&mut command);
-        drop(nice);
+        let other_nice =
+            nice.map(|(value, strays, guard)| OtherNice { value, before: guard.before(), strays });
         let mut group = group.map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Invalid(format!("command not found: {}", name.display()))
@@ -131,7 +155,7 @@ impl Started {
             Some(stderr) => ready::last_lines(stderr)?,
             None => Arc::default(),
         };
-        Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr })
+        Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr, other_nice })
     }
 
     /// When it was started.
@@ -154,14 +178,18 @@ impl Started {
             return Ok(WaitResult::Ready { took, line: None, by: None });
         }
         let mut limit = self.began + timeout;
-        let (mut ended, mut output_ended) = (false, false);
+        let (mut ended, mut all_ended, mut output_ended) = (false, false, false);
         loop {
             let now = Timestamp::now();
             if stop() {
                 return Ok(WaitResult::Interrupted);
             }
-            if now >= limit || (ended && output_ended) {
-                return Ok(if ended { WaitResult::Ended } else { WaitResult::TimedOut });
+            // A script that starts a server may end long before the server is ready.
+            if ended && !all_ended && !self.group.runs() {
+                (all_ended, limit) = (true, limit.min(now + GRACE));
+            }
+            if now >= limit || (all_ended && output_ended) {
+                return Ok(if all_ended { WaitResult::Ended } else { WaitResult::TimedOut });
             }
             let event = match self.events.recv_timeout(limit.since(now).min(INTERVAL).into()) {
                 Ok(event) => event,
@@ -180,7 +208,7 @@ impl Started {
                     let took = at.since(self.began);
                     return Ok(WaitResult::Ready { took, line: None, by: None });
                 }
-                Event::Ended(at) => (ended, limit) = (true, limit.min(at + GRACE)),
+                Event::Ended(_) => ended = true,
                 Event::OutputEnded => output_ended = true,
                 Event::Failed(error) => return Err(error),
             }
@@ -197,10 +225,18 @@ impl Started {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends SIGTERM, and SIGKILL after `grace`: its exit status.
-    pub fn end(mut self, grace: Nanos) -> Option<ExitStatus> {
+    /// Sends SIGTERM, and SIGKILL after `grace`.
+    pub fn end(mut self, grace: Nanos) -> Ending {
         self.watcher.over.store(true, Ordering::Relaxed);
-        self.group.end(grace)
+        let status = self.group.end(grace);
+        let left = self.other_nice.map_or(0, |nice| {
+            let left = nice.strays.left();
+            for process in &left {
+                change_nice(*process, nice.value, nice.before);
+            }
+            left.len()
+        });
+        Ending { status, left }
     }
 }
 

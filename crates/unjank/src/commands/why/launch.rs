@@ -4,7 +4,8 @@ use std::process::ExitStatus;
 
 use anyhow::{Result, bail};
 use unjank_host::sched::ThreadId;
-use unjank_host::{Bytes, Nanos, Timestamp};
+use unjank_host::waiting_call::has_our_numbers;
+use unjank_host::{Bytes, Nanos, Root, Timestamp};
 use unjank_launch::bench::{Patience, Program, Ready, Started, WaitResult};
 use unjank_measure::Monitor;
 use unjank_why::report::Noticed;
@@ -63,6 +64,8 @@ pub(super) struct Launch {
     pub(super) noticed: Option<Noticed>,
     /// How it ended, if it did so by itself.
     pub(super) status: Option<ExitStatus>,
+    /// Whether its system calls have the numbers of another architecture.
+    pub(super) is_foreign: bool,
 }
 
 impl Launch {
@@ -88,13 +91,14 @@ pub(super) fn once<T>(
     let stop = || monitor.stop_requested();
     let patience = Patience { timeout: plan.timeout, again: false, stop: &stop };
     let mut started = Started::begin(&plan.program, &ready_means(), &patience)?;
+    let is_foreign = has_our_numbers(&Root::system(), started.process()) == Some(false);
     let process = ThreadId(started.process());
     let came = started.wait(plan.timeout, &stop)?;
     let began = started.began();
     let stderr = started.last_lines();
     let by_itself = !started.is_alive();
     let result = when_ready(process)?;
-    let status = started.end(END_TIMEOUT);
+    let status = started.end(END_TIMEOUT).status;
     match came {
         WaitResult::Ready { took, by, .. } => {
             let status = status.filter(|_| by_itself);
@@ -102,7 +106,7 @@ pub(super) fn once<T>(
                 Ready::Port(_) => Some(Noticed::Listening),
                 _ => by.map(Noticed::Received),
             };
-            Ok(Some((Launch { process, began, took, noticed, status }, result)))
+            Ok(Some((Launch { process, began, took, noticed, status, is_foreign }, result)))
         }
         WaitResult::Interrupted => Ok(None),
         WaitResult::Ended => {
