@@ -21,6 +21,8 @@ use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
 
+/// The label of runs that the user ended early.
+pub(super) const INTERRUPTED: &str = "interrupted";
 /// The label of runs on an emulated machine.
 const EMULATED: &str = "emulated";
 /// The label of runs whose numbers come from a model.
@@ -256,7 +258,7 @@ fn labels(interrupted: bool, modelled: bool) -> Vec<String> {
     let given = given.split(',').filter(|label| !label.is_empty()).map(str::to_owned);
     given
         .chain(modelled.then(|| MODELLED.to_owned()))
-        .chain(interrupted.then(|| "interrupted".to_owned()))
+        .chain(interrupted.then(|| INTERRUPTED.to_owned()))
         .collect()
 }
 

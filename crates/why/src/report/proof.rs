@@ -136,14 +136,15 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
     verdict
 }
 
-/// Whether a prediction held: the intervals have a value in common. Without an
-/// interval of the measurement, that is not known.
+/// Whether a prediction held: the intervals have a value in common. That is not known without an
+/// interval of the measurement, or if it extends further than half of what was predicted to either
+/// side: it would have a value in common with most predictions.
 fn held(predicted: Shift, measured: Shift) -> Answer {
     let [low, high] = predicted.range.unwrap_or([predicted.value; 2]);
     match measured.range {
-        None => Answer::CannotTell,
-        Some([least, most]) if least <= high && low <= most => Answer::Yes,
-        Some(_) => Answer::No,
+        Some([least, most]) if most < low || high < least => Answer::No,
+        Some([least, most]) if most - least <= predicted.value.abs() => Answer::Yes,
+        Some(_) | None => Answer::CannotTell,
     }
 }
 
@@ -222,7 +223,8 @@ pub fn calibration(all: &[Proved]) -> Findings {
         ]);
     }
     findings.tables.push(table.with_note(
-        "held: the intervals overlap; the error is a share of what the change saved, positive if \
+        "held: the intervals overlap, and the measured one is no wider than the predicted change; \
+         the error is a share of what the change saved, positive if \
          it saved more than was predicted",
     ));
     let answers: Vec<Answer> = all.iter().map(|one| held(one.predicted, one.measured)).collect();
@@ -272,6 +274,8 @@ mod tests {
         assert_eq!(measured(-0.26, Some([-0.28, -0.2])), Answer::Yes);
         assert_eq!(measured(-0.1, Some([-0.2, -0.05])), Answer::No);
         assert_eq!(measured(-0.3, None), Answer::CannotTell, "too few pairs");
+        assert_eq!(measured(-0.03, Some([-0.45, 0.4])), Answer::CannotTell, "it fits anything");
+        assert_eq!(held(shift(0.0, None), shift(0.0, Some([-0.02, 0.02]))), Answer::CannotTell);
         let single = shift(-0.3, None);
         assert_eq!(held(single, shift(-0.29, Some([-0.31, -0.2]))), Answer::Yes);
     }

@@ -6,7 +6,7 @@ use unjank_measure::store::{Filter, Selector};
 use unjank_measure::{Findings, Store};
 use unjank_why::report::{self, Proved};
 
-use crate::commands::measured::OutputArgs;
+use crate::commands::measured::{INTERRUPTED, OutputArgs};
 use crate::commands::storing;
 
 /// The outcomes of all stored runs of `unjank why --prove`, the newest first.
@@ -24,6 +24,7 @@ pub(super) fn read(output: &OutputArgs) -> Result<Findings> {
         let filter = Filter { command: Some("why".to_owned()), limit: None };
         for entry in store.list(&filter)? {
             match store.get(&Selector::Prefix(entry.id.clone())) {
+                Ok(record) if record.labels.iter().any(|label| label == INTERRUPTED) => {}
                 Ok(record) => outcomes.extend(Proved::of(&record)),
                 Err(error) => findings.warn(format!("{}: {error}", entry.id)),
             }

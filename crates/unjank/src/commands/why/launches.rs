@@ -15,7 +15,11 @@ use unjank_why::report::{self, Clocks, Explained, Family};
 use super::clocks::ClockReader;
 use super::kernel;
 use super::launch::{self, Launch, Plan};
-use super::window::memory_was_full;
+use super::window::{FOREIGN, memory_was_full};
+
+/// The end of a program is worth a warning from this time on, and from this part of the launch on.
+const NOTABLE: Nanos = Nanos::from_millis(2);
+const NOTABLE_SHARE: u64 = 20;
 
 /// Launches the program as often as asked, unless interrupted. The recording of
 /// the first launch is kept in a file.
@@ -93,6 +97,9 @@ fn explain(
     if let Some(failure) = launch.failure() {
         explained.warn(failure);
     }
+    if launch.is_foreign {
+        explained.warn(FOREIGN);
+    }
     if to < ready {
         explained.warn(memory_was_full(plan.memory, to.since(from)));
     }
@@ -114,6 +121,11 @@ fn explain(
                 rest => format!(", which ended {rest} before"),
             }
         )),
+        None if at_exit && is_whole => {
+            if let Some(rest) = rest_of_end(&explained, launch.ready().since(ready)) {
+                explained.warn(rest);
+            }
+        }
         None => {}
     }
     let running = family.running_elsewhere();
@@ -124,6 +136,14 @@ fn explain(
         ));
     }
     Ok(explained)
+}
+
+/// A warning if a program that ended needed much longer until all of it was gone.
+fn rest_of_end(explained: &Explained, rest: Nanos) -> Option<String> {
+    let notable = rest >= NOTABLE && rest.get() >= explained.total().get() / NOTABLE_SHARE;
+    notable.then(|| {
+        format!("it took another {rest} until its end was seen: its memory was freed, files closed")
+    })
 }
 
 /// What an explanation needs beyond the events.

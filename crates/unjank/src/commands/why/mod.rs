@@ -152,6 +152,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 impl Args {
+    /// Whether files are named that only a recording fills.
+    fn writes_files(&self) -> bool {
+        let [perfetto, folded] = self.export.files();
+        [perfetto.1, folded.1, self.trace_file.as_deref()].iter().any(Option::is_some)
+    }
+
     /// The number of recorded launches.
     fn launches(&self) -> u32 {
         self.launches.unwrap_or(if self.prove.is_some() { prove::RECORDED } else { 1 })
@@ -205,7 +211,9 @@ fn explain(
     let thread = args.thread.as_deref();
     let tracefs = match open_tracefs(root) {
         Ok(tracefs) => tracefs,
-        Err(error) if args.cost || args.prove.is_some() => return Err(error.into()),
+        Err(error) if args.cost || args.prove.is_some() || args.writes_files() => {
+            return Err(error.into());
+        }
         Err(error) if why_foreign(root).is_some() && is_root() => return Err(error.into()),
         Err(error) => {
             let reason = error.to_string();

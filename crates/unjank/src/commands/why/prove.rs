@@ -97,22 +97,27 @@ impl Experiment {
         let arms = arms(prediction.remedy, root)?;
         let measured = self.measure(arms, root, seed, monitor)?;
         let row = bench::rows(&measured).into_iter().next();
+        let all_failed = bench::any_condition_failed(&measured);
         findings.series.extend(measured.series);
         findings.changes.extend(measured.changes);
         for warning in measured.warnings {
             findings.warn(warning);
         }
-        let Some(row) = row else {
+        if all_failed {
+            findings.not_supported("why/prove", "all launches with or without the change failed");
+            return Ok((launches, findings));
+        }
+        let compared = row.and_then(|row| Some((row.difference?, row.baseline.1, row.other.1)));
+        let Some((difference, without, with)) = compared else {
             findings.warn("no pair of launches was measured");
             return Ok((launches, findings));
         };
-        let difference = row.difference.as_ref();
         let outcome = Outcome {
-            medians: [row.baseline.1.value, row.other.1.value],
+            medians: [without.value, with.value],
             shift: Shift {
-                value: difference.map_or(0.0, |fact| fact.value),
-                range: difference.and_then(|fact| fact.interval),
-                n: difference.and_then(|fact| fact.n).unwrap_or_default(),
+                value: difference.value,
+                range: difference.interval,
+                n: difference.n.unwrap_or_default(),
             },
         };
         let proof = report::proof(&prediction, &outcome, &about);

@@ -88,13 +88,14 @@ pub(super) fn record(
         End::Memory => explained.warn(memory_was_full(memory, length)),
     }
     if has_our_numbers(root, pid) == Some(false) {
-        explained.warn(
-            "the program's system calls have numbers of another architecture: what the waits are \
-             in may be wrong",
-        );
+        explained.warn(FOREIGN);
     }
     Ok(explained)
 }
+
+/// A warning about a 32-bit program.
+pub(super) const FOREIGN: &str = "the program's system calls have numbers of another \
+    architecture: what the waits are in may be wrong";
 
 /// A warning that a recording ended early.
 pub(super) fn memory_was_full(memory: Bytes, after: Nanos) -> String {
