@@ -8,6 +8,8 @@ use super::agreement::Agreement;
 use super::explained::{Explained, Subject};
 use super::sentence::sentence;
 use super::what_if::Saving;
+use crate::path::Activity;
+use crate::split::Cell;
 
 /// A saving that is worth a change: a tenth of the launch.
 const WORTH: f64 = 0.1;
@@ -24,11 +26,14 @@ pub(super) fn verdict(
     let best = single.max_by(|a, b| a.share.total_cmp(&b.share));
     let lost = launch.trace.has_gap(launch.from, launch.to);
     let agreement = Agreement::of(launch, launches);
-    let answer = match best {
-        _ if lost || !agreement.suffices() => Answer::CannotTell,
-        Some(best) => judge(best),
-        None => Answer::No,
-    };
+    let unknown = launch.split.of_cell(Cell::Of(Activity::Unknown));
+    let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
+    let judged = best.map_or(Answer::No, judge);
+    // What is unknown might be saved as well.
+    let might_be = best.map_or(0.0, |best| best.share_range[1]) + unknown >= WORTH;
+    let is_blind = judged == Answer::No && unknown > 0.0 && might_be;
+    let answer =
+        if lost || is_blind || !agreement.suffices() { Answer::CannotTell } else { judged };
     let mut reason = sentence(launch, best, about);
     if lost {
         reason = format!("{reason}. Events of this time were lost, so nothing is sure");
@@ -38,6 +43,8 @@ pub(super) fn verdict(
             "{reason}. But the launches differ: only {alike} of the {others} others spent their \
              time like this one"
         );
+    } else if is_blind {
+        reason.push_str(". A change might also save time whose cause is unknown");
     } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
         let [low, high] = best.share_range.map(|share| 100.0 * share);
         reason = format!("{reason}. Over all launches it saves {low:.0} to {high:.0} %");
@@ -115,6 +122,10 @@ mod tests {
         assert_eq!(gap.answer, Answer::CannotTell);
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
         assert_eq!(verdict_of(&[launch(&computes, 400)]).answer, Answer::No);
+        let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
+        let sleeps = verdict_of(&[launch(&sleeps, 400)]);
+        assert_eq!(sleeps.answer, Answer::CannotTell);
+        assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
     }
 
     #[test]
