@@ -59,8 +59,7 @@ fn differs(known: &Known, arguments: &[&str]) -> Option<String> {
     let unknown: u64 =
         cells.iter().filter(|((_, what), _)| what == "unknown").map(|(_, time)| time).sum();
     let parts = [("computed", "own/computing"), ("waited", "own/run-queue")];
-    let waking = known::waking_from_idle(&record);
-    let differs = |(part, place): &(&str, &str)| own.differs(part, &[place], &cells, waking);
+    let differs = |(part, place): &(&str, &str)| own.differs(part, &[place], &cells);
     let mut how: Vec<String> = parts.iter().filter_map(differs).collect();
     if unknown * 50 > total {
         how.push(format!("{unknown} ns are unknown"));

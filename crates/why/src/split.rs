@@ -21,9 +21,10 @@ pub enum Cell {
 
 impl Cell {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Of(Activity::Computing),
         Self::SlowClock,
+        Self::Of(Activity::Waking),
         Self::Of(Activity::RunQueue),
         Self::Of(Activity::PageIn),
         Self::Of(Activity::Storage),
@@ -38,6 +39,7 @@ impl Cell {
         match self {
             Self::Of(Activity::Computing) => "computing",
             Self::SlowClock => "slow-clock",
+            Self::Of(Activity::Waking) => "waking",
             Self::Of(Activity::RunQueue) => "run-queue",
             Self::Of(Activity::PageIn) => "page-in",
             Self::Of(Activity::Storage) => "storage",

@@ -20,6 +20,10 @@ use unjank_units::Nanos;
 use crate::history::{Cause, History, Life, Origin, Span, State, Wait, Wake};
 use crate::split::{HighestClocks, clock_loss};
 
+/// Spans on each side of one that can belong to the same way to a CPU: a thread
+/// that waits for one may be moved to another.
+const MOST_MOVES: usize = 16;
+
 /// What is changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
@@ -256,7 +260,9 @@ impl Replay<'_> {
             State::Asleep { wait, wake } => {
                 self.woken(step.actor, &position, wait, wake, span, cause)
             }
-            State::Running { .. } | State::Ready { .. } => position.at(span.to),
+            State::Running { .. } | State::Woken { .. } | State::Ready { .. } => {
+                position.at(span.to)
+            }
         };
         let (_, life) = self.actors.life(step.actor);
         let number = step.span as usize + 1;
@@ -278,18 +284,22 @@ impl Replay<'_> {
                 1.0 - loss.get() as f64 / length
             }
             State::Running { .. } | State::Asleep { .. } => 1.0,
+            State::Woken { .. } => self.handover(actor, number),
             State::Ready { cpu } => {
-                let (thread, life) = self.actors.life(actor);
-                let handover = self.change.lock_handover.filter(|_| is_after_futex(life, number));
-                if self.change.boosted.contains(&thread) {
-                    1.0 - self.behind_others(cpu, span).get() as f64 / length
-                } else if let Some(handover) = handover {
-                    (handover.get() as f64 / length).min(1.0)
-                } else {
-                    1.0
-                }
+                let (thread, _) = self.actors.life(actor);
+                let is_boosted = self.change.boosted.contains(&thread);
+                let behind = if is_boosted { self.behind_others(cpu, span) } else { Nanos::ZERO };
+                self.handover(actor, number).min(1.0 - behind.get() as f64 / length)
             }
         }
+    }
+
+    /// As `scale`, of a span between the wake-up and the run of a thread that
+    /// waited in a futex.
+    fn handover(&self, actor: Actor, number: usize) -> f64 {
+        let (_, life) = self.actors.life(actor);
+        let taken = self.change.lock_handover.zip(way_from_futex(life, number));
+        taken.map_or(1.0, |(handover, way)| (handover.get() as f64 / way).min(1.0))
     }
 
     /// How long a thread that is not boosted had the CPU in a span.
@@ -387,13 +397,20 @@ impl Replay<'_> {
     }
 }
 
-/// Whether a thread waited in a futex before the span of this number.
-fn is_after_futex(life: &Life, number: usize) -> bool {
-    let before = number.checked_sub(1).and_then(|before| life.spans.get(before));
-    before.is_some_and(|before| match before.state {
-        State::Asleep { wait: Wait::Call { number, .. }, .. } => crate::path::is_futex(number),
-        _ => false,
-    })
+/// The nanoseconds from the wake-up of a thread that waited in a futex to its run,
+/// of which this span is a part; `None` for other spans.
+fn way_from_futex(life: &Life, number: usize) -> Option<f64> {
+    let is_way = |span: &&Span| matches!(span.state, State::Woken { .. } | State::Ready { .. });
+    let (before, after) = life.spans.split_at_checked(number)?;
+    let begun: Vec<&Span> = before.iter().rev().take(MOST_MOVES).take_while(is_way).collect();
+    let State::Asleep { wait: Wait::Call { number: call, .. }, .. } =
+        before.get(number.checked_sub(begun.len() + 1)?)?.state
+    else {
+        return None;
+    };
+    let rest = after.iter().take(MOST_MOVES).take_while(is_way);
+    let way = begun.into_iter().chain(rest).map(|span| span.to.since(span.from).get());
+    crate::path::is_futex(call).then(|| (way.sum::<u64>() as f64).max(1.0))
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ enum Recipe {
     Switch { prev: TaskFields, prev_state: Field, next: TaskFields },
     Waking(TaskFields, Field),
     Wakeup(TaskFields, Field),
+    IpiSent { cpu: Field, callback: Field },
     Migrate { task: TaskFields, from: Field, to: Field },
     IrqEntry { number: Field, name: Field },
     IrqExit(Field),
@@ -91,6 +92,9 @@ impl Decoder {
             ("sched", "sched_migrate_task") => {
                 let (from, to) = (field("orig_cpu")?, field("dest_cpu")?);
                 Recipe::Migrate { task: woken()?, from, to }
+            }
+            ("ipi", "ipi_send_cpu") => {
+                Recipe::IpiSent { cpu: field("cpu")?, callback: field("callback")? }
             }
             ("irq", "irq_handler_entry") => {
                 Recipe::IrqEntry { number: field("irq")?, name: field("name")? }
@@ -164,6 +168,9 @@ impl Recipe {
             },
             Self::Waking(task, to) => EventKind::Waking { task: task.task(record)?, cpu: cpu(to)? },
             Self::Wakeup(task, to) => EventKind::Wakeup { task: task.task(record)?, cpu: cpu(to)? },
+            Self::IpiSent { cpu: to, callback } => {
+                EventKind::IpiSent { cpu: cpu(to)?, reschedules: number(callback)? == 0 }
+            }
             Self::Migrate { task, from, to } => {
                 EventKind::Migrate { task: task.task(record)?, from: cpu(from)?, to: cpu(to)? }
             }

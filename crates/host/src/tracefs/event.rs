@@ -80,6 +80,14 @@ pub enum EventKind {
         /// The CPU of the queue.
         cpu: usize,
     },
+    /// This CPU interrupts another one: `ipi/ipi_send_cpu`, since Linux 6.5.
+    IpiSent {
+        /// The other CPU.
+        cpu: usize,
+        /// Whether only because a thread in its run queue should run, which has no
+        /// callback there.
+        reschedules: bool,
+    },
     /// A thread was moved to another CPU: `sched/sched_migrate_task`.
     Migrate {
         /// The thread.

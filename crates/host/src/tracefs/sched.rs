@@ -107,6 +107,7 @@ impl Cpu {
             EventKind::SoftirqExit(softirq) => self.leave(|who| *who == Occupant::Softirq(softirq)),
             EventKind::Waking { .. }
             | EventKind::Wakeup { .. }
+            | EventKind::IpiSent { .. }
             | EventKind::Migrate { .. }
             | EventKind::Frequency { .. }
             | EventKind::WorkQueued { .. }

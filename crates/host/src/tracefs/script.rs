@@ -185,6 +185,9 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
     match kind {
         5 | 6 => EventKind::Waking { task: task(one.into()), cpu },
         7 => EventKind::Wakeup { task: task(one.into()), cpu },
+        8 if one.is_multiple_of(4) => {
+            EventKind::IpiSent { cpu, reschedules: one.is_multiple_of(8) }
+        }
         8 => EventKind::Migrate { task: task(one.into()), from: cpu, to: usize::from(one % 3) },
         9 => EventKind::IrqEntry(Irq { number: one.into(), name: name(other).into() }),
         10 => EventKind::IrqExit(one.into()),

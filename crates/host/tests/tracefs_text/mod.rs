@@ -69,6 +69,7 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::Wakeup { task, cpu } => {
             format!("sched_wakeup: {} target_cpu={cpu:03}", woken(task))
         }
+        EventKind::IpiSent { cpu, .. } => format!("ipi_send_cpu: cpu={cpu}"),
         EventKind::Migrate { task, from, to } => {
             format!("sched_migrate_task: {} orig_cpu={from} dest_cpu={to}", woken(task))
         }

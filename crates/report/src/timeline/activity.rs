@@ -15,9 +15,10 @@ pub(crate) struct Look {
 }
 
 /// All activities, in the order of legends.
-pub(crate) const ACTIVITIES: [Look; 9] = [
+pub(crate) const ACTIVITIES: [Look; 10] = [
     look("computing", '█', "it had a CPU"),
     look("slow-clock", '▓', "computing that the highest clock would have saved"),
+    look("waking", 'w', "it was woken, and was on its way to a run queue"),
     look("run-queue", '░', "it was ready to run and had no CPU"),
     look("page-in", 'p', "a page that it touched came from storage"),
     look("storage", 's', "it waited for a block device"),

@@ -29,8 +29,20 @@ static volatile char *swapped_memory(void) {
         state = state * 1664525 + 1013904223;
         pages[at] = at % PAGE == 0 ? 'x' : (char)(state >> 24);
     }
-    if (madvise(pages, SIZE, MADV_PAGEOUT) != 0) exit(77);
-    return pages;
+    // The first round writes them, and leaves them in memory. Once they were touched again, they are
+    // mapped and clean, and the next round removes them.
+    for (int round = 0; round < 200; round++) {
+        static unsigned char there[SIZE / PAGE];
+        int left = 0;
+        if (madvise(pages, SIZE, MADV_PAGEOUT) != 0) exit(77);
+        usleep(20000);
+        if (mincore(pages, SIZE, there) != 0) exit(77);
+        for (int page = 0; page < SIZE / PAGE; page++) left += there[page] & 1;
+        if (left < SIZE / PAGE / 20) return pages;
+        for (int page = 0; page < SIZE / PAGE; page++)
+            if (there[page] & 1) (void)((volatile char *)pages)[page * PAGE];
+    }
+    exit(77);
 }
 
 int main(int count, char **arguments) {

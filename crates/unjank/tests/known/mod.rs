@@ -8,8 +8,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
-
 /// Nanoseconds by way and activity.
 pub(crate) type Cells = BTreeMap<(String, String), u64>;
 
@@ -103,31 +101,10 @@ impl Drop for Beside {
     }
 }
 
-/// How long the path was on the way from a wake-up to an idle CPU.
-pub(crate) fn waking_from_idle(record: &Value) -> i64 {
-    let tables = record["tables"].as_array().unwrap();
-    let waits = tables.iter().find(|table| table["name"] == "why/run_queue");
-    let rows = waits.iter().filter_map(|table| table["rows"].as_array()).flatten();
-    let waking = rows.filter(|row| row[0] == "waking up from idle");
-    waking.map(|row| row[1]["value"].as_f64().unwrap() as i64).sum()
-}
-
 impl OwnParts {
-    /// How often its last thread slept.
-    pub(crate) fn sleeps(&self) -> i64 {
-        self.0["sleeps"]
-    }
-
     /// How the cells differ from what the program itself measured, by more than 5 % and 2 ms.
-    /// A way or an activity may be `*`. `waking` is the run-queue time on the way to an idle CPU:
-    /// the program's clocks count it as sleep until the CPU notices the wake-up.
-    pub(crate) fn differs(
-        &self,
-        part: &str,
-        places: &[&str],
-        cells: &Cells,
-        waking: i64,
-    ) -> Option<String> {
+    /// A way or an activity may be `*`.
+    pub(crate) fn differs(&self, part: &str, places: &[&str], cells: &Cells) -> Option<String> {
         let is_in = |way: &str, activity: &str| {
             places
                 .iter()
@@ -144,11 +121,6 @@ impl OwnParts {
         let most = self.0.get(&format!("{part}-since-fork")).copied().unwrap_or(least);
         let tolerance = (least / 20).max(2_000_000);
         let found = i64::try_from(found).unwrap();
-        let (least, most) = match part {
-            "slept" => (least - waking, most),
-            "ran" | "waited" => (least, most + waking),
-            _ => (least, most),
-        };
         let fits = (least - tolerance..=most + tolerance).contains(&found);
         (!fits).then(|| format!("{part} took {least} to {most} ns, {places:?} has {found} ns"))
     }

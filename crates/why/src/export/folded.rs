@@ -34,8 +34,9 @@ fn stack(launch: &Explained, segment: &Segment) -> String {
     let activity = Cell::Of(segment.activity).name();
     let thread = thread_name(launch.history(), segment.thread);
     let mut frames = vec![segment.way.name().to_owned(), activity.to_owned(), frame(&thread)];
-    let sleeps = !matches!(segment.activity, Activity::Computing | Activity::RunQueue);
-    let wait = wait_of(launch, segment).filter(|_| sleeps);
+    let is_awake =
+        matches!(segment.activity, Activity::Computing | Activity::Waking | Activity::RunQueue);
+    let wait = wait_of(launch, segment).filter(|_| !is_awake);
     frames.extend(wait.map(|wait| frame(&call(&wait))));
     frames.join(";")
 }

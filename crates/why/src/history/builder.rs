@@ -96,6 +96,8 @@ struct Cpu {
     /// The time of its last event, and the thread that had it then.
     last: Timestamp,
     thread: Option<ThreadId>,
+    /// The thread that it is waking up.
+    wakes: Option<ThreadId>,
 }
 
 impl Builder {
@@ -127,41 +129,8 @@ impl Builder {
             self.runs(current, cpu, at);
         }
         match kind {
-            EventKind::Switch { prev, prev_runnable, next } => {
-                self.leaves(prev, prev_runnable, cpu, at);
-                self.enters(next, cpu, at);
-            }
-            EventKind::Waking { task, cpu: queue } => {
-                let wake = self.wake(cpu, event, origin, task);
-                self.woken(task, queue, wake, false);
-            }
-            EventKind::Wakeup { task, cpu: queue } => {
-                let wake = self.wake(cpu, event, origin, task);
-                self.woken(task, queue, wake, true);
-            }
-            EventKind::Migrate { task, to, .. } => {
-                if let Some(thread) = self.threads.get_mut(&task.tid)
-                    && let Some((State::Ready { .. }, _)) = thread.state
-                {
-                    thread.change(at, State::Ready { cpu: to });
-                }
-            }
-            EventKind::Storage(StorageEvent::Issued(asked)) => {
-                self.requests.issue(Request { asked, issued: at, by: origin });
-            }
-            EventKind::Storage(StorageEvent::Started { thread, same_process }) => {
-                self.end_of_id(thread, at);
-                self.thread(thread).life.birth = Some(Birth { at, parent: current, same_process });
-            }
+            EventKind::Storage(event) => self.storage(event, at, current, origin),
             EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
-            EventKind::Storage(StorageEvent::Executed { process, program, .. }) => {
-                self.thread(process).life.name = program;
-            }
-            EventKind::Storage(StorageEvent::Ended { thread, .. }) => {
-                let thread = self.thread(thread);
-                thread.exiting = true;
-                thread.life.end = Some(at);
-            }
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
                 self.thread(current).wait = Wait::Call { number, arguments: [first, second] };
@@ -181,6 +150,61 @@ impl Builder {
             }
             EventKind::Frequency { cpu, frequency } => {
                 self.clocks.entry(cpu).or_default().push((at, frequency.0 / 1_000));
+            }
+            _ => self.schedules(cpu, event, origin),
+        }
+    }
+
+    /// Notes who runs, who is woken, and where.
+    fn schedules(&mut self, cpu: usize, event: &Event, origin: Origin) {
+        let at = event.at;
+        match event.kind {
+            EventKind::Switch { prev, prev_runnable, next } => {
+                self.leaves(prev, prev_runnable, cpu, at);
+                self.enters(next, cpu, at);
+            }
+            EventKind::Waking { task, cpu: queue } => {
+                let wake = self.wake(cpu, event, origin, task);
+                self.woken(task, queue, wake, false);
+                self.cpus.entry(cpu).or_default().wakes = Some(task.tid);
+            }
+            EventKind::Wakeup { task, cpu: queue } => {
+                let wake = self.wake(cpu, event, origin, task);
+                self.woken(task, queue, wake, true);
+                self.cpus.entry(cpu).or_default().wakes = None;
+            }
+            EventKind::IpiSent { cpu: queue, reschedules: true } => {
+                let wakes = self.cpus.entry(cpu).or_default().wakes.take();
+                if let Some(thread) = wakes.and_then(|thread| self.threads.get_mut(&thread)) {
+                    thread.is_in_queue(queue, at);
+                }
+            }
+            EventKind::Migrate { task, to, .. } => {
+                if let Some(thread) = self.threads.get_mut(&task.tid) {
+                    thread.moves(to, at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes requests, and the lives of threads.
+    fn storage(&mut self, event: StorageEvent, at: Timestamp, current: ThreadId, origin: Origin) {
+        match event {
+            StorageEvent::Issued(asked) => {
+                self.requests.issue(Request { asked, issued: at, by: origin });
+            }
+            StorageEvent::Started { thread, same_process } => {
+                self.end_of_id(thread, at);
+                self.thread(thread).life.birth = Some(Birth { at, parent: current, same_process });
+            }
+            StorageEvent::Executed { process, program, .. } => {
+                self.thread(process).life.name = program;
+            }
+            StorageEvent::Ended { thread, .. } => {
+                let thread = self.thread(thread);
+                thread.exiting = true;
+                thread.life.end = Some(at);
             }
             _ => {}
         }
@@ -219,7 +243,7 @@ impl Builder {
         let Some(thread) = self.threads.get_mut(&thread) else { return };
         let (cpu, since, ran) = match thread.state {
             Some((State::Running { cpu }, since)) => (cpu, since, true),
-            Some((State::Ready { cpu }, since)) => (cpu, since, false),
+            Some((State::Woken { cpu } | State::Ready { cpu }, since)) => (cpu, since, false),
             _ => return,
         };
         match self.gaps.ended(cpu, since, at) {
@@ -297,7 +321,9 @@ impl Builder {
             Some(_) => {
                 // The switch to it is not in the trace.
                 self.settle(thread, at, false);
-                self.thread(thread).change(at, State::Running { cpu });
+                let thread = self.thread(thread);
+                thread.was_ready();
+                thread.change(at, State::Running { cpu });
             }
         }
     }
@@ -344,6 +370,7 @@ impl Builder {
             let since = thread.life.birth.map_or(begin, |birth| birth.at);
             thread.state = Some((State::Ready { cpu }, since));
         }
+        thread.was_ready();
         thread.change(at, State::Running { cpu });
     }
 
@@ -355,13 +382,19 @@ impl Builder {
         match thread.state {
             // With the kernel's second event a wake-up is over: it stays awake.
             Some((State::Running { .. }, _)) => thread.early = (!in_queue).then_some(wake),
-            Some((State::Ready { .. }, _)) => thread.change(at, State::Ready { cpu: queue }),
+            Some((State::Woken { .. }, _)) if !in_queue => {}
+            Some((State::Woken { .. } | State::Ready { .. }, _)) => {
+                thread.change(at, State::Ready { cpu: queue });
+            }
             Some((State::Asleep { wait, .. }, since)) => {
                 // The kernel's second event of a wake-up whose first came early.
                 let wake = if in_queue { thread.early.take().unwrap_or(wake) } else { wake };
                 let wake = Wake { at: wake.at.max(since), ..wake };
                 thread.state = Some((State::Asleep { wait, wake: Some(wake) }, since));
-                thread.change(wake.at, State::Ready { cpu: queue });
+                thread.change(wake.at, State::Woken { cpu: queue });
+                if in_queue {
+                    thread.change(at, State::Ready { cpu: queue });
+                }
             }
             None if thread.life.birth.is_some() => {
                 let since = thread.life.birth.map_or(begin, |birth| birth.at);
@@ -370,7 +403,12 @@ impl Builder {
             None => {
                 let asleep = State::Asleep { wait: Wait::Unknown, wake: Some(wake) };
                 thread.state = Some((asleep, begin));
-                thread.change(at, State::Ready { cpu: queue });
+                let awake = if in_queue {
+                    State::Ready { cpu: queue }
+                } else {
+                    State::Woken { cpu: queue }
+                };
+                thread.change(at, awake);
             }
         }
     }

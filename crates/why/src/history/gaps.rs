@@ -52,7 +52,7 @@ impl Gaps {
         let lost = State::Asleep { wait: Wait::Lost, wake: None };
         let cut = |span: Span| {
             let [from, to] = match span.state {
-                State::Running { cpu } | State::Ready { cpu } => {
+                State::Running { cpu } | State::Woken { cpu } | State::Ready { cpu } => {
                     self.covered(cpu, span.from, span.to).unwrap_or([span.to; 2])
                 }
                 State::Asleep { .. } => [span.to; 2],

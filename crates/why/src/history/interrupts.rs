@@ -47,8 +47,8 @@ struct Known {
 }
 
 impl Interrupts {
-    /// Notes an event of this CPU that is neither the completion of a request
-    /// nor a packet.
+    /// Notes an event of this CPU that is neither the completion of a request,
+    /// nor a packet, nor the expiry of a timer.
     pub(super) fn apply(&mut self, event: &Event) {
         let Event { at, current, context, kind } = *event;
         match kind {

@@ -55,6 +55,13 @@ pub enum State {
         /// Which one.
         cpu: usize,
     },
+    /// It was woken (`sched_waking`) and is not yet in a run queue (`sched_wakeup`, or
+    /// the interrupt of the queue's CPU before that): the waker chooses a CPU, and an
+    /// idle one fetches the thread itself.
+    Woken {
+        /// The CPU, as far as it is chosen.
+        cpu: usize,
+    },
     /// It could run, and waits in the run queue of a CPU.
     Ready {
         /// Which one.

@@ -64,6 +64,49 @@ fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
     assert_eq!(activity(23), Activity::Unknown, "nothing is known of it");
 }
 
+#[test]
+fn a_thread_is_in_a_run_queue_from_the_second_event_of_its_wake_up_on() {
+    let way = |script: Script| {
+        let history = History::of(&script.trace());
+        let spans = history.life(ThreadId(7), at(0)).unwrap().spans.iter();
+        let spans = spans.filter(|span| span.from >= at(100)).filter_map(|span| {
+            let name = match span.state {
+                State::Woken { cpu } => format!("to {cpu}"),
+                State::Ready { cpu } => format!("in {cpu}"),
+                State::Running { .. } | State::Asleep { .. } => return None,
+            };
+            Some((name, span.from.as_nanos(), span.to.as_nanos()))
+        });
+        spans.collect::<Vec<_>>()
+    };
+    let step = |name: &str, from, to| (name.to_owned(), from, to);
+    let queued = EventKind::Wakeup { task: task(7), cpu: 2 };
+    let asleep = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).sleeps(0, 100, 7, 0);
+    let woken = || asleep().wakes_late(1, 300, 7, 0);
+    // CPU 2 is idle and has to be interrupted.
+    let moved = woken().migrates(1, 310, 7, 0, 2).happens(2, 340, Context::Irq, queued);
+    assert_eq!(
+        way(moved.runs(2, 360, 0, 7)),
+        [step("to 0", 300, 310), step("to 2", 310, 340), step("in 2", 340, 360)]
+    );
+    assert_eq!(way(woken().runs(0, 360, 0, 7)), [step("in 0", 300, 360)], "it is not recorded");
+    assert_eq!(way(asleep().wakes(1, 300, 7, 0).runs(0, 360, 0, 7)), [step("in 0", 300, 360)]);
+    // CPU 2 is busy and is interrupted after the thread came into its queue.
+    let interrupted = |reschedules| {
+        let sent = EventKind::IpiSent { cpu: 2, reschedules };
+        let script = woken().happens(1, 320, Context::Thread, sent);
+        way(script.happens(1, 340, Context::Thread, queued).runs(2, 360, 0, 7))
+    };
+    let in_queue = [step("to 0", 300, 320), step("in 2", 320, 340), step("in 2", 340, 360)];
+    assert_eq!(interrupted(true), in_queue);
+    let fetched = [step("to 0", 300, 340), step("in 2", 340, 360)];
+    assert_eq!(interrupted(false), fetched, "it is fetched from there");
+    // It was about to fall asleep: the waker waits until it has left its CPU.
+    let early = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes_late(1, 90, 7, 0);
+    let early = early.sleeps(0, 100, 7, 0).happens(1, 110, Context::Thread, queued);
+    assert_eq!(way(early.runs(2, 120, 0, 7)), [step("to 2", 100, 110), step("in 2", 110, 120)]);
+}
+
 /// Going through all lives for each question would take minutes here.
 #[test]
 fn an_id_may_be_used_any_number_of_times() {

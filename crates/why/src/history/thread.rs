@@ -45,6 +45,31 @@ impl Thread {
         self.change(since, State::Asleep { wait: Wait::Unknown, wake: None });
     }
 
+    /// The CPU of its queue is interrupted for it. The kernel's second event of its
+    /// wake-up comes after that, which takes microseconds in a virtual machine.
+    pub(super) fn is_in_queue(&mut self, cpu: usize, at: Timestamp) {
+        if let Some((State::Woken { .. }, _)) = self.state {
+            self.change(at, State::Ready { cpu });
+        }
+    }
+
+    /// It is awake, and moved to another CPU.
+    pub(super) fn moves(&mut self, cpu: usize, at: Timestamp) {
+        match self.state {
+            Some((State::Woken { .. }, _)) => self.change(at, State::Woken { cpu }),
+            Some((State::Ready { .. }, _)) => self.change(at, State::Ready { cpu }),
+            _ => {}
+        }
+    }
+
+    /// It runs without the kernel's second event of its wake-up: it counts as
+    /// ready since the first.
+    pub(super) fn was_ready(&mut self) {
+        if let Some((State::Woken { cpu }, since)) = self.state {
+            self.state = Some((State::Ready { cpu }, since));
+        }
+    }
+
     pub(super) fn name(&mut self, comm: Comm) {
         if !comm.as_bytes().is_empty() {
             self.life.name = comm;

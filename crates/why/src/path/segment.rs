@@ -78,6 +78,8 @@ impl Way {
 pub enum Activity {
     /// It had a CPU.
     Computing,
+    /// It was woken, and was on its way to a run queue.
+    Waking,
     /// It could have run, but had no CPU.
     RunQueue,
     /// A page that it touched came from storage.

@@ -150,6 +150,9 @@ impl Walk<'_> {
                         return;
                     }
                 }
+                State::Woken { cpu } => {
+                    self.push(thread, begin, end, at, Activity::Waking, Detail::Cpu(cpu));
+                }
                 State::Ready { cpu } => {
                     self.push(thread, begin, end, at, Activity::RunQueue, Detail::Cpu(cpu));
                 }

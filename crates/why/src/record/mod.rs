@@ -28,6 +28,7 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "sched/sched_process_exit",
     "sched/sched_pi_setprio",
     "task/task_newtask",
+    RESCHEDULES.0,
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
     "irq/softirq_entry",
@@ -43,6 +44,10 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "net/netif_receive_skb",
     "power/cpu_frequency",
 ];
+
+/// Interrupts that one CPU sends to another, and the filter for those that only have
+/// a thread in its run queue run there.
+const RESCHEDULES: (&str, &str) = ("ipi/ipi_send_cpu", "callback == 0");
 
 /// What the explained program asks of the kernel. These are many, so they are
 /// recorded of its processes only. The ends of system calls are not needed: a
@@ -95,6 +100,7 @@ impl Recording {
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(MACHINE_EVENTS),
+            filters: vec![(RESCHEDULES.0.to_owned(), RESCHEDULES.1.to_owned())],
             ..InstanceOptions::default()
         })?;
         let program = tracefs.instance(&InstanceOptions {

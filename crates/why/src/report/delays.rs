@@ -4,7 +4,7 @@
 //! |---|---|
 //! | launch | computing that the highest clock would have saved |
 //! | swap | waits for pages that came from storage |
-//! | jitter | waits for a CPU |
+//! | jitter | wake-ups, and waits for a CPU |
 //! | lock | waits for locks, whatever their holders did |
 //! | ipc | waits for messages, whatever their senders did |
 //!
@@ -98,7 +98,10 @@ const DELAYS: [Delay; 5] = [
         name: "jitter",
         question: "Did waits for a CPU delay the launch?",
         remedy: Some(Remedy::ProgramFirst),
-        cost: |split| split.of_cell(Cell::Of(Activity::RunQueue)),
+        cost: |split| {
+            let of = |activity| split.of_cell(Cell::Of(activity));
+            of(Activity::Waking) + of(Activity::RunQueue)
+        },
     },
     Delay {
         name: "lock",

@@ -197,3 +197,27 @@ fn a_higher_clock_shortens_computing_only() {
         .sleeps(0, 400, 7, 0);
     assert_eq!(length_with(&script, 400, &change, &highest), 300);
 }
+
+#[test]
+fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
+    let calls = |number| {
+        let call = unjank_host::tracefs::SystemCall::Begins { number, arguments: [16; 6] };
+        EventKind::SystemCall(call)
+    };
+    let script = |number| {
+        Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .happens(0, 90, Context::Thread, calls(number))
+            .sleeps(0, 100, 7, 0)
+            .wakes_late(1, 200, 7, 0)
+            .happens(0, 240, Context::Irq, EventKind::Wakeup { task: task(7), cpu: 0 })
+            .runs(0, 300, 0, 7)
+            .sleeps(0, 400, 7, 0)
+    };
+    let change = Change { lock_handover: Some(Nanos(10)), ..Change::default() };
+    assert_eq!(length(&script(libc::SYS_futex), 400, &change), 310);
+    assert_eq!(length(&script(libc::SYS_read), 400, &change), 400, "it waited for no lock");
+    let slow = Change { lock_handover: Some(Nanos(200)), ..Change::default() };
+    assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
+}

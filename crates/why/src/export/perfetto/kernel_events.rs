@@ -168,6 +168,7 @@ impl Converter<'_> {
             EventKind::IrqEntry(_)
             | EventKind::VectorEntry(_)
             | EventKind::VectorExit(_)
+            | EventKind::IpiSent { .. }
             | EventKind::TimerExpires
             | EventKind::TimerEnds
             | EventKind::PageFault { .. }

@@ -32,6 +32,10 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             let (task, cpu) = woken(text)?;
             EventKind::Wakeup { task, cpu }
         }
+        "ipi_send_cpu" => EventKind::IpiSent {
+            cpu: number(text, "cpu=")?,
+            reschedules: hexadecimal(text, "callback=") == Ok(0),
+        },
         "sched_migrate_task" => EventKind::Migrate {
             task: task(text, "")?,
             from: number(text, "orig_cpu=")?,
@@ -226,6 +230,10 @@ mod tests {
         let request = "254,0 RA 1044480 () 10088160 + 2040 0x2,0,4 [kworker/1:0H]";
         let raw = "dev=266338304 sector=10088160 nr_sector=2040 bytes=1044480 rwbs=RA comm=x cmd=";
         assert_eq!(of("block_rq_issue", request), of("block_rq_issue", raw));
+        let sent = "cpu=1 callsite=resched_curr+0x48/0xd0 callback=0x0";
+        assert_eq!(of("ipi_send_cpu", sent), EventKind::IpiSent { cpu: 1, reschedules: true });
+        let sent = sent.replace("0x0", "generic_smp_call_function_single_interrupt+0x0/0x10");
+        assert_eq!(of("ipi_send_cpu", &sent), EventKind::IpiSent { cpu: 1, reschedules: false });
         let call = "NR 59 (7fff30e03bd0, 1, 2, 3, 4, 5)";
         let raw = "id=59 args=ARRAY[d0, 3b, e0, 30, ff, 7f, 00, 00, 01, 00, 00, 00, 00, 00, 00, \
                    00, 02, 00, 00, 00, 00, 00, 00, 00, 03, 00, 00, 00, 00, 00, 00, 00, 04, 00, \
