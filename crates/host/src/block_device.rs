@@ -4,6 +4,8 @@ use std::fmt;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::root::Root;
 
@@ -13,7 +15,7 @@ const MINOR_BITS: u32 = 20;
 
 /// The number of a block device in the kernel's own encoding, as in its trace
 /// events: the major number above 20 bits of minor number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DeviceNumber(pub u32);
 
 impl DeviceNumber {
@@ -33,7 +35,7 @@ impl DeviceNumber {
     }
 
     /// Converts a device number of `stat(2)`.
-    fn from_stat(device: u64) -> Self {
+    pub(crate) fn from_stat(device: u64) -> Self {
         Self::new(rustix::fs::major(device), rustix::fs::minor(device))
     }
 }

@@ -18,6 +18,7 @@
 //! | [`frequency`] | the current frequency of CPUs |
 //! | [`futex`] | parking and waking threads |
 //! | [`hotspot`] | performance counters of a HotSpot JVM |
+//! | [`inode`] | the paths of files that are known by their inodes |
 //! | [`inotify`] | notifications of writes to files |
 //! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
@@ -39,6 +40,7 @@
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
+//! | [`swap_area`] | which sectors of a device are which pages of swap |
 //! | [`surroundings`] | what happens on the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
 //! | [`threads`], [`thread_activity`] | the threads of another process, and their activity |
@@ -65,6 +67,7 @@ pub mod files;
 pub mod frequency;
 pub mod futex;
 pub mod hotspot;
+pub mod inode;
 pub mod inotify;
 pub mod input;
 pub mod journal;
@@ -89,6 +92,7 @@ pub mod sched;
 pub mod storage;
 mod support;
 pub mod surroundings;
+pub mod swap_area;
 pub mod temporary_swap;
 pub mod terminal;
 pub mod thread_activity;

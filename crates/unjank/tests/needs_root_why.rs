@@ -121,6 +121,30 @@ fn pages_that_are_not_in_memory_are_page_ins() {
     assert!(then[1]["value"].as_f64().unwrap() < total as f64, "{then}");
 }
 
+#[test]
+fn page_ins_tell_swap_from_a_file_and_name_both() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let from = |record: &Value, source: &str, name: &str| {
+        let mut rows = rows(record, "why/page_in");
+        let row = rows.find(|row| row[0] == source && row[1] == name).cloned();
+        let row = row.unwrap_or_else(|| panic!("{source} {name}: {}", record["tables"]));
+        assert!(row[2].as_str().unwrap().starts_with("fault ("), "{row}");
+        row[4]["value"].as_f64().unwrap()
+    };
+    let file = known.file("pages");
+    let of_file = record(&[], &known.command("fault", &[&file]));
+    assert!(from(&of_file, "file", &file) >= 100.0);
+    let longest = rows(&of_file, "why/waits").find(|row| row[2].as_str().unwrap().contains(&file));
+    assert!(longest.is_some(), "{of_file}");
+    let _swap = known.swap();
+    let of_swap = record(&[], &known.command("fault", &["swap"]));
+    assert!(from(&of_swap, "swap", &known.file("swap-area")) >= 100.0);
+    assert!(!rows(&of_swap, "why/page_in").any(|row| row[0] == "unknown"), "{of_swap}");
+}
+
 /// What each part is called by the program, and in which cells `why` has it.
 type Parts = &'static [(&'static str, &'static [&'static str])];
 

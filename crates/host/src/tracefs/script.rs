@@ -2,7 +2,7 @@
 //! crate that explains traces.
 
 use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
-use super::storage::{DeviceRequest, StorageEvent};
+use super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::system_call::SystemCall;
 use super::trace::{CpuTrace, Gap, Trace};
 use crate::block_device::DeviceNumber;
@@ -218,6 +218,16 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         }),
         29 => EventKind::Storage(StorageEvent::Ended { thread, last: None }),
         30 => EventKind::SystemCall(SystemCall::Ends { number: one.into(), result: other.into() }),
+        31 if one.is_multiple_of(4) => {
+            let device = DeviceNumber(u32::from(other % 3));
+            let pages = FilePages { device, inode: one.into(), first: 0, order: 0 };
+            let is_read = one.is_multiple_of(8);
+            EventKind::Storage(if is_read {
+                StorageEvent::Cached(pages)
+            } else {
+                StorageEvent::Touched(pages)
+            })
+        }
         _ => EventKind::SystemCall(SystemCall::Begins {
             number: i64::from(one) * 2,
             arguments: [other.into(); 6],

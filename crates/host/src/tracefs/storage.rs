@@ -7,6 +7,7 @@
 use super::format::{Field, Format};
 use super::name::{Comm, Name};
 use crate::block_device::DeviceNumber;
+use crate::inode::FileId;
 use crate::sched::ThreadId;
 
 /// Whether reclaim writes an anonymous page, a page of a file, or both:
@@ -29,6 +30,9 @@ pub enum StorageEvent {
     /// Pages of a file entered the page cache:
     /// `filemap/mm_filemap_add_to_page_cache`.
     Cached(FilePages),
+    /// A page fault of the current thread asked a file for a page that was not
+    /// mapped: `filemap/mm_filemap_fault`, since Linux 6.11.
+    Touched(FilePages),
     /// Pages of a file left it: `filemap/mm_filemap_delete_from_page_cache`.
     Uncached(FilePages),
     /// Reclaim wrote a page to its backing store:
@@ -108,6 +112,13 @@ pub struct FilePages {
     pub order: u8,
 }
 
+impl FilePages {
+    /// Their file.
+    pub fn file(&self) -> FileId {
+        FileId { device: self.device, inode: self.inode }
+    }
+}
+
 /// The positions of such an event's fields in its records.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recipe {
@@ -115,6 +126,7 @@ pub(super) enum Recipe {
     Issued(RequestFields),
     Completed(RequestFields),
     Cached(PagesFields),
+    Touched(PagesFields),
     Uncached(PagesFields),
     Reclaimed(Field),
     Started { thread: Field, flags: Option<Field> },
@@ -171,6 +183,7 @@ impl Recipe {
             ("block", "block_rq_issue") => Self::Issued(request()?),
             ("block", "block_rq_complete") => Self::Completed(request()?),
             ("filemap", "mm_filemap_add_to_page_cache") => Self::Cached(pages()?),
+            ("filemap", "mm_filemap_fault") => Self::Touched(pages()?),
             ("filemap", "mm_filemap_delete_from_page_cache") => Self::Uncached(pages()?),
             ("vmscan", "mm_vmscan_write_folio" | "mm_vmscan_writepage") => {
                 Self::Reclaimed(field("reclaim_flags")?)
@@ -209,6 +222,7 @@ impl Recipe {
             Self::Issued(request) => StorageEvent::Issued(request.apply(record)?),
             Self::Completed(request) => StorageEvent::Completed(request.apply(record)?),
             Self::Cached(pages) => StorageEvent::Cached(pages.apply(record)?),
+            Self::Touched(pages) => StorageEvent::Touched(pages.apply(record)?),
             Self::Uncached(pages) => StorageEvent::Uncached(pages.apply(record)?),
             Self::Reclaimed(flags) => {
                 let flags = number(flags)?;

@@ -172,6 +172,9 @@ fn storage(event: &StorageEvent) -> String {
             format!("block_rq_complete: {}", device_request(request))
         }
         StorageEvent::Cached(of) => format!("mm_filemap_add_to_page_cache: {}", pages(of)),
+        StorageEvent::Touched(of) => {
+            format!("mm_filemap_fault: dev={} ino={:x}", of.device, of.inode)
+        }
         StorageEvent::Uncached(of) => format!("mm_filemap_delete_from_page_cache: {}", pages(of)),
         StorageEvent::Reclaimed { anonymous } => {
             let flags = match anonymous {

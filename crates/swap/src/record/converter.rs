@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use unjank_host::sched::ThreadId;
+use unjank_host::swap_area::Area;
 use unjank_host::tracefs::{BlockRequest, Comm, FilePages, StorageEvent};
 use unjank_host::{Nanos, Timestamp};
 
 use crate::trace::{Backing, Event, LimitReached, Names, Operation, PAGE, ProcessIndex, Space};
 
-use super::area::Area;
 use super::launches::{Execution, Launches};
 use super::tasks::Tasks;
 
@@ -131,6 +131,7 @@ impl Converter {
             }
             // Not asked for: `pswpout` and `swpout_zero` of /proc/vmstat say the same together.
             StorageEvent::Reclaimed { .. }
+            | StorageEvent::Touched(_)
             | StorageEvent::Issued(_)
             | StorageEvent::Completed(_) => Ok(()),
             StorageEvent::Started { thread, same_process } => {
@@ -302,9 +303,9 @@ mod tests {
     use unjank_host::block_device::DeviceNumber;
     use unjank_host::tracefs::Name;
 
-    use super::super::area::{of_file, whole};
     use super::*;
     use unjank_host::extents::Extent;
+    use unjank_host::swap_area::{of_file, whole};
 
     const DISK: DeviceNumber = DeviceNumber::new(254, 0);
 

@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use unjank_host::block_device::{self, DeviceNumber, Part};
-use unjank_host::machine::swap::{self, SwapDevice, SwapKind};
-use unjank_host::memory::page_size;
-use unjank_host::{Error, Result, Root, Support, extents};
-
-use super::area::{Area, of_file, whole};
+use unjank_host::machine::swap;
+use unjank_host::swap_area::{self, Area, whole};
+use unjank_host::{Error, Result, Root, Support};
 
 /// The areas to record.
 #[derive(Debug, Default)]
@@ -21,7 +19,7 @@ pub(super) struct RecordedAreas {
 pub(super) fn areas(root: &Root, devices: &[String]) -> Result<RecordedAreas> {
     let mut found = RecordedAreas::default();
     for device in swap::devices(root)? {
-        match swap_area(root, &device)? {
+        match swap_area::of(root, &device)? {
             Support::Yes(area) => found.areas.push(area),
             Support::No(reason) => {
                 found.left_out.push(format!("swap on {} is not recorded: {reason}", device.path));
@@ -32,29 +30,6 @@ pub(super) fn areas(root: &Root, devices: &[String]) -> Result<RecordedAreas> {
         found.areas.push(named(root, name)?);
     }
     Ok(found)
-}
-
-pub(super) fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>> {
-    let path = Path::new(&swap.path);
-    let number = match block_device::number_of(root, path) {
-        Ok(number) => number,
-        Err(error) if error.is_not_found() => {
-            return Ok(Support::no("its file was renamed or removed"));
-        }
-        Err(error) => return Err(error),
-    };
-    let Some(part) = block_device::part(root, number)? else {
-        return Ok(Support::no("it is not on a block device"));
-    };
-    let runs = if swap.kind == SwapKind::File {
-        match extents::of(root, path)? {
-            Support::Yes(extents) => of_file(&extents, part.start, page_size().get()),
-            Support::No(reason) => return Ok(Support::No(reason)),
-        }
-    } else {
-        whole(part.start, part.sectors)
-    };
-    Ok(Support::Yes(Area::new(swap.path.clone(), part.device, true, runs)))
 }
 
 /// `vda`, `/dev/vda2` or `254,0`.

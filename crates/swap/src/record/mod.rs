@@ -3,7 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `options` | options of a recording |
-//! | `find`, `area` | swap areas, and the mapping from sectors to their pages |
+//! | `find` | swap areas and devices to record |
 //! | `command` | the recorded command |
 //! | `swap_areas` | swap areas that are added during the recording |
 //! | `reorder` | merges the events of all CPUs in the order of time |
@@ -12,7 +12,6 @@
 //! | `output` | the trace file |
 //! | `counters`, `report` | the kernel's counters; facts and warnings at the end |
 
-mod area;
 mod command;
 mod converter;
 mod counters;
@@ -29,13 +28,13 @@ pub use options::Options;
 
 use unjank_host::journal::{Session, SwapArea};
 use unjank_host::memory::page_size;
+use unjank_host::swap_area::Area;
 use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_cpu};
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, process::pid, temporary_swap};
 use unjank_measure::{Findings, Monitor};
 
 use crate::trace::{Event, LimitReached};
 
-use area::Area;
 use command::Program;
 use converter::Converter;
 use counters::Baseline;

@@ -4,10 +4,8 @@
 use std::path::Path;
 
 use unjank_host::machine::swap;
+use unjank_host::swap_area::{self, Area};
 use unjank_host::{Result, Root, Support, temporary_swap};
-
-use super::area::Area;
-use super::find;
 
 /// The machine's swap areas at the last check.
 #[derive(Debug)]
@@ -46,7 +44,7 @@ impl SwapAreas {
             }
             let path = &device.path;
             let whose = if is_recordings(&self.root, path) { " by another recording" } else { "" };
-            self.notes.push(match find::swap_area(&self.root, &device)? {
+            self.notes.push(match swap_area::of(&self.root, &device)? {
                 Support::Yes(area) => {
                     areas.push(area);
                     format!(

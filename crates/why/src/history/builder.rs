@@ -129,17 +129,17 @@ impl Builder {
             self.runs(current, cpu, at);
         }
         match kind {
-            EventKind::Storage(event) => self.storage(event, at, current, origin),
+            EventKind::Storage(event) => self.storage(event, at, (current, context), origin),
             EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
-                self.thread(current).wait = Wait::Call { number, arguments: [first, second] };
+                self.thread(current).does(Wait::Call { number, arguments: [first, second] });
             }
             EventKind::SystemCall(SystemCall::Ends { .. }) => {
-                self.thread(current).wait = Wait::Unknown;
+                self.thread(current).does(Wait::Unknown);
             }
             EventKind::PageFault { address } => {
-                self.thread(current).wait = Wait::Fault { address };
+                self.thread(current).does(Wait::Fault { address, file: None });
             }
             EventKind::Inherits { thread, from, to } => {
                 self.thread(thread).inherits(current, at, from, to);
@@ -188,11 +188,27 @@ impl Builder {
         }
     }
 
-    /// Notes requests, and the lives of threads.
-    fn storage(&mut self, event: StorageEvent, at: Timestamp, current: ThreadId, origin: Origin) {
+    /// Notes requests, the files that they are for, and the lives of threads.
+    fn storage(
+        &mut self,
+        event: StorageEvent,
+        at: Timestamp,
+        (current, context): (ThreadId, Context),
+        origin: Origin,
+    ) {
         match event {
             StorageEvent::Issued(asked) => {
-                self.requests.issue(Request { asked, issued: at, by: origin });
+                let file = match origin {
+                    Origin::Thread(by) => self.threads.get(&by).and_then(|thread| thread.reads),
+                    Origin::Interrupt(_) => None,
+                };
+                self.requests.issue(Request { asked, issued: at, by: origin, file });
+            }
+            StorageEvent::Touched(pages) if context == Context::Thread => {
+                self.thread(current).touches(pages.file());
+            }
+            StorageEvent::Cached(pages) if context == Context::Thread => {
+                self.thread(current).reads(pages.file());
             }
             StorageEvent::Started { thread, same_process } => {
                 self.end_of_id(thread, at);

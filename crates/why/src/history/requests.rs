@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use unjank_host::Timestamp;
+use unjank_host::inode::FileId;
 use unjank_host::tracefs::DeviceRequest;
 
 use super::origin::{Origin, RequestId};
@@ -16,6 +17,8 @@ pub struct Request {
     pub issued: Timestamp,
     /// Who gave it to the driver.
     pub by: Origin,
+    /// The file for whose pages it did so, if it is known.
+    pub file: Option<FileId>,
 }
 
 /// Requests in flight. A device has at most one for a sector at a time.

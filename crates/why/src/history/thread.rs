@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Timestamp;
+use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 
@@ -17,6 +18,8 @@ pub(super) struct Thread {
     pub(super) state: Option<(State, Timestamp)>,
     /// What it does in the kernel, if anything.
     pub(super) wait: Wait,
+    /// The file for whose pages it made room in memory last, in what it does.
+    pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
     pub(super) early: Option<Wake>,
     pub(super) exiting: bool,
@@ -37,6 +40,25 @@ impl Thread {
     pub(super) fn running(life: Life, wait: Wait, cpu: usize, since: Timestamp) -> Self {
         let state = Some((State::Running { cpu }, since));
         Self { life, state, wait, ..Self::default() }
+    }
+
+    /// It enters the kernel, or leaves it.
+    pub(super) fn does(&mut self, wait: Wait) {
+        (self.wait, self.reads) = (wait, None);
+    }
+
+    /// It touched a page of a file.
+    pub(super) fn touches(&mut self, of: FileId) {
+        if let Wait::Fault { file: file @ None, .. } = &mut self.wait {
+            *file = Some(of);
+        }
+    }
+
+    /// It makes room for pages of a file. On kernels before 6.11 this is all that is
+    /// known of the page that it touched.
+    pub(super) fn reads(&mut self, of: FileId) {
+        self.reads = Some(of);
+        self.touches(of);
     }
 
     /// It does not run since a moment, nor is it known to be ready.

@@ -1,6 +1,7 @@
 //! What a thread waited in, and what ended the wait.
 
 use unjank_host::Timestamp;
+use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 
 use super::origin::Origin;
@@ -24,6 +25,8 @@ pub enum Wait {
     Fault {
         /// The address that it touched.
         address: u64,
+        /// The file of the page, if it is known to be one.
+        file: Option<FileId>,
     },
 }
 

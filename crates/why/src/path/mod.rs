@@ -17,7 +17,7 @@ mod segment;
 mod walk;
 
 pub use found::{OwnWait, Path};
-pub use segment::{Activity, Certainty, Detail, Segment, Way};
+pub use segment::{Activity, Certainty, Detail, Page, Segment, Way};
 pub use walk::{critical_path, path_of_program};
 
 /// Whether a system call is `futex`.

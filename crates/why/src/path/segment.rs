@@ -1,6 +1,7 @@
 //! A piece of the critical path.
 
 use unjank_host::Timestamp;
+use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
@@ -21,6 +22,8 @@ pub struct Segment {
     pub activity: Activity,
     /// More about it.
     pub detail: Detail,
+    /// Of a page-in: the page.
+    pub page: Option<Page>,
     /// How sure it is.
     pub certainty: Certainty,
     /// The wait of the explained thread that it is in: an index of
@@ -35,6 +38,15 @@ impl Segment {
     pub fn length(&self) -> Nanos {
         self.to.since(self.from)
     }
+}
+
+/// A page that a thread touched, and that was not in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its file, if it is known to be one.
+    pub file: Option<FileId>,
 }
 
 /// How the path first left the explained thread, and those that it descends from

@@ -7,7 +7,7 @@ use unjank_host::sched::ThreadId;
 
 use super::classify::{is_sleep, leaves_by};
 use super::found::{OwnWait, Path};
-use super::segment::{Activity, Certainty, Detail, Segment, Way};
+use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
 
 use crate::history::{Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
@@ -53,8 +53,8 @@ struct At {
     certainty: Certainty,
     wait: Option<u32>,
     depth: u8,
-    /// The last thread of which it is known waits for a page that it touched.
-    in_fault: bool,
+    /// The page for which the last thread waits of which it is known.
+    page: Option<Page>,
     /// Work items lead to the thread that queued them.
     follows_work: bool,
 }
@@ -62,7 +62,7 @@ struct At {
 impl At {
     const fn own() -> Self {
         let certainty = Certainty::Proved;
-        Self { way: Way::Own, certainty, wait: None, depth: 0, in_fault: false, follows_work: true }
+        Self { way: Way::Own, certainty, wait: None, depth: 0, page: None, follows_work: true }
     }
 
     /// One waker further.
@@ -190,13 +190,13 @@ impl Walk<'_> {
         let leaves = ended.and_then(|wake| self.leaves(thread, wait, &wake, (from, to)));
         let (leaves, certainty) = leaves.unwrap_or((at.way, at.certainty));
         let way = if at.way == Way::Own { leaves } else { at.way };
-        let in_fault = match wait {
-            Wait::Fault { .. } => true,
-            Wait::Call { .. } => false,
+        let page = match wait {
+            Wait::Fault { file, .. } => Some(Page { thread, file }),
+            Wait::Call { .. } => None,
             // A thread of the kernel, which works for the one before.
-            Wait::Unknown | Wait::Lost => at.in_fault,
+            Wait::Unknown | Wait::Lost => at.page,
         };
-        let mut inner = At { way, certainty: certainty.min(at.certainty), in_fault, ..at };
+        let mut inner = At { way, certainty: certainty.min(at.certainty), page, ..at };
         if at.way == Way::Own {
             inner.wait = Some(self.waits.len() as u32);
             self.waits.push(OwnWait { from, to, thread, wait, wake: ended, way });
@@ -277,7 +277,7 @@ impl Walk<'_> {
         to: Timestamp,
         at: At,
     ) {
-        let storage = if at.in_fault { Activity::PageIn } else { Activity::Storage };
+        let storage = if at.page.is_some() { Activity::PageIn } else { Activity::Storage };
         let (activity, detail) = match cause {
             Cause::Timer => (Activity::Timer, Detail::None),
             Cause::Network => (Activity::Network, Detail::None),
@@ -341,7 +341,9 @@ impl Walk<'_> {
             Activity::Unknown => Certainty::Inferred,
             _ => certainty,
         };
-        let segment = Segment { from, to, thread, way, activity, detail, certainty, wait, depth };
+        let page = at.page.filter(|_| activity == Activity::PageIn);
+        let segment =
+            Segment { from, to, thread, way, activity, detail, page, certainty, wait, depth };
         match self.segments.last_mut() {
             Some(next)
                 if (Segment { from, to: next.to, ..segment }) == (Segment { from, ..*next }) =>

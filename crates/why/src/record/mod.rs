@@ -49,10 +49,16 @@ pub const MACHINE_EVENTS: &[&str] = &[
 /// a thread in its run queue run there.
 const RESCHEDULES: (&str, &str) = ("ipi/ipi_send_cpu", "callback == 0");
 
-/// What the explained program asks of the kernel. These are many, so they are
-/// recorded of its processes only. The ends of system calls are not needed: a
-/// thread that sleeps does so in its last call, or in a page fault after it.
-pub const PROGRAM_EVENTS: &[&str] = &["raw_syscalls/sys_enter", "exceptions/page_fault_user"];
+/// What the explained program asks of the kernel, and the files that this is about.
+/// These are many, so they are recorded of its processes only. The ends of system
+/// calls are not needed: a thread that sleeps does so in its last call, or in a page
+/// fault after it.
+pub const PROGRAM_EVENTS: &[&str] = &[
+    "raw_syscalls/sys_enter",
+    "exceptions/page_fault_user",
+    "filemap/mm_filemap_fault",
+    "filemap/mm_filemap_add_to_page_cache",
+];
 
 /// Room for events, for each CPU: a quarter of a million. A thread that does
 /// nothing but call the kernel makes a million a second.

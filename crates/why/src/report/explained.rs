@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::Timestamp;
+use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
+use unjank_host::swap_area::Area;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
 use unjank_units::Nanos;
 
@@ -86,6 +88,10 @@ pub struct Explained {
     pub(super) warnings: Vec<String>,
     /// Functions of the kernel by address, as far as they are known.
     pub(super) functions: BTreeMap<u64, String>,
+    /// The machine's swap areas.
+    pub(super) swap: Vec<Area>,
+    /// Paths of files, as far as they are known.
+    pub(super) files: BTreeMap<FileId, String>,
 }
 
 impl Explained {
@@ -142,7 +148,6 @@ impl Explained {
             Subject::Launch => kin::of_launch(&history, thread, to),
             Subject::Window => kin::of_running(&trace, &history, thread, to),
         };
-        let (warnings, functions) = (Vec::new(), BTreeMap::new());
         Self {
             subject,
             thread,
@@ -156,8 +161,10 @@ impl Explained {
             highest,
             no_clocks,
             family,
-            warnings,
-            functions,
+            warnings: Vec::new(),
+            functions: BTreeMap::new(),
+            swap: Vec::new(),
+            files: BTreeMap::new(),
         }
     }
 
@@ -208,6 +215,32 @@ impl Explained {
     /// [`kernel_addresses`](Self::kernel_addresses).
     pub fn name_functions(&mut self, functions: BTreeMap<u64, String>) {
         self.functions = functions;
+    }
+
+    /// The machine's swap areas in the time of the recording.
+    pub fn know_swap(&mut self, areas: Vec<Area>) {
+        self.swap = areas;
+    }
+
+    /// The machine's swap areas.
+    pub fn swap(&self) -> &[Area] {
+        &self.swap
+    }
+
+    /// The threads that touched the pages that the path waited for.
+    pub fn page_takers(&self) -> impl Iterator<Item = ThreadId> {
+        let pages = self.path.segments.iter().filter_map(|segment| segment.page);
+        pages.map(|page| page.thread).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// The paths of files, as far as they are known.
+    pub fn files(&self) -> &BTreeMap<FileId, String> {
+        &self.files
+    }
+
+    /// Gives files their paths: those of [`shown_files`](super::shown_files).
+    pub fn name_files(&mut self, files: BTreeMap<FileId, String>) {
+        self.files = files;
     }
 
     /// The function of the work item that a thread of the kernel was on.

@@ -10,6 +10,7 @@ mod family;
 mod kin;
 mod names;
 mod next;
+mod page_in;
 mod proof;
 mod ready;
 mod run_queue;
@@ -33,6 +34,7 @@ pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
+pub use page_in::shown_files;
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
 pub use window::window_table;
@@ -71,6 +73,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
         .tables
         .extend([waits::table(typical), what_if::table(typical, &savings, launches.len())]);
     findings.tables.extend(run_queue::table(typical));
+    findings.tables.extend(page_in::table(typical));
     findings.tables.extend(storage::table(typical));
     findings.tables.extend(timeline::clock(typical));
     findings.tables.extend(timeline::requests(typical));

@@ -23,7 +23,7 @@ pub(crate) fn place(wait: &Wait) -> String {
             Some(name) => name.to_owned(),
             None => format!("system call {number}"),
         },
-        Wait::Fault { address } => format!("page fault {address:#x}"),
+        Wait::Fault { address, .. } => format!("page fault {address:#x}"),
         Wait::Unknown => "not recorded".to_owned(),
         Wait::Lost => "events were lost".to_owned(),
     }

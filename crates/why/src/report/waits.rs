@@ -8,6 +8,8 @@ use unjank_units::Nanos;
 
 use super::explained::Explained;
 use super::names;
+use super::page_in::source;
+use crate::history::{Cause, Origin, Wait};
 use crate::path::{Activity, Detail, OwnWait, Segment};
 use crate::split::Cell;
 
@@ -35,7 +37,7 @@ pub(super) fn table(launch: &Explained) -> Table {
         table.push([
             TableCell::number(wait.to.since(wait.from).get() as f64),
             TableCell::number(wait.from.since(launch.from).get() as f64),
-            names::place(&wait.wait).into(),
+            place(launch, wait).into(),
             names::ended_by(launch, wait).into(),
             meanwhile(launch, segments()).into(),
             names::evidence(segments()).into(),
@@ -48,6 +50,19 @@ pub(super) fn table(launch: &Explained) -> Table {
         table = table.with_note(format!("{others} shorter waits: {time} in all"));
     }
     table
+}
+
+/// In what it slept; of a page fault, where the page came from.
+fn place(launch: &Explained, wait: &OwnWait) -> String {
+    let Wait::Fault { file, .. } = wait.wait else { return names::place(&wait.wait) };
+    let request = match wait.wake.map(|wake| wake.by) {
+        Some(Origin::Interrupt(Cause::Storage(id))) => launch.history.request(id),
+        _ => None,
+    };
+    match source(launch, file, request).words(launch) {
+        Some(source) => format!("page fault in {source}"),
+        None => names::place(&wait.wait),
+    }
 }
 
 /// `computing 12.1 ms, device virtio0-input 3.40 ms`: the largest parts of a

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::inode::FileId;
+use crate::swap_area::Area;
+
 /// Data that an explanation needs besides the events of a recording.
 ///
 /// In a `trace.dat` they are JSON in the option VERSION, after the name of the
@@ -28,6 +31,10 @@ pub struct Annex {
     pub kernel_threads: BTreeSet<u32>,
     /// Functions of the kernel, by address.
     pub functions: BTreeMap<u64, String>,
+    /// The machine's swap areas.
+    pub swap: Vec<Area>,
+    /// Paths of files.
+    pub files: Vec<(FileId, String)>,
 }
 
 /// The name that the option VERSION begins with.
@@ -58,6 +65,10 @@ impl Annex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block_device::DeviceNumber;
+    use crate::swap_area::whole;
+
+    const DISK: DeviceNumber = DeviceNumber::new(254, 0);
 
     #[test]
     fn an_annex_comes_back_and_other_programs_have_none() {
@@ -70,6 +81,8 @@ mod tests {
             start_khz: BTreeMap::new(),
             kernel_threads: BTreeSet::from([2, 17]),
             functions: BTreeMap::from([(u64::MAX, "wb_workfn".to_owned())]),
+            swap: vec![Area::new("/swap".to_owned(), DISK, true, whole(2_048, 4_096))],
+            files: vec![(FileId { device: DISK, inode: 12 }, "/usr/bin/git".to_owned())],
         };
         let version = annex.to_version("0.1.0");
         assert!(version.starts_with(b"unjank 0.1.0\0{"));

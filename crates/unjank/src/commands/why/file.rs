@@ -70,13 +70,15 @@ pub(super) fn explain(
     let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
         .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
     let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
-    let Annex { highest_khz: highest, start_khz: at_start, functions, .. } =
+    let Annex { highest_khz: highest, start_khz: at_start, functions, swap, files, .. } =
         annex.unwrap_or_default();
     let clocks = Clocks { highest, at_start, missing: None };
     let (trace, window) = (recorded.trace, (from, to));
     let history = History::of(&trace);
     let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
+    launch.know_swap(swap);
     launch.name_functions(functions);
+    launch.name_files(files.into_iter().collect());
     let table = report::window_table(&launch, &chosen);
     let launches = [launch];
     let mut findings = report::findings(&launches, &About { stored, ..About::default() });

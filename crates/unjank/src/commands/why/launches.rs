@@ -3,6 +3,7 @@
 use anyhow::Result;
 use unjank_host::files::Destination;
 use unjank_host::sched::ThreadId;
+use unjank_host::swap_area::Area;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::{Nanos, Root, Timestamp, page_cache};
@@ -13,9 +14,9 @@ use unjank_why::record::{Kept, Recorded, Recording};
 use unjank_why::report::{self, Clocks, Explained, Family};
 
 use super::clocks::ClockReader;
-use super::kernel;
 use super::launch::{self, Launch, Plan};
 use super::window::{FOREIGN, memory_was_full};
+use super::{files, kernel};
 
 /// The end of a program is worth a warning from this time on, and from this part of the launch on.
 const NOTABLE: Nanos = Nanos::from_millis(2);
@@ -47,6 +48,7 @@ pub(crate) fn record(
         }
         let begun = Timestamp::now();
         let clocks = clocks.read();
+        let swap = files::swap(root);
         let recording = Recording::start(tracefs, root, &[ThreadId::current()], plan.memory)?;
         let ready = launch::once(plan, monitor, |_| {
             if keep.is_none() {
@@ -57,7 +59,7 @@ pub(crate) fn record(
         })?;
         let Some((launch, (recorded, kept))) = ready else { break };
         let kept = kept.zip(keep.take());
-        launches.push(explain(plan, root, &launch, recorded, clocks, kept)?);
+        launches.push(explain(plan, root, &launch, recorded, (clocks, swap), kept)?);
         longest = longest.max(Timestamp::now().since(begun));
     }
     Ok(launches)
@@ -68,7 +70,7 @@ fn explain(
     root: &Root,
     launch: &Launch,
     recorded: Recorded,
-    clocks: Clocks,
+    (clocks, swap): (Clocks, Vec<Area>),
     kept: Option<(Kept, Destination)>,
 ) -> Result<Explained> {
     let Recorded { trace, full_at, .. } = recorded;
@@ -89,9 +91,16 @@ fn explain(
     let at_exit = matches!(plan.program.ready, Ready::Exit);
     let mut explained =
         Explained::of_program(trace, history, (process, thread), (from, to), clocks);
+    explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
+    explained.name_files(files::names(root, &explained));
     if let Some((kept, to_file)) = kept {
-        let annex = Annex { functions: explained.functions().clone(), ..annex };
+        let annex = Annex {
+            functions: explained.functions().clone(),
+            swap: explained.swap().to_vec(),
+            files: explained.files().clone().into_iter().collect(),
+            ..annex
+        };
         kept.write(to_file, explained.trace(), annex)?;
     }
     if let Some(failure) = launch.failure() {

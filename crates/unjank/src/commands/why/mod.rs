@@ -6,6 +6,7 @@ mod clocks;
 mod cost;
 mod export;
 mod file;
+mod files;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod launches;

@@ -15,7 +15,7 @@ use unjank_why::record::{Recorded, Recording};
 use unjank_why::report::{Explained, Family};
 
 use super::clocks::ClockReader;
-use super::kernel;
+use super::{files, kernel};
 use crate::values;
 
 /// Interval between looks whether the thread still runs.
@@ -65,6 +65,7 @@ pub(super) fn record(
     let thread = chosen(root, pid, thread)?;
     let clocks = ClockReader::new(root);
     let clocks = clocks.read();
+    let swap = files::swap(root);
     let mut known = family(root, pid);
     let ids: Vec<ThreadId> = known.iter().map(|(_, thread)| *thread).collect();
     let recording = Recording::start(tracefs, root, &ids, memory)?;
@@ -77,7 +78,9 @@ pub(super) fn record(
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
     let mut explained = Explained::in_window(trace, &asleep, thread, (from, to), clocks);
+    explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
+    explained.name_files(files::names(root, &explained));
     let length = explained.total();
     match end {
         End::InTime => {}

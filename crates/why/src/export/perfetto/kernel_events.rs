@@ -225,6 +225,7 @@ impl Converter<'_> {
             }),
             StorageEvent::Request(_)
             | StorageEvent::Cached(_)
+            | StorageEvent::Touched(_)
             | StorageEvent::Uncached(_)
             | StorageEvent::Reclaimed { .. } => return None,
         })

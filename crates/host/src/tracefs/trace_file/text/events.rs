@@ -4,7 +4,7 @@
 
 use super::super::super::event::{EventKind, Irq, Softirq, Task};
 use super::super::super::name::{Comm, Label, Name};
-use super::super::super::storage::{DeviceRequest, StorageEvent};
+use super::super::super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::super::super::system_call::SystemCall;
 use super::fields::{
     Wrong, between, hexadecimal, hexadecimal_word, number, short_task, task, word,
@@ -17,6 +17,9 @@ use unjank_units::Hertz;
 const CLONE_THREAD: u64 = 0x0001_0000;
 /// The states in which a thread that was switched away is not runnable.
 const NOT_RUNNABLE: i64 = 0xff;
+/// The size of a page with which the kernel prints offsets in files; larger pages have
+/// other positions.
+const PRINTED_PAGE: u64 = 4096;
 /// The bits of a number of a device that are its minor number.
 const MINOR_BITS: u32 = 20;
 
@@ -66,6 +69,8 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
         "sys_exit" => EventKind::SystemCall(call_end(text)?),
         "block_rq_issue" => EventKind::Storage(StorageEvent::Issued(request(text)?)),
         "block_rq_complete" => EventKind::Storage(StorageEvent::Completed(request(text)?)),
+        "mm_filemap_fault" => EventKind::Storage(StorageEvent::Touched(pages(text)?)),
+        "mm_filemap_add_to_page_cache" => EventKind::Storage(StorageEvent::Cached(pages(text)?)),
         "task_newtask" => EventKind::Storage(StorageEvent::Started {
             thread: ThreadId(number(text, "pid=")?),
             same_process: hexadecimal(text, "clone_flags=")? & CLONE_THREAD != 0,
@@ -183,22 +188,52 @@ fn request(text: &str) -> Result<DeviceRequest, Wrong> {
         });
     }
     let (device, rest) = text.split_once(' ').ok_or("expected a device")?;
-    let (major, minor) = device.split_once(',').ok_or("expected a device")?;
-    let part = |text: &str| text.parse::<u32>().map_err(|_| "expected a device");
-    let (major, minor) = (part(major)?, part(minor)?);
-    if major >= 1 << (32 - MINOR_BITS) || minor >= 1 << MINOR_BITS {
-        return Err("the device is impossible");
-    }
+    let device = device_number(device, ',')?;
     let (letters, rest) = rest.split_once(' ').ok_or("expected an operation")?;
     // A command in brackets stands before the sector.
     let rest = rest.rsplit_once(") ").map_or(rest, |(_, behind)| behind);
     let (sector, rest) = rest.split_once(" + ").ok_or("expected a sector")?;
     let sectors = rest.split_whitespace().next().unwrap_or_default();
     Ok(DeviceRequest {
-        device: DeviceNumber(major << MINOR_BITS | minor),
+        device,
         sector: sector.trim().parse().map_err(|_| "expected a sector")?,
         sectors: sectors.parse().map_err(|_| "expected a number of sectors")?,
         letters: Name::from(letters),
+    })
+}
+
+/// The number of a device in two parts.
+fn device_number(text: &str, separator: char) -> Result<DeviceNumber, Wrong> {
+    let (major, minor) = text.split_once(separator).ok_or("expected a device")?;
+    let part = |text: &str| text.parse::<u32>().map_err(|_| "expected a device");
+    let (major, minor) = (part(major)?, part(minor)?);
+    if major >= 1 << (32 - MINOR_BITS) || minor >= 1 << MINOR_BITS {
+        return Err("the device is impossible");
+    }
+    Ok(DeviceNumber::new(major, minor))
+}
+
+/// `dev 254:0 ino 1a pfn=0x1 ofs=16384 order=0`, `dev=254:0 ino=1a ofs=16384`, or
+/// `i_ino=0x1a index=0x4 s_dev=0xfe00000 order=0`.
+fn pages(text: &str) -> Result<FilePages, Wrong> {
+    let order = if word(text, "order=").is_some() { number(text, "order=")? } else { 0 };
+    let Some(rest) = text.strip_prefix("dev") else {
+        return Ok(FilePages {
+            device: DeviceNumber(
+                u32::try_from(hexadecimal(text, "s_dev=")?).map_err(|_| "expected a device")?,
+            ),
+            inode: hexadecimal(text, "i_ino=")?,
+            first: hexadecimal(text, "index=")?,
+            order,
+        });
+    };
+    let mut words = rest.split([' ', '=']).filter(|word| !word.is_empty());
+    let (device, inode) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+    Ok(FilePages {
+        device: device_number(device, ':')?,
+        inode: hexadecimal_word(inode)?,
+        first: number::<u64>(text, "ofs=")? / PRINTED_PAGE,
+        order,
     })
 }
 
@@ -234,6 +269,17 @@ mod tests {
         assert_eq!(of("ipi_send_cpu", sent), EventKind::IpiSent { cpu: 1, reschedules: true });
         let sent = sent.replace("0x0", "generic_smp_call_function_single_interrupt+0x0/0x10");
         assert_eq!(of("ipi_send_cpu", &sent), EventKind::IpiSent { cpu: 1, reschedules: false });
+        let fault = "dev=254:0 ino=1a ofs=16384";
+        let raw = "i_ino=0x1a s_dev=0xfe00000 index=0x4";
+        assert_eq!(of("mm_filemap_fault", fault), of("mm_filemap_fault", raw));
+        let cached = "dev 254:0 ino 1a pfn=0x1234 ofs=16384 order=2";
+        let EventKind::Storage(StorageEvent::Cached(pages)) =
+            of("mm_filemap_add_to_page_cache", cached)
+        else {
+            panic!()
+        };
+        let device = DeviceNumber::new(254, 0);
+        assert_eq!(pages, FilePages { device, inode: 0x1a, first: 4, order: 2 });
         let call = "NR 59 (7fff30e03bd0, 1, 2, 3, 4, 5)";
         let raw = "id=59 args=ARRAY[d0, 3b, e0, 30, ff, 7f, 00, 00, 01, 00, 00, 00, 00, 00, 00, \
                    00, 02, 00, 00, 00, 00, 00, 00, 00, 03, 00, 00, 00, 00, 00, 00, 00, 04, 00, \

@@ -1,44 +1,49 @@
-//! Swap areas: the mapping from sectors of a device to pages of swap.
+//! Swap areas: which sectors of a device are which pages of swap.
 
-use unjank_host::block_device::DeviceNumber;
-use unjank_host::extents::Extent;
+use std::path::Path;
 
-use crate::trace::PAGE;
+use serde::{Deserialize, Serialize};
 
-/// Sectors of a page of a trace.
+use crate::block_device::{self, DeviceNumber};
+use crate::error::Result;
+use crate::extents::{self, Extent};
+use crate::machine::swap::{SwapDevice, SwapKind};
+use crate::memory::page_size;
+use crate::root::Root;
+use crate::support::Support;
+
+/// The size of a page of an area, whatever the kernel's own pages are.
+const PAGE: u64 = 4096;
+/// Sectors of a page.
 const SECTORS: u64 = PAGE / 512;
 
-/// A swap area, or another recorded device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Area {
-    /// The name in the trace.
-    pub(super) name: String,
+/// A swap area, or another device whose requests are counted in pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// Its path, as in `/proc/swaps`, or another name.
+    pub name: String,
     /// The whole device that its requests go to.
-    pub(super) device: DeviceNumber,
+    pub device: DeviceNumber,
     /// Whether this is a swap area.
-    pub(super) is_swap: bool,
+    pub is_swap: bool,
     /// Runs in ascending order of sectors.
     runs: Vec<Run>,
 }
 
 /// Consecutive pages on consecutive sectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
     /// The first sector on the device.
-    pub(super) sector: u64,
+    pub sector: u64,
     /// The first page of 4 KiB within the area.
-    pub(super) page: u64,
+    pub page: u64,
     /// The number of pages.
-    pub(super) pages: u64,
+    pub pages: u64,
 }
 
 impl Area {
-    pub(super) fn new(
-        name: String,
-        device: DeviceNumber,
-        is_swap: bool,
-        mut runs: Vec<Run>,
-    ) -> Self {
+    /// An area of these runs, in any order.
+    pub fn new(name: String, device: DeviceNumber, is_swap: bool, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sector);
         Self { name, device, is_swap, runs }
     }
@@ -46,7 +51,7 @@ impl Area {
     /// The pages of the area that a request touches, within the run in which it begins. No request
     /// reaches into the next run: the kernel makes requests for swap page by page and merges them
     /// only if both sectors and pages are consecutive.
-    pub(super) fn pages(
+    pub fn pages(
         &self,
         device: DeviceNumber,
         sector: u64,
@@ -57,16 +62,17 @@ impl Area {
         }
         let after = self.runs.partition_point(|run| run.sector <= sector);
         let run = self.runs.get(after.checked_sub(1)?)?;
-        let within = sector - run.sector;
-        if within >= run.pages * SECTORS {
+        let (within, all) = (sector - run.sector, run.pages.saturating_mul(SECTORS));
+        if within >= all {
             return None;
         }
-        let last = (within + sectors - 1).min(run.pages * SECTORS - 1);
-        Some(run.page + within / SECTORS..=run.page + last / SECTORS)
+        let last = within.saturating_add(sectors - 1).min(all - 1);
+        let page = |sector: u64| run.page.saturating_add(sector / SECTORS);
+        Some(page(within)..=page(last))
     }
 
     /// A filter for the kernel that passes all requests to the area and few others.
-    pub(super) fn filter(&self) -> String {
+    pub fn filter(&self) -> String {
         let device = self.device.0;
         let first = self.runs.first().map_or(0, |run| run.sector);
         let end = self
@@ -77,8 +83,50 @@ impl Area {
     }
 }
 
+/// The swap areas of this machine, as far as their places are known.
+///
+/// # Errors
+/// `Parse` for `/proc/swaps`; a file that cannot be opened.
+pub fn all(root: &Root) -> Result<Vec<Area>> {
+    let mut areas = Vec::new();
+    for device in crate::machine::swap::devices(root)? {
+        if let Support::Yes(area) = of(root, &device)? {
+            areas.push(area);
+        }
+    }
+    Ok(areas)
+}
+
+/// The place of a swap device or file; `No` if it is not on a block device, was
+/// renamed, or its file system does not say.
+///
+/// # Errors
+/// A file that cannot be opened; a malformed file of sysfs.
+pub fn of(root: &Root, swap: &SwapDevice) -> Result<Support<Area>> {
+    let path = Path::new(&swap.path);
+    let number = match block_device::number_of(root, path) {
+        Ok(number) => number,
+        Err(error) if error.is_not_found() => {
+            return Ok(Support::no("its file was renamed or removed"));
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(part) = block_device::part(root, number)? else {
+        return Ok(Support::no("it is not on a block device"));
+    };
+    let runs = if swap.kind == SwapKind::File {
+        match extents::of(root, path)? {
+            Support::Yes(extents) => of_file(&extents, part.start, page_size().get()),
+            Support::No(reason) => return Ok(Support::No(reason)),
+        }
+    } else {
+        whole(part.start, part.sectors)
+    };
+    Ok(Support::Yes(Area::new(swap.path.clone(), part.device, true, runs)))
+}
+
 /// The run of a device or partition that begins at `start` and has `sectors` sectors.
-pub(super) fn whole(start: u64, sectors: u64) -> Vec<Run> {
+pub fn whole(start: u64, sectors: u64) -> Vec<Run> {
     vec![Run { sector: start, page: 0, pages: sectors.div_ceil(SECTORS) }]
 }
 
@@ -86,7 +134,7 @@ pub(super) fn whole(start: u64, sectors: u64) -> Vec<Run> {
 /// device begins at sector `start`. As in the kernel (`iomap_swapfile_activate` in
 /// `fs/iomap/swapfile.c`), each contiguous piece is rounded inwards to the kernel's pages of
 /// `kernel_page` bytes, and the remaining pages are numbered consecutively.
-pub(super) fn of_file(extents: &[Extent], start: u64, kernel_page: u64) -> Vec<Run> {
+pub fn of_file(extents: &[Extent], start: u64, kernel_page: u64) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut page = 0;
     let mut rest = extents.iter().copied().peekable();
