@@ -145,6 +145,21 @@ fn page_ins_tell_swap_from_a_file_and_name_both() {
     assert!(!rows(&of_swap, "why/page_in").any(|row| row[0] == "unknown"), "{of_swap}");
 }
 
+#[test]
+fn a_timer_names_the_thread_that_armed_it() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let ended_by = |command: &[String]| {
+        let record = record(&[], command);
+        rows(&record, "why/waits").next().unwrap()[3].as_str().unwrap().to_owned()
+    };
+    let other = ended_by(&known.command("timer", &[]));
+    assert!(other.starts_with("a timer that timer (") && other.ends_with(") armed"), "{other}");
+    assert_eq!(ended_by(&known.command("sleep", &[])), "its own timer");
+}
+
 /// What each part is called by the program, and in which cells `why` has it.
 type Parts = &'static [(&'static str, &'static [&'static str])];
 
@@ -175,6 +190,11 @@ const TERMINAL: Parts = &[
 const AWAKE: Parts = &[("ran", &["own/computing", "own/run-queue"])];
 const PAGE_IN: Parts =
     &[("slept", &["*/page-in", "work/computing", "work/run-queue", "work/device", "*/waking"])];
+const TIMER: Parts = &[
+    ("slept", &["own/timer", "other/*", "own/waking"]),
+    ("timer", &["own/timer"]),
+    ("others-computed", &["other/computing"]),
+];
 const STORAGE: Parts = &[("slept", &["own/storage", "work/*", "own/waking"])];
 
 /// Launches of a program, of which one must be explained as its own clocks say.
@@ -186,6 +206,7 @@ const PROGRAMS: &[(&str, &[&str], &[Parts])] = &[
     ("compute", &[], &[OWN]),
     ("exec", &["COMPUTE"], &[OWN]),
     ("sleep", &[], &[OWN, &[("slept", &["own/timer", "own/waking"])]]),
+    ("timer", &[], &[OWN, TIMER]),
     ("hog", &[], &[OWN]),
     ("lock", &[], &[OWN, LOCK]),
     ("lock", &["sleeps"], &[OWN, &[("slept", &["lock/*", "own/waking"])]]),

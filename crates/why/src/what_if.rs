@@ -203,7 +203,7 @@ fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
                     .map_or(What::Begins, |birth| What::Born(actors.find(birth.parent, birth.at)));
                 steps.push(step(span.from.max(begin), what));
             }
-            steps.push(step(span.to, What::Ends(cause(window, actors, span))));
+            steps.push(step(span.to, What::Ends(cause(window, actors, actor, span))));
         }
     }
     let rank = |what: &What| match what {
@@ -217,7 +217,7 @@ fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
 }
 
 /// The thread whose progress ends a wait, if a thread's does.
-fn cause(window: &Window<'_>, actors: &Actors<'_>, span: &Span) -> Option<Actor> {
+fn cause(window: &Window<'_>, actors: &Actors<'_>, sleeper: Actor, span: &Span) -> Option<Actor> {
     let State::Asleep { wake: Some(wake), .. } = span.state else { return None };
     match wake.by {
         Origin::Thread(waker) => actors.find(waker, wake.at),
@@ -227,6 +227,9 @@ fn cause(window: &Window<'_>, actors: &Actors<'_>, span: &Span) -> Option<Actor>
                 Origin::Thread(issuer) => actors.find(issuer, request.issued),
                 Origin::Interrupt(_) => None,
             }
+        }
+        Origin::Interrupt(Cause::Timer(Some(armed))) => {
+            actors.find(armed.by, armed.at).filter(|by| *by != sleeper)
         }
         Origin::Interrupt(_) => None,
     }
@@ -332,7 +335,11 @@ impl Replay<'_> {
         let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
         match wake.by {
             Origin::Thread(_) => slept.max(did(wake.at)),
-            Origin::Interrupt(Cause::Timer) => slept + length,
+            // Its own timer runs from its sleep on, another's from when that was armed.
+            Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
+                slept.max(did(armed.at) + wake.at.since(armed.at).get() as f64)
+            }
+            Origin::Interrupt(Cause::Timer(_)) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
                 Some(request) => {
                     let issued = match request.by {
@@ -357,7 +364,7 @@ impl Replay<'_> {
                 let letters = request.map(|request| request.asked.letters);
                 is_fault || letters.is_some_and(|it| it.as_bytes().first() == Some(&b'R'))
             }
-            Origin::Interrupt(Cause::Timer) => false,
+            Origin::Interrupt(Cause::Timer(_)) => false,
             Origin::Interrupt(_) => is_fault,
             Origin::Thread(waker) => is_fault && self.window.history.is_kernel(waker),
         }

@@ -40,7 +40,8 @@ enum Recipe {
     VectorExit(Label),
     SoftirqEntry(Field),
     SoftirqExit(Field),
-    TimerExpires,
+    TimerArmed(Field),
+    TimerExpires(Field),
     TimerEnds,
     Inherits { thread: Field, from: Field, to: Field },
     PageFault(Field),
@@ -102,7 +103,9 @@ impl Decoder {
             ("irq", "irq_handler_exit") => Recipe::IrqExit(field("irq")?),
             ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
             ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
-            ("timer", "hrtimer_expire_entry" | "timer_expire_entry") => Recipe::TimerExpires,
+            ("timer", "hrtimer_start") => Recipe::TimerArmed(field("hrtimer")?),
+            ("timer", "hrtimer_expire_entry") => Recipe::TimerExpires(field("hrtimer")?),
+            ("timer", "timer_expire_entry") => Recipe::TimerExpires(field("timer")?),
             ("timer", "hrtimer_expire_exit" | "timer_expire_exit") => Recipe::TimerEnds,
             ("sched", "sched_pi_setprio") => Recipe::Inherits {
                 thread: field("pid")?,
@@ -187,8 +190,8 @@ impl Recipe {
                 cpu: cpu(of)?,
                 frequency: Hertz::from_khz(u64::from(number(khz)? as u32)),
             },
-            // Leaving an idle state is reported as state −1.
-            Self::TimerExpires => EventKind::TimerExpires,
+            Self::TimerArmed(timer) => EventKind::TimerArmed { timer: number(timer)? as u64 },
+            Self::TimerExpires(timer) => EventKind::TimerExpires { timer: number(timer)? as u64 },
             Self::TimerEnds => EventKind::TimerEnds,
             Self::Inherits { thread, from, to } => EventKind::Inherits {
                 thread: ThreadId(number(thread)? as u32),
@@ -196,6 +199,7 @@ impl Recipe {
                 to: number(to)? as i32,
             },
             Self::PageFault(address) => EventKind::PageFault { address: number(address)? as u64 },
+            // Leaving an idle state is reported as state −1.
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),
                 state => EventKind::Idle(Some(state)),
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn flags_tell_interrupts_from_threads() {
         let mut decoder = Decoder::default();
-        decoder.learn("timer", &format("hrtimer_expire_entry", 1, &[])).unwrap();
+        decoder.learn("timer", &format("hrtimer_expire_exit", 1, &[])).unwrap();
         let context = |flags: u8| {
             let at = Timestamp::from_nanos(9);
             let record = [1, 0, flags, 0, 3, 0, 0, 0];

@@ -109,9 +109,18 @@ pub enum EventKind {
     SoftirqEntry(Softirq),
     /// It ended: `irq/softirq_exit`.
     SoftirqExit(Softirq),
-    /// A high-resolution timer expired, and its callback begins:
-    /// `timer/hrtimer_expire_entry`.
-    TimerExpires,
+    /// A high-resolution timer was armed, for its first time or again:
+    /// `timer/hrtimer_start`.
+    TimerArmed {
+        /// Its address in the kernel.
+        timer: u64,
+    },
+    /// A timer expired, and its callback begins: `timer/hrtimer_expire_entry`,
+    /// `timer/timer_expire_entry`.
+    TimerExpires {
+        /// Its address in the kernel.
+        timer: u64,
+    },
     /// Its callback has ended: `timer/hrtimer_expire_exit`.
     TimerEnds,
     /// A thread inherits the priority of another, which waits for it, or has its

@@ -114,7 +114,8 @@ impl Cpu {
             | EventKind::WorkBegins { .. }
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
-            | EventKind::TimerExpires
+            | EventKind::TimerArmed { .. }
+            | EventKind::TimerExpires { .. }
             | EventKind::TimerEnds
             | EventKind::PacketQueued { .. }
             | EventKind::PacketTaken { .. }

@@ -87,10 +87,10 @@ impl Script {
         self.push(cpu, from, EventKind::IrqEntry(irq)).push(cpu, to, EventKind::IrqExit(24))
     }
 
-    /// A timer expires.
+    /// A timer expires that nobody has armed in the trace.
     #[must_use]
     pub fn expires(self, cpu: usize, nanos: u64) -> Self {
-        self.happens(cpu, nanos, Context::Irq, EventKind::TimerExpires)
+        self.happens(cpu, nanos, Context::Irq, EventKind::TimerExpires { timer: 0 })
     }
 
     /// The CPU enters an idle state, or leaves it.
@@ -195,7 +195,8 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         12 => EventKind::VectorExit(name(one).into()),
         13 => EventKind::SoftirqEntry(Softirq(one.into())),
         14 => EventKind::SoftirqExit(Softirq(one.into())),
-        15 => EventKind::TimerExpires,
+        15 if one.is_multiple_of(2) => EventKind::TimerArmed { timer: other.into() },
+        15 => EventKind::TimerExpires { timer: other.into() },
         16 => EventKind::TimerEnds,
         17 => EventKind::Inherits { thread, from: one.into(), to: other.into() },
         18 => EventKind::PageFault { address: one.into() },

@@ -83,7 +83,8 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::SoftirqExit(vector) => format!("softirq_exit: {}", softirq(vector)),
         EventKind::PacketQueued { packet } => format!("netif_rx: skbaddr={packet:x}"),
         EventKind::PacketTaken { packet } => format!("netif_receive_skb: skbaddr={packet:x}"),
-        EventKind::TimerExpires => "hrtimer_expire_entry:".to_owned(),
+        EventKind::TimerArmed { .. } => "hrtimer_start:".to_owned(),
+        EventKind::TimerExpires { .. } => "hrtimer_expire_entry:".to_owned(),
         EventKind::TimerEnds => "hrtimer_expire_exit:".to_owned(),
         EventKind::Idle(state) => {
             format!("cpu_idle: state={} cpu_id={cpu}", state.unwrap_or(u32::MAX))

@@ -14,10 +14,11 @@ use super::interrupts::Interrupts;
 use super::life::{Birth, Life, State};
 use super::machine::History;
 use super::order::in_order;
-use super::origin::{Cause, Origin};
+use super::origin::{Armed, Cause, Origin};
 use super::packets::Packets;
 use super::requests::{InFlight, Request};
 use super::thread::Thread;
+use super::timers::Timers;
 use super::wait::{Asleep, Carrier, Wait, Wake};
 use super::work::Queues;
 
@@ -85,6 +86,7 @@ struct Builder {
     requests: InFlight,
     queues: Queues,
     packets: Packets,
+    timers: Timers,
     storage: HashSet<Label>,
     clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
@@ -117,6 +119,14 @@ impl Builder {
             EventKind::PacketTaken { packet } => {
                 interrupts.takes(at, context, self.packets.take(packet));
             }
+            EventKind::TimerExpires { timer } => {
+                // The memory of a thread that has ended may be another's by now.
+                let lives = |armed: &Armed| {
+                    self.threads.get(&armed.by).is_some_and(|thread| !thread.exiting)
+                };
+                let armed = self.timers.expire(timer).filter(lives);
+                interrupts.is_about(at, context, Cause::Timer(armed));
+            }
             _ => interrupts.apply(event),
         }
         let origin = interrupts.origin(at, context, current);
@@ -143,6 +153,9 @@ impl Builder {
             }
             EventKind::Inherits { thread, from, to } => {
                 self.thread(thread).inherits(current, at, from, to);
+            }
+            EventKind::TimerArmed { timer } if context == Context::Thread => {
+                self.timers.arm(timer, Armed { by: current, at });
             }
             EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
             EventKind::WorkBegins { item, function } => {

@@ -60,10 +60,9 @@ impl Interrupts {
             EventKind::IrqExit(_) => self.known = None,
             EventKind::SoftirqEntry(vector) => self.begin(vector, current),
             EventKind::SoftirqExit(_) => (self.soft, self.packet) = (None, None),
-            EventKind::TimerExpires => self.is_about(at, context, Cause::Timer),
             EventKind::TimerEnds => {
                 self.timers_end = true;
-                self.is_over(context, Cause::Timer);
+                self.is_over(context);
             }
             // Entries and exits have the flags of what they interrupt.
             EventKind::VectorEntry(_) | EventKind::VectorExit(_) => {}
@@ -115,12 +114,14 @@ impl Interrupts {
         }
     }
 
-    /// Notes that the present interrupt is no longer about `cause`.
-    fn is_over(&mut self, context: Context, cause: Cause) {
+    /// Notes that the present interrupt is no longer about a timer.
+    fn is_over(&mut self, context: Context) {
         match (&mut self.soft, context) {
             (_, Context::Thread) => {}
-            (Some((_, of_soft)), Context::Softirq) => *of_soft = of_soft.filter(|it| *it != cause),
-            _ => self.known = self.known.filter(|known| known.cause != cause),
+            (Some((_, of_soft)), Context::Softirq) => {
+                *of_soft = of_soft.filter(|cause| !is_timer(*cause));
+            }
+            _ => self.known = self.known.filter(|known| !is_timer(known.cause)),
         }
     }
 
@@ -149,7 +150,7 @@ impl Interrupts {
     /// What the interrupt of a moment is about.
     fn cause(&self, at: Timestamp) -> Option<Cause> {
         let is_same = |known: &Known| {
-            let is_marked = known.handled || known.cause == Cause::Timer && self.timers_end;
+            let is_marked = known.handled || is_timer(known.cause) && self.timers_end;
             is_marked || at.since(known.at) <= SAME
         };
         self.known.filter(is_same).map(|known| known.cause)
@@ -165,4 +166,8 @@ impl Interrupts {
     pub(super) fn device(&self, context: Context) -> Option<Label> {
         self.device.filter(|_| context == Context::Irq)
     }
+}
+
+const fn is_timer(cause: Cause) -> bool {
+    matches!(cause, Cause::Timer(_))
 }

@@ -11,12 +11,13 @@ mod origin;
 mod packets;
 mod requests;
 mod thread;
+mod timers;
 mod wait;
 mod work;
 
 pub use life::{Birth, Life, Span, State};
 pub use machine::History;
-pub use origin::{Cause, Origin, RequestId};
+pub use origin::{Armed, Cause, Origin, RequestId};
 pub use requests::Request;
 pub use wait::{Asleep, Carrier, Wait, Wake};
 pub use work::{Queued, WorkItem};

@@ -42,7 +42,7 @@ mod tests {
         let kind = if switches {
             EventKind::Switch { prev: task, prev_runnable: true, next: task }
         } else {
-            EventKind::TimerExpires
+            EventKind::TimerExpires { timer: 0 }
         };
         Event { at: at(nanos), current: task.tid, context: Context::Thread, kind }
     }

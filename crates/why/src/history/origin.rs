@@ -1,5 +1,6 @@
 //! Who caused an event: a thread, or an interrupt and what it was about.
 
+use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Label;
 
@@ -15,8 +16,8 @@ pub enum Origin {
 /// What an interrupt was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// A timer expired.
-    Timer,
+    /// A timer expired; who armed it, if the trace has that.
+    Timer(Option<Armed>),
     /// A block device finished a request.
     Storage(RequestId),
     /// A block device finished a request whose begin is not in the trace.
@@ -27,6 +28,15 @@ pub enum Cause {
     Device(Label),
     /// The trace does not have it.
     Unknown,
+}
+
+/// The last time that a timer was armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Armed {
+    /// The thread that armed it.
+    pub by: ThreadId,
+    /// When it did.
+    pub at: Timestamp,
 }
 
 /// The number of a request of a history.

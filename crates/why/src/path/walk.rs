@@ -9,7 +9,7 @@ use super::classify::{is_sleep, leaves_by};
 use super::found::{OwnWait, Path};
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
 
-use crate::history::{Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
+use crate::history::{Armed, Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
 /// Wakers of wakers that are followed; deeper ones are unknown.
 const DEEPEST: u8 = 64;
@@ -279,7 +279,10 @@ impl Walk<'_> {
     ) {
         let storage = if at.page.is_some() { Activity::PageIn } else { Activity::Storage };
         let (activity, detail) = match cause {
-            Cause::Timer => (Activity::Timer, Detail::None),
+            Cause::Timer(Some(armed)) if armed.by != thread => {
+                return self.timer(armed, thread, from, to, at);
+            }
+            Cause::Timer(_) => (Activity::Timer, Detail::None),
             Cause::Network => (Activity::Network, Detail::None),
             // The end of a flush, which is not a request of its own.
             Cause::Device(name) if self.history.is_storage(name) => {
@@ -291,6 +294,27 @@ impl Walk<'_> {
             Cause::Storage(id) => return self.request(id, storage, thread, from, to, at),
         };
         self.push(thread, from, to, at, activity, detail);
+    }
+
+    /// Explains a wait for a timer that another thread armed: the timer, and before
+    /// it that thread.
+    fn timer(&mut self, armed: Armed, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
+        let armed_at = armed.at.clamp(from, to);
+        self.push(thread, armed_at, to, at, Activity::Timer, Detail::None);
+        self.before(armed.by, thread, from, armed_at, at);
+    }
+
+    /// Explains the time before `by` did what `thread` then waited for.
+    fn before(&mut self, by: ThreadId, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
+        if from >= to {
+            return;
+        }
+        let way = match at.way {
+            Way::Own if self.history.is_kernel(by) => Way::Work,
+            Way::Own => Way::Other,
+            way => way,
+        };
+        self.follow(Origin::Thread(by), thread, from, to, At { way, ..at });
     }
 
     /// Explains a wait for a request: the device, and before it its issuer.
@@ -312,14 +336,7 @@ impl Walk<'_> {
             _ if from >= issued => {}
             // The driver's queue was full until the device had finished another.
             Origin::Interrupt(_) => self.push(thread, from, issued, at, activity, Detail::None),
-            Origin::Thread(by) => {
-                let way = match at.way {
-                    Way::Own if self.history.is_kernel(by) => Way::Work,
-                    Way::Own => Way::Other,
-                    way => way,
-                };
-                self.follow(request.by, thread, from, issued, At { way, ..at });
-            }
+            Origin::Thread(by) => self.before(by, thread, from, issued, at),
         }
     }
 

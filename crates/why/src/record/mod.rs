@@ -58,6 +58,7 @@ pub const PROGRAM_EVENTS: &[&str] = &[
     "exceptions/page_fault_user",
     "filemap/mm_filemap_fault",
     "filemap/mm_filemap_add_to_page_cache",
+    "timer/hrtimer_start",
 ];
 
 /// Room for events, for each CPU: a quarter of a million. A thread that does

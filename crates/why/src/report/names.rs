@@ -54,7 +54,13 @@ pub(crate) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
                 None => thread,
             }
         }
-        Origin::Interrupt(Cause::Timer) => "a timer".to_owned(),
+        Origin::Interrupt(Cause::Timer(None)) => "a timer".to_owned(),
+        Origin::Interrupt(Cause::Timer(Some(armed))) if armed.by == wait.thread => {
+            "its own timer".to_owned()
+        }
+        Origin::Interrupt(Cause::Timer(Some(armed))) => {
+            format!("a timer that {} armed", thread_name(&launch.history, armed.by))
+        }
         Origin::Interrupt(Cause::Network) => "the network".to_owned(),
         Origin::Interrupt(Cause::Device(name)) => format!("device {name}"),
         Origin::Interrupt(Cause::Storage(id)) => match launch.history.request(id) {

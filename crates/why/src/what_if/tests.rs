@@ -221,3 +221,20 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     let slow = Change { lock_handover: Some(Nanos(200)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
 }
+
+#[test]
+fn a_timer_that_another_thread_arms_earlier_expires_earlier() {
+    // 5 waits 100 ns for a CPU, and then arms the timer for which 7 waits.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .sleeps(0, 50, 7, 0)
+        .runs(1, 100, 5, 9)
+        .runs(1, 200, 9, 5)
+        .happens(1, 210, Context::Thread, EventKind::TimerArmed { timer: 0x40 })
+        .happens(0, 300, Context::Irq, EventKind::TimerExpires { timer: 0x40 })
+        .happens(0, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&script, 400, &boosted(&[5])), 300);
+}

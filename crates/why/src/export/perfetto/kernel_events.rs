@@ -169,7 +169,8 @@ impl Converter<'_> {
             | EventKind::VectorEntry(_)
             | EventKind::VectorExit(_)
             | EventKind::IpiSent { .. }
-            | EventKind::TimerExpires
+            | EventKind::TimerArmed { .. }
+            | EventKind::TimerExpires { .. }
             | EventKind::TimerEnds
             | EventKind::PageFault { .. }
             | EventKind::WorkQueued { .. }
