@@ -160,6 +160,34 @@ fn a_timer_names_the_thread_that_armed_it() {
     assert_eq!(ended_by(&known.command("sleep", &[])), "its own timer");
 }
 
+#[test]
+fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let store = known.file("runs.sqlite");
+    let unjank = |arguments: &[&str], command: &[String]| {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(arguments).args(["--json", "--store", &store]);
+        let output = unjank.args(command).assert().success();
+        serde_json::from_slice::<Value>(&output.get_output().stdout).unwrap()
+    };
+    let command = [&["--".to_owned()][..], &known.command("lock", &[])].concat();
+    let note = || {
+        let record = unjank(&["why"], &command);
+        let tables = record["tables"].as_array().unwrap();
+        let what_if = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
+        let notes = what_if["notes"].as_array().unwrap().iter();
+        let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("a lock"));
+        notes.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    assert!(note().contains("unjank lock probe measures it"), "{}", note());
+    let probe = unjank(&["lock", "probe", "--quick"], &[]);
+    let id = probe["id"].as_str().unwrap();
+    assert!(note().ends_with(&format!("as lock probe measured in run {id}")), "{}", note());
+}
+
 /// What each part is called by the program, and in which cells `why` has it.
 type Parts = &'static [(&'static str, &'static [&'static str])];
 

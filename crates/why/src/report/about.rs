@@ -1,5 +1,6 @@
 //! What is explained, and the commands that come next.
 
+use super::handover::Handover;
 use crate::path::Activity;
 use crate::split::Cell;
 
@@ -14,6 +15,8 @@ pub struct About {
     pub process: Option<u32>,
     /// Whether the run is stored.
     pub stored: bool,
+    /// What handing over a lock costs on this machine, if it was measured.
+    pub handover: Option<Handover>,
 }
 
 /// A change whose saving is predicted.

@@ -46,7 +46,7 @@ pub struct DelayCost {
 pub fn delays(launches: &[Explained], about: &About) -> Vec<DelayCost> {
     let mut totals: Vec<f64> = launches.iter().map(|launch| launch.total().get() as f64).collect();
     let Some((total, _)) = order::median(&mut totals) else { return Vec::new() };
-    let savings = changes(launches);
+    let savings = changes(launches, about.handover.as_ref());
     let of = |delay: Delay| {
         let known = delay.name != "launch" || launches.iter().any(|it| !it.highest.is_empty());
         let mut costs: Vec<f64> =

@@ -7,6 +7,7 @@ mod calls;
 mod delays;
 mod explained;
 mod family;
+mod handover;
 mod kin;
 mod names;
 mod next;
@@ -33,6 +34,7 @@ pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
+pub use handover::Handover;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
@@ -59,7 +61,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     }
     let totals = totals.finish();
     findings.facts = facts(typical);
-    let savings = what_if::changes(launches);
+    let savings = what_if::changes(launches, about.handover.as_ref());
     findings.verdicts.push(verdict::verdict(typical, launches, &totals, &savings, about));
     findings.series.push(totals);
     findings.tables.extend(next::table(&savings, launches.len(), about));
@@ -71,7 +73,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     }
     findings
         .tables
-        .extend([waits::table(typical), what_if::table(typical, &savings, launches.len())]);
+        .extend([waits::table(typical), what_if::table(typical, &savings, launches.len(), about)]);
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(page_in::table(typical));
     findings.tables.extend(storage::table(typical));

@@ -40,7 +40,7 @@ pub struct Prediction {
 /// first.
 pub fn predictions(launches: &[Explained]) -> Vec<Prediction> {
     let n = launches.len() as u64;
-    let savings = changes(launches).into_iter();
+    let savings = changes(launches, None).into_iter();
     let provable = savings.filter(|saving| Remedy::PROVABLE.contains(&saving.remedy));
     let mut predictions: Vec<Prediction> = provable
         .map(|saving| {

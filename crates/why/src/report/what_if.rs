@@ -5,14 +5,16 @@ use unjank_measure::record::{Column, Number, Table};
 use unjank_measure::stats::order;
 use unjank_units::Nanos;
 
-use super::about::Remedy;
+use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
+use super::handover::Handover;
 use crate::path::Way;
 use crate::what_if::{Change, Replays};
 
 /// A read from memory instead of storage: a minor fault, or a copy of a page.
 const HIT: Nanos = Nanos::from_micros(1);
-/// From the wake-up of a spinning thread to its run.
+/// From the release of a lock to the run of the thread that waited for it, where that
+/// was not measured.
 const HANDOVER: Nanos = Nanos::from_micros(2);
 
 /// What a change would save.
@@ -42,7 +44,8 @@ const REMEDIES: [Remedy; 6] = [
 ];
 
 /// Predicts every change for every launch.
-pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
+pub(super) fn changes(launches: &[Explained], handover: Option<&Handover>) -> Vec<Saving> {
+    let handover = handover.map_or(HANDOVER, |measured| measured.time);
     let predicted: Vec<[Nanos; REMEDIES.len()]> = launches
         .iter()
         .map(|launch| {
@@ -50,7 +53,7 @@ pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
             let same = Change::default();
             // A thread that sleeps at the end of the window has nothing to replay there.
             let rest = launch.total() - replays.length(&same);
-            REMEDIES.map(|remedy| match change(remedy, launch) {
+            REMEDIES.map(|remedy| match change(remedy, launch, handover) {
                 change if change == same => launch.total(),
                 change => replays.length(&change) + rest,
             })
@@ -65,7 +68,7 @@ pub(super) fn changes(launches: &[Explained]) -> Vec<Saving> {
 }
 
 /// What a remedy changes in a launch.
-fn change(remedy: Remedy, launch: &Explained) -> Change {
+fn change(remedy: Remedy, launch: &Explained, handover: Nanos) -> Change {
     let servers = || {
         let of_messages = launch.path.segments.iter().filter(|it| it.way == Way::Ipc);
         of_messages.map(|segment| segment.thread).filter(|it| !launch.family.contains(it))
@@ -76,12 +79,12 @@ fn change(remedy: Remedy, launch: &Explained) -> Change {
         Remedy::Cached => Change { cached: Some(HIT), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
-        Remedy::SpunLocks => Change { lock_handover: Some(HANDOVER), ..none },
+        Remedy::SpunLocks => Change { lock_handover: Some(handover), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
             cached: Some(HIT),
             boosted: launch.family.iter().copied().chain(servers()).collect(),
-            lock_handover: Some(HANDOVER),
+            lock_handover: Some(handover),
         },
     }
 }
@@ -111,7 +114,12 @@ fn middle(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
 }
 
 /// A row for each change.
-pub(super) fn table(launch: &Explained, savings: &[Saving], launches: usize) -> Table {
+pub(super) fn table(
+    launch: &Explained,
+    savings: &[Saving],
+    launches: usize,
+    about: &About,
+) -> Table {
     let columns = [
         Column::text("if"),
         Column::of("then", Unit::Nanoseconds),
@@ -139,6 +147,15 @@ pub(super) fn table(launch: &Explained, savings: &[Saving], launches: usize) -> 
         "predicted from the recorded wake-ups: timeouts, races and work that moves to other \
          threads are not modelled",
     );
+    if savings.iter().any(|saving| saving.remedy == Remedy::SpunLocks && saving.share > 0.0) {
+        table = table.with_note(match &about.handover {
+            Some(measured) => format!("handing over a lock takes {}", measured.words()),
+            None => format!(
+                "handing over a lock is taken to cost {HANDOVER}; unjank lock probe measures it, \
+                 and the next run uses that"
+            ),
+        });
+    }
     match launches {
         0 | 1 => table,
         2..=5 => table.with_note(format!(

@@ -6,5 +6,11 @@ use unjank_why::report::About;
 /// What is explained, and how a launch of `program` is typed again.
 pub(crate) fn about(program: &Program, process: Option<u32>, stored: bool) -> About {
     let words = program.command.iter().map(|word| word.display().to_string());
-    About { command: words.collect(), ready: program.ready.to_string(), process, stored }
+    About {
+        command: words.collect(),
+        ready: program.ready.to_string(),
+        process,
+        stored,
+        handover: None,
+    }
 }

@@ -7,6 +7,7 @@ mod cost;
 mod export;
 mod file;
 mod files;
+mod handover;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod launches;
@@ -26,7 +27,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, Explained};
+use unjank_why::report::{self, About, Explained};
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -232,7 +233,9 @@ fn explain(
     }
     if let Some(wanted) = args.prove {
         let (pairs, stored) = (args.pairs as usize, !args.output.no_store);
-        return Experiment { wanted, pairs, plan, stored }.run(root, &tracefs, seed, monitor);
+        let handover = handover::stored(&args.output, root);
+        let experiment = Experiment { wanted, pairs, plan, stored, handover };
+        return experiment.run(root, &tracefs, seed, monitor);
     }
     let launches = match args.window.pid {
         Some(pid) => {
@@ -240,8 +243,11 @@ fn explain(
         }
         None => launches::record(&plan, root, &tracefs, keep, monitor)?,
     };
-    let findings =
-        report::findings(&launches, &about(&plan.program, args.window.pid, !args.output.no_store));
+    let about = About {
+        handover: handover::stored(&args.output, root),
+        ..about(&plan.program, args.window.pid, !args.output.no_store)
+    };
+    let findings = report::findings(&launches, &about);
     Ok((launches, findings))
 }
 

@@ -9,7 +9,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, Explained, Outcome, Prediction, Remedy, Shift};
+use unjank_why::report::{self, About, Explained, Handover, Outcome, Prediction, Remedy, Shift};
 
 use super::about::about;
 use super::launch::Plan;
@@ -69,6 +69,8 @@ pub(super) struct Experiment {
     pub(super) plan: Plan,
     /// Whether the run is stored.
     pub(super) stored: bool,
+    /// What handing over a lock costs.
+    pub(super) handover: Option<Handover>,
 }
 
 impl Experiment {
@@ -85,7 +87,10 @@ impl Experiment {
             arms(remedy, root)?;
         }
         let launches = launches::record(&self.plan, root, tracefs, None, monitor)?;
-        let about = about(&self.plan.program, None, self.stored);
+        let about = About {
+            handover: self.handover.clone(),
+            ..about(&self.plan.program, None, self.stored)
+        };
         let mut findings = report::findings(&launches, &about);
         let Some(prediction) = self.choose(&launches, root) else {
             findings.not_supported(
