@@ -26,7 +26,7 @@
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`notify`] | receiving a program's readiness message |
 //! | [`page_cache`] | drops the page cache |
-//! | [`perf_event`] | samples of the code that a thread executes |
+//! | [`perf_event`] | samples of the code and the stacks of threads |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`program_code`] | the function or variable at an address of another process |
 //! | [`process`] | helper processes, other processes, the proc connector, being `init` |
@@ -41,6 +41,7 @@
 //! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
 //! | [`swap_area`] | which sectors of a device are which pages of swap |
+//! | [`stacks`] | the functions that threads of a program are in, and their callers |
 //! | [`surroundings`] | what happens on the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
 //! | [`threads`], [`thread_activity`] | the threads of another process, and their activity |
@@ -89,6 +90,7 @@ pub mod recording;
 pub mod root;
 pub mod rtkit;
 pub mod sched;
+pub mod stacks;
 pub mod storage;
 mod support;
 pub mod surroundings;

@@ -4,17 +4,13 @@
 //! (`PERF_COUNT_SW_CPU_CLOCK`), so it also works in virtual machines without
 //! hardware counters.
 
-use std::ffi::c_void;
 use std::fs::File;
 use std::io;
-use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-
+use super::records::{LOST, SAMPLE, records, word};
+use super::ring::Ring;
 use super::{Attributes, Target, open};
 use crate::error::{Error, Result};
-use crate::memory::page_size;
 use crate::sched::ThreadId;
 use unjank_units::Nanos;
 
@@ -28,12 +24,6 @@ const USER_ONLY: u64 = (1 << 5) | (1 << 6);
 /// The size of the buffer: a power of two pages; 1 024 samples in pages of 4
 /// KiB.
 const PAGES: usize = 4;
-/// `data_head` and `data_tail` of `struct perf_event_mmap_page`.
-const HEAD: usize = 1024;
-const TAIL: usize = 1032;
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
-const LOST: u32 = 2;
-const SAMPLE: u32 = 9;
 
 /// A thread whose instruction is sampled at intervals of its CPU time, while it
 /// is outside the kernel.
@@ -41,14 +31,9 @@ const SAMPLE: u32 = 9;
 pub struct InstructionSamples {
     /// Closing it ends the sampling.
     _file: File,
-    ring: *mut u8,
-    page: usize,
+    ring: Ring,
     lost: u64,
 }
-
-// SAFETY: the mapping belongs to this value alone, and memory is not tied to
-// the thread that mapped it.
-unsafe impl Send for InstructionSamples {}
 
 impl InstructionSamples {
     /// Starts sampling `thread` each time it has used `every` of CPU time.
@@ -75,42 +60,14 @@ impl InstructionSamples {
                 },
                 _ => Error::syscall("perf_event_open", thread.to_string(), error),
             })?;
-        let page = page_size().get() as usize;
-        // SAFETY: a new mapping at an address of the kernel's choice overlaps
-        // nothing. perf_event_open(2) asks for one page and a power of two more.
-        let ring = unsafe {
-            mmap(
-                ptr::null_mut(),
-                (PAGES + 1) * page,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &file,
-                0,
-            )
-        }
-        .map_err(|error| Error::syscall("mmap", format!("samples of {thread}"), error))?;
-        Ok(Self { _file: file, ring: ring.cast(), page, lost: 0 })
+        let ring = Ring::map(&file, PAGES, &format!("samples of {thread}"))?;
+        Ok(Self { _file: file, ring, lost: 0 })
     }
 
     /// The addresses of the samples since the last call.
     pub fn take(&mut self) -> Vec<u64> {
-        let size = PAGES * self.page;
-        let head = self.counter(HEAD).load(Ordering::Acquire);
-        let tail = self.counter(TAIL).load(Ordering::Relaxed);
-        let filled = usize::try_from(head.wrapping_sub(tail)).unwrap_or(usize::MAX).min(size);
-        let mut bytes = vec![0_u8; filled];
-        let from = (tail % size as u64) as usize;
-        let first = filled.min(size - from);
-        // SAFETY: both pieces lie in the data pages, which are mapped as long
-        // as this value lives, and the kernel writes nothing between the two
-        // counters until the second one is moved (perf_event_open(2)).
-        unsafe {
-            let data = self.ring.add(self.page);
-            ptr::copy_nonoverlapping(data.add(from), bytes.as_mut_ptr(), first);
-            ptr::copy_nonoverlapping(data, bytes.as_mut_ptr().add(first), filled - first);
-        }
-        // Pairs with the kernel's read of the counter before it writes again.
-        self.counter(TAIL).store(head, Ordering::Release);
+        let mut bytes = Vec::new();
+        self.ring.take(&mut bytes);
         let (addresses, lost) = parse(&bytes);
         self.lost = self.lost.saturating_add(lost);
         addresses
@@ -120,40 +77,18 @@ impl InstructionSamples {
     pub fn lost(&self) -> u64 {
         self.lost
     }
-
-    #[expect(clippy::cast_ptr_alignment, reason = "a page and a multiple of eight are aligned")]
-    fn counter(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: both counters lie aligned in the first page, are shared with
-        // the kernel, and are only used as atomics.
-        unsafe { &*self.ring.add(offset).cast::<AtomicU64>() }
-    }
-}
-
-impl Drop for InstructionSamples {
-    fn drop(&mut self) {
-        // SAFETY: the range was mapped by this value, and no reference into it
-        // outlives it. munmap(2) fails only for a bad range.
-        let _cannot_fail = unsafe { munmap(self.ring.cast::<c_void>(), (PAGES + 1) * self.page) };
-    }
 }
 
 /// The addresses in sample records, and the number of lost samples.
-fn parse(mut bytes: &[u8]) -> (Vec<u64>, u64) {
+fn parse(bytes: &[u8]) -> (Vec<u64>, u64) {
     let mut addresses = Vec::with_capacity(bytes.len() / 16);
     let mut lost = 0_u64;
-    let word = |record: &[u8], at: usize| -> Option<u64> {
-        Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?))
-    };
-    while let Some(header) = bytes.first_chunk::<8>() {
-        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
-        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
-        let Some(record) = bytes.get(..size.max(8)) else { break };
-        match kind {
-            SAMPLE => addresses.extend(word(record, 8)),
-            LOST => lost = lost.saturating_add(word(record, 16).unwrap_or(0)),
+    for record in records(bytes) {
+        match record.kind {
+            SAMPLE => addresses.extend(word(record.body, 0)),
+            LOST => lost = lost.saturating_add(word(record.body, 8).unwrap_or(0)),
             _ => {}
         }
-        bytes = &bytes[record.len()..];
     }
     (addresses, lost)
 }

@@ -9,10 +9,11 @@ mod symbols;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use program_file::open_file;
+pub(crate) use program_file::open_file;
 use symbols::{Positions, SymbolClass};
 
 use crate::address_space::{AddressSpace, Region};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::root::Root;
 
@@ -132,6 +133,29 @@ impl ProgramCode {
     }
 }
 
+/// The functions at these offsets of a program or library, by its symbols and those
+/// of its debug file. `path` is its path.
+pub(crate) fn functions(
+    root: &Root,
+    program: File,
+    path: &str,
+    offsets: &[u64],
+) -> BTreeMap<u64, String> {
+    let found = symbols::names(root, program, path, SymbolClass::Code, Positions::Offsets(offsets));
+    found.unwrap_or_default().into_iter().map(|(offset, (name, _))| (offset, name)).collect()
+}
+
+/// The functions at these addresses of a process, which may have ended, by
+/// `/tmp/perf-PID.map`; empty if that was last written before `began`.
+pub(crate) fn generated_functions(
+    root: &Root,
+    process: u32,
+    addresses: &[u64],
+    began: Timestamp,
+) -> BTreeMap<u64, String> {
+    perf_map::names_since(root, process, addresses, began)
+}
+
 /// Parses `text` as the memory map of a process; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(text: &str) {
@@ -144,9 +168,7 @@ pub fn parse_for_fuzzing(text: &str) {
 /// The functions at these offsets of a program; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn functions_for_fuzzing(file: File, offsets: &[u64]) -> BTreeMap<u64, String> {
-    let at = Positions::Offsets(offsets);
-    let found = symbols::names(&Root::at("/nonexistent"), file, "/program", SymbolClass::Code, at);
-    found.unwrap_or_default().into_iter().map(|(offset, (name, _))| (offset, name)).collect()
+    functions(&Root::at("/nonexistent"), file, "/program", offsets)
 }
 
 #[cfg(test)]

@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::time::Duration;
 
+use unjank_units::Nanos;
+
+use crate::clock::Timestamp;
 use crate::process::pid;
 use crate::root::Root;
 
@@ -22,20 +26,50 @@ pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u6
     open(root, process).map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
 }
 
-/// The file as the process sees it. Anybody may write to /tmp, so the file must
-/// belong to the process's user or to root.
+/// As `names`, of a process that began after `began` and may have ended. An older
+/// map is that of another process with the same number.
+pub(super) fn names_since(
+    root: &Root,
+    process: u32,
+    addresses: &[u64],
+    began: Timestamp,
+) -> BTreeMap<u64, String> {
+    let file = open(root, process).or_else(|| open_left(root, process));
+    let file = file.filter(|file| is_newer(file, Timestamp::now().since(began)));
+    file.map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
+}
+
+/// The file as the process sees it.
 fn open(root: &Root, process: u32) -> Option<File> {
     let status = root.read(format!("/proc/{process}/status")).ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     // The last id is the one in the process's own namespace.
     let own = numbers.and_then(|line| line.split_whitespace().last()?.parse::<u32>().ok());
     let path = format!("/proc/{process}/root/tmp/perf-{}.map", own.unwrap_or(process));
+    open_owned(root, &path, pid::user(root, process))
+}
+
+/// The file that a process has left behind, which must be root's.
+fn open_left(root: &Root, process: u32) -> Option<File> {
+    open_owned(root, &format!("/tmp/perf-{process}.map"), None)
+}
+
+/// Anybody may write to /tmp, so the file must belong to this user or to root.
+fn open_owned(root: &Root, path: &str, user: Option<u32>) -> Option<File> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY);
     let file = options.open(root.resolve(path)).ok()?;
     let about = file.metadata().ok()?;
     let owner = about.uid();
-    (about.is_file() && (owner == 0 || Some(owner) == pid::user(root, process))).then_some(file)
+    (about.is_file() && (owner == 0 || Some(owner) == user)).then_some(file)
+}
+
+/// Whether a file was written at most `ago`, and a second for coarse clocks, before
+/// now.
+fn is_newer(file: &File, ago: Nanos) -> bool {
+    let written = file.metadata().and_then(|about| about.modified());
+    let age = written.ok().map(|written| written.elapsed().unwrap_or_default());
+    age.is_some_and(|age| age <= Duration::from(ago) + Duration::from_secs(1))
 }
 
 /// Lines are `START SIZE NAME`, in hexadecimal. The last one that contains an
@@ -106,6 +140,22 @@ mod tests {
         assert!(names(&root, 7, &[0x10]).is_empty(), "a link");
         std::fs::rename(&file, &map).unwrap();
         assert_eq!(names(&root, 7, &[0x10])[&0x10], "it");
+    }
+
+    #[test]
+    fn a_map_that_was_left_behind_is_roots_and_newer_than_the_process() {
+        let top = tempfile::tempdir().unwrap();
+        let (root, tmp) = (Root::at(top.path()), top.path().join("tmp"));
+        std::fs::create_dir(&tmp).unwrap();
+        let map = tmp.join("perf-7.map");
+        std::fs::write(&map, "10 10 it\n").unwrap();
+        let is_roots = std::fs::metadata(&map).unwrap().uid() == 0;
+        let now = Timestamp::now();
+        assert_eq!(names_since(&root, 7, &[0x10], now).len(), usize::from(is_roots));
+        assert!(names(&root, 7, &[0x10]).is_empty(), "there is no process");
+        let old = std::time::SystemTime::now() - Duration::from_secs(60);
+        File::options().write(true).open(&map).unwrap().set_modified(old).unwrap();
+        assert!(names_since(&root, 7, &[0x10], now).is_empty());
     }
 
     proptest::proptest! {

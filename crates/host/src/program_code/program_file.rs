@@ -1,16 +1,38 @@
 //! The file of a program or library.
 
 use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// The largest file whose symbols are read.
 pub(super) const LARGEST: u64 = 1 << 30;
 
-/// Opens a regular file that is not too large.
-pub(super) fn open_file(path: &Path) -> Option<File> {
+/// Opens a regular file that is not too large. It is looked at before it is opened,
+/// because another user may have put a device in its place.
+pub(crate) fn open_file(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    let about = file.metadata().ok()?;
-    (about.is_file() && about.len() <= LARGEST).then_some(file)
+    let place = options.read(true).custom_flags(libc::O_PATH).open(path).ok()?;
+    let about = place.metadata().ok()?;
+    let is_right = about.is_file() && about.len() <= LARGEST;
+    is_right.then(|| File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("file");
+        std::fs::write(&path, "it").unwrap();
+        assert_eq!(std::io::read_to_string(open_file(&path).unwrap()).unwrap(), "it");
+        let large = File::options().write(true).open(&path).unwrap();
+        large.set_len(LARGEST + 1).unwrap();
+        assert!(open_file(&path).is_none(), "too large");
+        for other in [Path::new("/dev/zero"), top.path(), Path::new("/nonexistent")] {
+            assert!(open_file(other).is_none(), "{}", other.display());
+        }
+    }
 }

@@ -1,0 +1,237 @@
+//! Records where the threads of a program are: each time one of them loses its CPU,
+//! and at intervals of its CPU time.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+
+use super::ring::Ring;
+use super::{Attributes, SIZE_WITH_CLOCK, Target, open};
+use crate::error::{Error, Result};
+use crate::memory::page_size;
+use crate::root::Root;
+use crate::sched::{CpuSet, ThreadId};
+use unjank_units::{Bytes, Nanos};
+
+/// `PERF_TYPE_SOFTWARE`, and of its events `PERF_COUNT_SW_CPU_CLOCK` and
+/// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
+const SOFTWARE: u32 = 1;
+const CPU_CLOCK: u64 = 0;
+const CONTEXT_SWITCHES: u64 = 3;
+
+/// Parts of a sample, `enum perf_event_sample_format`.
+const TID: u64 = 1 << 1;
+const TIME: u64 = 1 << 2;
+const CALLCHAIN: u64 = 1 << 5;
+const PERIOD: u64 = 1 << 8;
+const REGS_USER: u64 = 1 << 12;
+const STACK_USER: u64 = 1 << 13;
+/// What follows other records: TID and TIME.
+pub(super) const TRAILER: usize = 16;
+
+/// Flags of `struct perf_event_attr`.
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const MMAP: u64 = 1 << 8;
+const COMM: u64 = 1 << 9;
+const FREQUENCY: u64 = 1 << 10;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+const TASK: u64 = 1 << 13;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const MMAP2: u64 = 1 << 23;
+const COMM_EXEC: u64 = 1 << 24;
+const USE_CLOCK_ID: u64 = 1 << 25;
+
+/// `PERF_EVENT_IOC_DISABLE` and `PERF_EVENT_IOC_SET_OUTPUT`.
+const DISABLE: libc::c_ulong = 0x2401;
+const SET_OUTPUT: libc::c_ulong = 0x2405;
+
+/// The registers in a sample, `enum perf_event_x86_regs` and
+/// `perf_event_arm_regs`: frame pointer, on ARM the link register, stack pointer,
+/// instruction pointer.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const REGISTERS: [u32; 3] = [6, 7, 8];
+#[cfg(target_arch = "aarch64")]
+pub(crate) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) const REGISTERS: [u32; 0] = [];
+
+/// What is copied of a stack: enough for some twenty frames, after which frame
+/// pointers lead on. A multiple of eight.
+const STACK: u32 = 2048;
+/// The most switches of a thread on one CPU that are recorded in a second, about:
+/// each takes 4 µs. Of a thread that sleeps more often, the kernel leaves out some.
+const MOST_SWITCHES: u64 = 4_000;
+/// The kernel's own limit.
+const LIMIT: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
+/// A sample stands for fewer switches, and for more nanoseconds.
+pub(super) const FEWEST_NANOS: u64 = 100_000;
+
+/// What the threads of a program record, on each CPU.
+#[derive(Debug)]
+pub struct StackRecorder {
+    cpus: Vec<OfCpu>,
+}
+
+#[derive(Debug)]
+struct OfCpu {
+    // Closing both ends the recording.
+    switches: File,
+    clock: File,
+    ring: Ring,
+}
+
+/// What was recorded, in the kernel's form, by CPU.
+#[derive(Debug, Default)]
+pub struct StackRecords {
+    pub(crate) cpus: Vec<Vec<u8>>,
+}
+
+impl StackRecorder {
+    /// Records all threads of each program that the calling thread will execute in a
+    /// child, and of all processes that these start. `every` is the CPU time between
+    /// two samples of a thread, at least 0.1 ms; a CPU's records take up to about
+    /// `buffer` until they are taken.
+    ///
+    /// # Errors
+    /// `Permission`; `Unsupported` for a kernel without these events.
+    pub fn of_next_programs(root: &Root, every: Nanos, buffer: Bytes) -> Result<Self> {
+        let online = root.read("/sys/devices/system/cpu/online")?;
+        let online: CpuSet = online.trim().parse().unwrap_or_else(|_| CpuSet::new([0]));
+        let pages = (buffer.get() / page_size().get()).max(1);
+        let pages = usize::try_from(pages).unwrap_or(1).next_power_of_two();
+        let limit = root.read(LIMIT).ok().and_then(|text| text.trim().parse().ok());
+        let switches = MOST_SWITCHES.min(limit.unwrap_or(MOST_SWITCHES)).max(1);
+        let cpus = online.iter().map(|cpu| OfCpu::open(cpu, every, switches, pages));
+        Ok(Self { cpus: cpus.collect::<Result<_>>()? })
+    }
+
+    /// Moves what is in the buffers to `records`.
+    pub fn take(&mut self, records: &mut StackRecords) {
+        records.cpus.resize_with(self.cpus.len().max(records.cpus.len()), Vec::new);
+        for (cpu, bytes) in self.cpus.iter_mut().zip(&mut records.cpus) {
+            cpu.ring.take(bytes);
+        }
+    }
+
+    /// Records nothing more.
+    pub fn stop(&self) {
+        for cpu in &self.cpus {
+            for event in [&cpu.switches, &cpu.clock] {
+                // Fails only for a file that is no event.
+                let _cannot_fail = control(event, DISABLE, 0);
+            }
+        }
+    }
+}
+
+impl StackRecords {
+    /// These bytes as the records of one CPU; for the fuzzer.
+    #[cfg(fuzzing)]
+    pub fn for_fuzzing(bytes: &[u8]) -> Self {
+        Self { cpus: vec![bytes.to_vec()] }
+    }
+
+    /// The memory that they take.
+    pub fn size(&self) -> Bytes {
+        Bytes(self.cpus.iter().map(|cpu| cpu.len() as u64).sum())
+    }
+}
+
+impl OfCpu {
+    fn open(cpu: usize, every: Nanos, most_switches: u64, pages: usize) -> Result<Self> {
+        let target = Target::ThreadOn(ThreadId::current(), cpu);
+        let of_stack = if REGISTERS.is_empty() { 0 } else { REGS_USER | STACK_USER };
+        let common = Attributes {
+            kind: SOFTWARE,
+            size: SIZE_WITH_CLOCK,
+            sample_type: TID | TIME | PERIOD | CALLCHAIN | of_stack,
+            flags: DISABLED | INHERIT | ENABLE_ON_EXEC | SAMPLE_ID_ALL | USE_CLOCK_ID,
+            sample_regs_user: REGISTERS.iter().fold(0, |mask, register| mask | 1 << register),
+            sample_stack_user: if of_stack == 0 { 0 } else { STACK },
+            clock_id: libc::CLOCK_MONOTONIC,
+            ..Attributes::default()
+        };
+        let switches = Attributes {
+            config: CONTEXT_SWITCHES,
+            // With the flag, it is a frequency.
+            sample_period: most_switches,
+            flags: common.flags | FREQUENCY | MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
+            ..common.clone()
+        };
+        let every = every.get().max(FEWEST_NANOS);
+        let clock = Attributes { config: CPU_CLOCK, sample_period: every, ..common };
+        let switches = open(&switches, target).map_err(refusal)?;
+        let clock = open(&clock, target).map_err(refusal)?;
+        let ring = Ring::map(&switches, pages, "the stacks of a program")?;
+        control(&clock, SET_OUTPUT, switches.as_raw_fd())
+            .map_err(|error| Error::syscall("ioctl", "the stacks of a program", error))?;
+        Ok(Self { switches, clock, ring })
+    }
+}
+
+fn refusal(error: io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => Error::Permission {
+            what: "recording stacks (perf_event_open)".to_owned(),
+            needs: "root or CAP_PERFMON, outside containers that forbid it".to_owned(),
+        },
+        Some(libc::ENOSYS | libc::ENOENT | libc::EINVAL | libc::EOPNOTSUPP) => {
+            Error::Unsupported("this kernel cannot record stacks (perf_event_open)".to_owned())
+        }
+        _ => Error::syscall("perf_event_open", "the stacks of a program", error),
+    }
+}
+
+fn control(event: &File, request: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
+    // SAFETY: both requests take a number, and no memory (perf_event_open(2)).
+    let result = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::super::records::{RecordedEvent, SampleCause, times};
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_executed_is_recorded_and_this_one_is_not() {
+        let every = Nanos(1_009_000);
+        let buffer = Bytes::from_mib(1);
+        let mut recorder = match StackRecorder::of_next_programs(&Root::system(), every, buffer) {
+            Ok(recorder) => recorder,
+            Err(error) => return unjank_needs::skip(error),
+        };
+        let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; sleep 0.01";
+        let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let process = child.id();
+        assert!(child.wait().unwrap().success());
+        recorder.stop();
+        let mut records = StackRecords::default();
+        recorder.take(&mut records);
+        let (mut samples, mut executed, mut mapped) = (Vec::new(), 0, 0);
+        for bytes in &records.cpus {
+            for (_, offset) in times(bytes) {
+                match RecordedEvent::first(&bytes[offset..]) {
+                    Some(RecordedEvent::Sample(sample)) => {
+                        samples.push((sample.process, sample.cause));
+                        assert_eq!(sample.registers.is_some(), !REGISTERS.is_empty());
+                    }
+                    Some(RecordedEvent::Executed { .. }) => executed += 1,
+                    Some(RecordedEvent::Mapped(_)) => mapped += 1,
+                    _ => {}
+                }
+            }
+        }
+        let of = |cause| samples.iter().filter(|it| it.1 == cause).count();
+        assert!(of(SampleCause::Clock) > 5, "{} samples", samples.len());
+        assert!(of(SampleCause::Switch) >= 2 && executed >= 1 && mapped > 2);
+        assert!(samples.iter().any(|it| it.0 == process));
+        assert!(samples.iter().all(|it| it.0 != std::process::id()));
+        let before = records.size();
+        recorder.take(&mut records);
+        assert_eq!(records.size(), before);
+    }
+}

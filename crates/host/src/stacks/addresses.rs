@@ -1,0 +1,50 @@
+//! The addresses of a stack.
+
+/// Deeper stacks are cut.
+pub(super) const DEEPEST: usize = 128;
+
+/// The addresses of the frames of a program, the innermost first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Frames {
+    /// Where it is, and then the addresses to which functions return.
+    pub(super) addresses: Vec<u64>,
+    /// Whether the last one is the thread's first function.
+    pub(super) is_whole: bool,
+}
+
+/// Continues a stack that was cut with the part of `chain`, which follows frame
+/// pointers, that lies above it. The chain alone where nothing else is known.
+pub(super) fn continued(mut frames: Frames, chain: &[u64]) -> Frames {
+    if frames.is_whole {
+        return frames;
+    }
+    let last = frames.addresses.last();
+    match last.and_then(|last| chain.iter().rposition(|address| address == last)) {
+        Some(place) => frames.addresses.extend(&chain[place + 1..]),
+        None if frames.addresses.len() <= 1 && !chain.is_empty() => {
+            frames.addresses = chain.to_vec();
+        }
+        None => {}
+    }
+    frames
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(addresses: &[u64], is_whole: bool) -> Frames {
+        Frames { addresses: addresses.to_vec(), is_whole }
+    }
+
+    #[test]
+    fn frame_pointers_lead_on_where_the_copied_stack_ends() {
+        let chain = [1, 3, 4, 5];
+        assert_eq!(continued(frames(&[1, 2, 3], false), &chain), frames(&[1, 2, 3, 4, 5], false));
+        assert_eq!(continued(frames(&[1, 2, 3], true), &chain), frames(&[1, 2, 3], true));
+        assert_eq!(continued(frames(&[1, 2, 9], false), &chain), frames(&[1, 2, 9], false));
+        assert_eq!(continued(frames(&[9], false), &chain), frames(&chain, false));
+        assert_eq!(continued(frames(&[9], false), &[]), frames(&[9], false));
+        assert_eq!(continued(frames(&[], false), &chain), frames(&chain, false));
+    }
+}
