@@ -410,14 +410,12 @@ fn way_from_futex(life: &Life, number: usize) -> Option<f64> {
     let is_way = |span: &&Span| matches!(span.state, State::Woken { .. } | State::Ready { .. });
     let (before, after) = life.spans.split_at_checked(number)?;
     let begun: Vec<&Span> = before.iter().rev().take(MOST_MOVES).take_while(is_way).collect();
-    let State::Asleep { wait: Wait::Call { number: call, .. }, .. } =
-        before.get(number.checked_sub(begun.len() + 1)?)?.state
-    else {
+    let State::Asleep { wait, .. } = before.get(number.checked_sub(begun.len() + 1)?)?.state else {
         return None;
     };
     let rest = after.iter().take(MOST_MOVES).take_while(is_way);
     let way = begun.into_iter().chain(rest).map(|span| span.to.since(span.from).get());
-    crate::path::is_futex(call).then(|| (way.sum::<u64>() as f64).max(1.0))
+    crate::path::is_in_futex(wait).then(|| (way.sum::<u64>() as f64).max(1.0))
 }
 
 #[cfg(test)]

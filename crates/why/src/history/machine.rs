@@ -43,6 +43,19 @@ impl History {
         lives.get(begun.saturating_sub(1))
     }
 
+    /// The first thread of its process at a moment, as far as the trace has the
+    /// births between the two.
+    pub fn first_of_process(&self, thread: ThreadId, at: Timestamp) -> ThreadId {
+        let (mut first, mut at) = (thread, at);
+        while let Some(birth) = self.life(first, at).and_then(|life| life.birth)
+            && birth.same_process
+            && birth.at < at
+        {
+            (first, at) = (birth.parent, birth.at);
+        }
+        first
+    }
+
     /// All threads.
     pub fn lives(&self) -> impl Iterator<Item = (ThreadId, &Life)> {
         self.lives.iter().flat_map(|(thread, lives)| lives.iter().map(|life| (*thread, life)))

@@ -16,13 +16,25 @@ mod found;
 mod segment;
 mod walk;
 
-pub use found::{OwnWait, Path};
+pub use found::{LockWait, OwnWait, Path};
 pub use segment::{Activity, Certainty, Detail, Page, Segment, Way};
 pub use walk::{critical_path, path_of_program};
 
-/// Whether a system call is `futex`.
-pub(crate) fn is_futex(number: i64) -> bool {
-    calls::purpose(number) == calls::Purpose::Futex
+use crate::history::Wait;
+use calls::{Purpose, purpose};
+
+/// Whether a thread sleeps in a futex.
+pub(crate) fn is_in_futex(wait: Wait) -> bool {
+    is_for(wait, Purpose::Futex)
+}
+
+/// Whether a thread is in the call that ends it, or its process.
+pub(crate) fn is_in_exit(wait: Wait) -> bool {
+    is_for(wait, Purpose::Exit)
+}
+
+fn is_for(wait: Wait, wanted: Purpose) -> bool {
+    matches!(wait, Wait::Call { number, .. } if purpose(number) == wanted)
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ pub struct Segment {
     /// The wait of the explained thread that it is in: an index of
     /// [`Path::waits`](super::Path::waits).
     pub wait: Option<u32>,
+    /// The innermost wait for a lock that it is in: an index of
+    /// [`Path::locks`](super::Path::locks).
+    pub lock: Option<u32>,
     /// The number of wake-ups between the explained thread and this one.
     pub depth: u8,
 }

@@ -6,7 +6,8 @@ use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
 use super::classify::{is_sleep, leaves_by};
-use super::found::{OwnWait, Path};
+use super::found::{LockWait, OwnWait, Path};
+use super::is_in_futex;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
 
 use crate::history::{Armed, Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
@@ -29,7 +30,8 @@ pub fn path_of_program(
     to: Timestamp,
 ) -> Path {
     let line = line(history, first, thread, to);
-    let mut walk = Walk { history, line, segments: Vec::new(), waits: Vec::new() };
+    let (segments, waits, locks) = (Vec::new(), Vec::new(), Vec::new());
+    let mut walk = Walk { history, line, segments, waits, locks };
     walk.explain(thread, from, to, At::own());
     walk.finish(thread)
 }
@@ -52,6 +54,7 @@ struct At {
     way: Way,
     certainty: Certainty,
     wait: Option<u32>,
+    lock: Option<u32>,
     depth: u8,
     /// The page for which the last thread waits of which it is known.
     page: Option<Page>,
@@ -61,8 +64,15 @@ struct At {
 
 impl At {
     const fn own() -> Self {
-        let certainty = Certainty::Proved;
-        Self { way: Way::Own, certainty, wait: None, depth: 0, page: None, follows_work: true }
+        Self {
+            way: Way::Own,
+            certainty: Certainty::Proved,
+            wait: None,
+            lock: None,
+            depth: 0,
+            page: None,
+            follows_work: true,
+        }
     }
 
     /// One waker further.
@@ -78,13 +88,14 @@ struct Walk<'a> {
     /// The last one first.
     segments: Vec<Segment>,
     waits: Vec<OwnWait>,
+    locks: Vec<LockWait>,
 }
 
 impl Walk<'_> {
     /// The path, with waits in order of time. A wait during which the path was
     /// never elsewhere is none.
     fn finish(self, thread: ThreadId) -> Path {
-        let Self { mut segments, waits: found, .. } = self;
+        let Self { mut segments, waits: found, locks, .. } = self;
         segments.reverse();
         let (mut waits, mut places) = (Vec::new(), vec![None; found.len()]);
         for (wait, place) in found.into_iter().zip(&mut places).rev() {
@@ -97,7 +108,7 @@ impl Walk<'_> {
             let place = segment.wait.and_then(|wait| places.get(wait as usize));
             segment.wait = place.copied().flatten();
         }
-        Path { thread, segments, waits }
+        Path { thread, segments, waits, locks }
     }
 
     /// Explains what `thread` did from one moment to another, from the end.
@@ -204,6 +215,18 @@ impl Walk<'_> {
         match ended {
             Some(wake) => match wake.by {
                 Origin::Thread(waker) if waker != thread => {
+                    if leaves == Way::Lock && is_in_futex(wait) {
+                        inner.lock = Some(self.locks.len() as u32);
+                        self.locks.push(LockWait {
+                            from,
+                            to,
+                            thread,
+                            wait,
+                            wake,
+                            waker,
+                            certainty,
+                        });
+                    }
                     let sent = self.carried(wake.carrier, waker, from, to, inner);
                     self.explain(waker, from, sent, inner.deeper());
                 }
@@ -353,14 +376,14 @@ impl Walk<'_> {
         if from >= to {
             return;
         }
-        let At { way, certainty, wait, depth, .. } = at;
+        let At { way, certainty, wait, lock, depth, .. } = at;
         let certainty = match activity {
             Activity::Unknown => Certainty::Inferred,
             _ => certainty,
         };
         let page = at.page.filter(|_| activity == Activity::PageIn);
         let segment =
-            Segment { from, to, thread, way, activity, detail, page, certainty, wait, depth };
+            Segment { from, to, thread, way, activity, detail, page, certainty, wait, lock, depth };
         match self.segments.last_mut() {
             Some(next)
                 if (Segment { from, to: next.to, ..segment }) == (Segment { from, ..*next }) =>

@@ -9,6 +9,7 @@ mod explained;
 mod family;
 mod handover;
 mod kin;
+mod locks;
 mod names;
 mod next;
 mod page_in;
@@ -74,6 +75,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     findings
         .tables
         .extend([waits::table(typical), what_if::table(typical, &savings, launches.len(), about)]);
+    findings.tables.extend(locks::table(typical));
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(page_in::table(typical));
     findings.tables.extend(storage::table(typical));

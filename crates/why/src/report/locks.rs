@@ -1,0 +1,244 @@
+//! The locks that the path waited for.
+
+use std::collections::BTreeMap;
+
+use unjank_host::sched::ThreadId;
+use unjank_measure::Unit;
+use unjank_measure::record::{Cell as TableCell, Column, Table};
+use unjank_units::Nanos;
+
+use super::explained::Explained;
+use super::names;
+use crate::history::Wait;
+use crate::path::{Certainty, LockWait, is_in_exit};
+
+/// Rows of the table.
+const SHOWN: usize = 10;
+/// Holders that are named in a row.
+const NAMED: usize = 2;
+
+/// Operations of `futex(2)` that lock, without their flags, and the mask of these:
+/// `include/uapi/linux/futex.h`.
+const LOCKS_PI: [u64; 3] = [6, 11, 13];
+const OPERATION: u64 = 0x7f;
+
+/// A word that threads wait for, by the first thread of its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Lock {
+    process: u32,
+    address: u64,
+    kind: Kind,
+}
+
+/// What a futex is used for, as far as its calls tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A mutex, a condition variable, a semaphore: anything.
+    Any,
+    /// A mutex whose holder inherits priority.
+    Inherits,
+    /// The end of a thread, for which another one waits.
+    End,
+}
+
+/// The waits for one lock.
+#[derive(Debug, Default)]
+struct Waited<'a> {
+    time: Nanos,
+    /// Each with its time on the path.
+    waits: Vec<(&'a LockWait, Nanos)>,
+}
+
+/// A row for each lock, the one with most time first; `None` if the path never
+/// waited for any. The time of a wait in which the holder waited for another lock is
+/// that lock's.
+pub(super) fn table(launch: &Explained) -> Option<Table> {
+    let mut locks: Vec<(Lock, Waited<'_>)> = waited(launch).into_iter().collect();
+    locks.sort_by_key(|(lock, waited)| (std::cmp::Reverse(waited.time), *lock));
+    let columns = [
+        Column::text("lock"),
+        Column::text("of"),
+        Column::of("time", Unit::Nanoseconds),
+        Column::of("waits", Unit::Count),
+        Column::text("held by"),
+        Column::text("evidence"),
+    ];
+    let mut table = Table::new("why/locks", "Locks that the path waited for", columns);
+    for (lock, waited) in locks.iter().take(SHOWN) {
+        table.push([
+            lock.words().into(),
+            names::thread_name(&launch.history, ThreadId(lock.process)).into(),
+            TableCell::number(waited.time.get() as f64),
+            TableCell::number(waited.waits.len() as f64),
+            holders(launch, waited).into(),
+            waited.evidence().into(),
+        ]);
+    }
+    let others = locks.iter().skip(SHOWN).map(|(_, waited)| waited.time);
+    let time = others.fold(Nanos::ZERO, |sum, time| sum + time);
+    if locks.len() > SHOWN {
+        table = table.with_note(format!("{} other locks: {time} in all", locks.len() - SHOWN));
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn waited(launch: &Explained) -> BTreeMap<Lock, Waited<'_>> {
+    let mut times = vec![Nanos::ZERO; launch.path.locks.len()];
+    for segment in &launch.path.segments {
+        let time = segment.lock.and_then(|lock| times.get_mut(lock as usize));
+        if let Some(time) = time {
+            *time = *time + segment.length();
+        }
+    }
+    let mut locks: BTreeMap<Lock, Waited<'_>> = BTreeMap::new();
+    for (wait, time) in launch.path.locks.iter().zip(times) {
+        if let Some(lock) = Lock::of(launch, wait) {
+            let waited = locks.entry(lock).or_default();
+            waited.time = waited.time + time;
+            waited.waits.push((wait, time));
+        }
+    }
+    locks
+}
+
+impl Lock {
+    fn of(launch: &Explained, wait: &LockWait) -> Option<Self> {
+        let Wait::Call { arguments: [address, operation], .. } = wait.wait else { return None };
+        let process = launch.history.first_of_process(wait.thread, wait.to).0;
+        let kind = if is_in_exit(wait.wake.during) {
+            Kind::End
+        } else if LOCKS_PI.contains(&(operation & OPERATION)) {
+            Kind::Inherits
+        } else {
+            Kind::Any
+        };
+        Some(Self { process, address, kind })
+    }
+
+    fn words(self) -> String {
+        let kind = match self.kind {
+            Kind::Any => "",
+            Kind::Inherits => ", inherits priority",
+            Kind::End => ", end of a thread",
+        };
+        format!("futex {:#x}{kind}", self.address)
+    }
+}
+
+impl Waited<'_> {
+    fn evidence(&self) -> &'static str {
+        let proved = self.waits.iter().all(|(wait, _)| wait.certainty == Certainty::Proved);
+        if proved { "proved" } else { "inferred" }
+    }
+}
+
+/// `render (4712) 12.1 ms, hog (9) 3.40 ms and 2 others`: those that ended the waits.
+fn holders(launch: &Explained, waited: &Waited<'_>) -> String {
+    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for (wait, time) in &waited.waits {
+        let of_holder = times.entry(wait.waker.0).or_default();
+        *of_holder = *of_holder + *time;
+    }
+    let mut times: Vec<(u32, Nanos)> = times.into_iter().collect();
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let name = |thread: u32| names::thread_name(&launch.history, ThreadId(thread));
+    if let [(only, _)] = times.as_slice() {
+        return name(*only);
+    }
+    let named = times.iter().take(NAMED).map(|(thread, time)| format!("{} {time}", name(*thread)));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match times.len().saturating_sub(NAMED) {
+        0 => named,
+        1 => format!("{named} and another"),
+        others => format!("{named} and {others} others"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::{Context, EventKind, SystemCall};
+
+    use super::*;
+    use crate::report::Clocks;
+
+    fn call(number: i64, address: u64, operation: u64) -> EventKind {
+        let arguments = [address, operation, 0, 0, 0, 0];
+        EventKind::SystemCall(SystemCall::Begins { number, arguments })
+    }
+
+    fn locks(script: &Script, end: u64) -> Vec<String> {
+        let window = (at(0), at(end));
+        let launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let text = |cell: &TableCell| match cell {
+            TableCell::Text(text) => text.clone(),
+            TableCell::Number(number) => number.value.to_string(),
+            TableCell::Empty => String::new(),
+        };
+        let rows = table(&launch).map(|table| table.rows).unwrap_or_default();
+        rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" | ")).collect()
+    }
+
+    /// Thread 7 waits for a lock of 9, which waits in it for one of 11.
+    fn chain() -> Script {
+        Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .runs(2, 0, 0, 11)
+            .happens(0, 90, Context::Thread, call(libc::SYS_futex, 0x1000, 0))
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 190, Context::Thread, call(libc::SYS_futex, 0x2000, 128 | 6))
+            .sleeps(1, 200, 9, 0)
+            .happens(2, 490, Context::Thread, call(libc::SYS_futex, 0x2000, 128 | 7))
+            .wakes(2, 500, 9, 1)
+            .runs(1, 510, 0, 9)
+            .happens(1, 590, Context::Thread, call(libc::SYS_futex, 0x1000, 1))
+            .wakes(1, 600, 7, 0)
+            .runs(0, 610, 0, 7)
+    }
+
+    #[test]
+    fn a_lock_within_another_has_its_time() {
+        let script = chain().sleeps(0, 700, 7, 0);
+        assert_eq!(
+            locks(&script, 700),
+            [
+                "futex 0x2000, inherits priority | hog (9) | 300 | 1 | t11 (11) | inferred",
+                "futex 0x1000 | victim (7) | 200 | 1 | hog (9) | inferred",
+            ]
+        );
+    }
+
+    #[test]
+    fn waits_for_one_lock_are_one_row() {
+        let script = chain()
+            .happens(0, 650, Context::Thread, call(libc::SYS_futex, 0x1000, 0))
+            .sleeps(0, 660, 7, 0)
+            .wakes(2, 700, 7, 0)
+            .runs(0, 700, 0, 7)
+            .sleeps(0, 800, 7, 0);
+        let expected = "futex 0x1000 | victim (7) | 240 | 2 | hog (9) 200 ns, t11 (11) 40 ns | \
+                        inferred";
+        assert_eq!(locks(&script, 800)[1], expected);
+    }
+
+    #[test]
+    fn the_end_of_a_thread_is_proved() {
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .happens(0, 90, Context::Thread, call(libc::SYS_futex, 0x3000, 265))
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 400, Context::Thread, call(libc::SYS_exit, 0, 0))
+            .wakes(1, 500, 7, 0)
+            .runs(0, 500, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        let expected = "futex 0x3000, end of a thread | victim (7) | 400 | 1 | hog (9) | proved";
+        assert_eq!(locks(&script, 700), [expected]);
+    }
+
+    #[test]
+    fn a_path_without_locks_has_no_table() {
+        assert!(locks(&Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0), 100).is_empty());
+    }
+}
