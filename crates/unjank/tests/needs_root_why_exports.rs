@@ -62,7 +62,7 @@ fn folded_stacks_add_up_to_the_launch() {
     let weights = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(weights.sum::<u64>(), total(&record), "{text}");
     let timer = text.lines().find(|line| line.contains(";timer;sleep (")).unwrap();
-    assert!(timer.contains(";clock_nanosleep "), "{text}");
+    assert!(timer.contains(";clock_nanosleep;"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,11 +34,16 @@ impl Known {
     }
 
     fn compiled(&self, name: &str) -> PathBuf {
+        self.compiled_with(name, name, &[])
+    }
+
+    /// Compiles a source with more flags, under a name.
+    fn compiled_with(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {
         let program = self.directory.path().join(name);
         if !program.exists() {
-            let source = format!("{}/tests/known/{name}.c", env!("CARGO_MANIFEST_DIR"));
+            let source = format!("{}/tests/known/{source}.c", env!("CARGO_MANIFEST_DIR"));
             let mut compiler = Command::new("cc");
-            compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).arg(source).arg("-o");
+            compiler.args(["-O1", "-Wall", "-Wextra", "-Werror"]).args(flags).arg(source).arg("-o");
             let status = compiler.arg(&program).args(["-lpthread", "-lutil"]).status();
             assert!(status.unwrap().success());
         }
@@ -47,7 +52,17 @@ impl Known {
 
     /// The command that runs a program, which then says how long its parts took.
     pub(crate) fn command(&self, name: &str, arguments: &[&str]) -> Vec<String> {
-        let program = self.compiled(name).to_str().unwrap().to_owned();
+        self.command_of(&self.compiled(name), arguments)
+    }
+
+    /// As `command`, of a program that is compiled with more flags and is called
+    /// otherwise.
+    pub(crate) fn command_with(&self, source: &str, name: &str, flags: &[&str]) -> Vec<String> {
+        self.command_of(&self.compiled_with(source, name, flags), &[])
+    }
+
+    fn command_of(&self, program: &Path, arguments: &[&str]) -> Vec<String> {
+        let program = program.to_str().unwrap().to_owned();
         let words = arguments.iter().map(|word| (*word).to_owned());
         [program, self.file("parts")].into_iter().chain(words).collect()
     }

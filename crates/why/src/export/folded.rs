@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use unjank_host::stacks::Stack;
 use unjank_units::Nanos;
 
 use super::words::wait_of;
@@ -12,17 +13,46 @@ use crate::path::{Activity, Segment};
 use crate::report::{Explained, place, thread_name};
 use crate::split::Cell;
 
-/// Writes the path as stacks `way;activity;thread;call`. Their weights are
-/// nanoseconds, and add up to the window. The call is there where the thread
-/// slept in one.
+/// Writes the path as stacks `way;activity;thread;function;…;call;function of the
+/// kernel;…`. Their weights are nanoseconds, and add up to the window. The call is
+/// there where the thread slept in one. The functions are there if stacks were
+/// recorded: of a thread that does not run, those in which it stopped; while it
+/// computes, those of its samples, each with the same share of its time.
 ///
 /// # Errors
 /// A failed write.
 pub fn folded(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     let mut stacks: BTreeMap<String, Nanos> = BTreeMap::new();
+    let mut add = |stack: String, length: Nanos| {
+        let time = stacks.entry(stack).or_default();
+        *time = *time + length;
+    };
+    let mut computing: BTreeMap<String, Computing> = BTreeMap::new();
     for segment in &launch.path().segments {
-        let time = stacks.entry(stack(launch, segment)).or_default();
-        *time = *time + segment.length();
+        let begin = begin(launch, segment);
+        if segment.activity == Activity::Computing && launch.has_stacks() {
+            let all = computing.entry(begin).or_default();
+            all.time = all.time + segment.length();
+            let samples = launch.stacks_computing(segment.thread, (segment.from, segment.to));
+            all.samples.extend(samples.map(|stack| functions(launch, stack).concat()));
+        } else {
+            let [program, kernel] = match launch.stack_off_cpu(segment.thread, segment.to) {
+                Some(stack) => functions(launch, stack),
+                None => [Vec::new(), Vec::new()],
+            };
+            let frames = program.into_iter().chain(call_of(launch, segment)).chain(kernel);
+            add(joined(&begin, frames), segment.length());
+        }
+    }
+    for (begin, Computing { time, samples }) in computing {
+        let count = samples.len() as u64;
+        if count == 0 {
+            add(joined(&begin, ["[no sample]".to_owned()]), time);
+        }
+        for (number, frames) in (0..).zip(samples) {
+            let share = time.get() / count + u64::from(number < time.get() % count);
+            add(joined(&begin, frames), Nanos(share));
+        }
     }
     for (stack, time) in stacks {
         writeln!(out, "{stack} {}", time.get())?;
@@ -30,15 +60,44 @@ pub fn folded(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn stack(launch: &Explained, segment: &Segment) -> String {
+/// What a thread computed on the path, in all.
+#[derive(Default)]
+struct Computing {
+    time: Nanos,
+    samples: Vec<Vec<String>>,
+}
+
+/// `way;activity;thread`.
+fn begin(launch: &Explained, segment: &Segment) -> String {
     let activity = Cell::Of(segment.activity).name();
     let thread = thread_name(launch.history(), segment.thread);
-    let mut frames = vec![segment.way.name().to_owned(), activity.to_owned(), frame(&thread)];
+    [segment.way.name(), activity, &frame(&thread)].join(";")
+}
+
+fn joined(begin: &str, frames: impl IntoIterator<Item = String>) -> String {
+    let mut stack = begin.to_owned();
+    for frame in frames {
+        stack.push(';');
+        stack.push_str(&frame);
+    }
+    stack
+}
+
+/// The functions of a stack, the outermost first: those of the program, and those of
+/// the kernel, which `flamegraph.pl` colours by their ending.
+fn functions(launch: &Explained, stack: &Stack) -> [Vec<String>; 2] {
+    let (kernel, program) = launch.functions_of(stack);
+    let program = program.iter().rev().map(|it| frame(&it.text));
+    let kernel = kernel.iter().rev().map(|it| frame(&it.text) + "_[k]");
+    [program.collect(), kernel.collect()]
+}
+
+/// The call in which the segment's thread sleeps.
+fn call_of(launch: &Explained, segment: &Segment) -> Option<String> {
     let is_awake =
         matches!(segment.activity, Activity::Computing | Activity::Waking | Activity::RunQueue);
-    let wait = wait_of(launch, segment).filter(|_| !is_awake);
-    frames.extend(wait.map(|wait| frame(&call(&wait))));
-    frames.join(";")
+    let wait = wait_of(launch, segment).filter(|_| !is_awake)?;
+    Some(frame(&call(&wait)))
 }
 
 /// A call without its arguments, so that calls of one kind are one frame.
@@ -58,8 +117,10 @@ fn frame(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Support;
     use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::stacks::{StackCause, Stacks};
+    use unjank_host::tracefs::script::{Script, at, task};
     use unjank_host::tracefs::{Context, EventKind, SystemCall};
 
     use super::*;
@@ -93,6 +154,37 @@ mod tests {
         let sum: u64 =
             text.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
         assert_eq!(sum, 1_000, "{text}");
+    }
+
+    #[test]
+    fn functions_have_the_time_of_the_path() {
+        let poll = SystemCall::Begins { number: libc::SYS_ppoll, arguments: [0; 6] };
+        let woken = EventKind::Waking { task: task(7), cpu: 0 };
+        let script = Script::new()
+            .runs(0, 0, 9, 7)
+            .happens(0, 310, Context::Thread, EventKind::SystemCall(poll))
+            .sleeps(0, 320, 7, 0)
+            .expires(1, 700)
+            .happens(1, 700, Context::Irq, woken)
+            .runs(0, 700, 0, 7)
+            .sleeps(0, 1_001, 7, 0);
+        let window = (at(0), at(1_001));
+        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let (clock, switch) = (StackCause::Clock, StackCause::Switch);
+        launch.add_stacks(Support::Yes(Stacks::made_up(&[
+            (ThreadId(7), at(100), clock, &["sum;", "main"]),
+            (ThreadId(7), at(200), clock, &["sum;", "main"]),
+            (ThreadId(7), at(321), switch, &["poll", "wait", "main"]),
+            (ThreadId(7), at(800), clock, &["add", "main"]),
+        ])));
+        let mut text = Vec::new();
+        folded(&launch, &mut text).unwrap();
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            "own;computing;victim (7);main;add 207\n\
+             own;computing;victim (7);main;sum, 414\n\
+             own;timer;victim (7);main;wait;poll;ppoll 380\n"
+        );
     }
 
     #[test]

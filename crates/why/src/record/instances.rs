@@ -1,13 +1,18 @@
-//! The two traces of a recording, and what was taken out of their buffers.
+//! The two traces and the stacks of a recording, and what was taken out of their
+//! buffers.
 
+use std::sync::{Mutex, PoisonError};
+
+use unjank_host::perf_event::{StackRecorder, StackRecords};
 use unjank_host::tracefs::{Instance, RawPages};
 use unjank_host::{Bytes, Result};
 
-/// The two traces.
+/// The two traces, and the stacks if they are recorded.
 #[derive(Debug)]
 pub(super) struct Instances {
     pub(super) machine: Instance,
     pub(super) program: Instance,
+    pub(super) stacks: Option<Mutex<StackRecorder>>,
 }
 
 /// What was taken out of their buffers.
@@ -15,17 +20,24 @@ pub(super) struct Instances {
 pub(super) struct Pages {
     pub(super) machine: RawPages,
     pub(super) program: RawPages,
+    pub(super) stacks: StackRecords,
 }
 
 impl Instances {
-    /// Stops both.
+    /// Stops all.
     pub(super) fn stop(&self) -> Result<()> {
+        if let Some(stacks) = &self.stacks {
+            stacks.lock().unwrap_or_else(PoisonError::into_inner).stop();
+        }
         self.program.stop()?;
         self.machine.stop()
     }
 
     /// Moves what is in the buffers to `pages`.
     pub(super) fn take(&self, pages: &mut Pages) -> Result<()> {
+        if let Some(stacks) = &self.stacks {
+            stacks.lock().unwrap_or_else(PoisonError::into_inner).take(&mut pages.stacks);
+        }
         self.program.take_pages(&mut pages.program)?;
         self.machine.take_pages(&mut pages.machine)
     }
@@ -34,6 +46,7 @@ impl Instances {
 impl Pages {
     /// The memory that they take.
     pub(super) fn size(&self) -> Bytes {
-        Bytes(self.machine.size().get().saturating_add(self.program.size().get()))
+        let sizes = [self.machine.size(), self.program.size(), self.stacks.size()];
+        Bytes(sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(size.get())))
     }
 }

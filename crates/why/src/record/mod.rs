@@ -1,16 +1,18 @@
 //! Records what a window needs, in two private traces: what all threads do to
-//! each other, and what the explained program asks of the kernel.
+//! each other, and what the explained program asks of the kernel. Beside them, the
+//! stacks of a program that is launched.
 
 mod instances;
 mod kept;
 mod reader;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use unjank_host::perf_event::{StackRecorder, StackRecords};
 use unjank_host::sched::ThreadId;
 use unjank_host::threads::of_kernel;
 use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs, buffer_per_cpu};
-use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
+use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp, Unsupported};
 
 use instances::{Instances, Pages};
 pub use kept::Kept;
@@ -65,6 +67,25 @@ pub const PROGRAM_EVENTS: &[&str] = &[
 /// nothing but call the kernel makes a million a second.
 const BUFFER: Bytes = Bytes::from_mib(16);
 
+/// Room for stacks, for each CPU: seventeen hundred of them.
+const STACK_BUFFER: Bytes = Bytes::from_mib(4);
+/// CPU time between two samples of a thread: no divisor of a clock tick, so that no
+/// loop runs in step with it.
+const EVERY: Nanos = Nanos(1_009_000);
+
+/// What is recorded beside what all threads do.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What these, and all threads and processes that they start from now on, ask of
+    /// the kernel.
+    pub threads: &'a [ThreadId],
+    /// For events and stacks until they are decoded; the recording ends when it is
+    /// full.
+    pub memory: Bytes,
+    /// The stacks of each program that the calling thread executes in a child.
+    pub stacks: bool,
+}
+
 /// A recording in progress. Nothing is left of it when it is dropped.
 #[derive(Debug)]
 pub struct Recording {
@@ -73,6 +94,8 @@ pub struct Recording {
     kernel_threads: Vec<ThreadId>,
     instances: Arc<Instances>,
     reader: Reader,
+    /// Why there are no stacks, though they were wanted.
+    no_stacks: Option<String>,
 }
 
 /// What was recorded.
@@ -84,26 +107,21 @@ pub struct Recorded {
     pub full_at: Option<Timestamp>,
     /// The memory that the events took in the kernel's form.
     pub size: Bytes,
+    /// The stacks, if they were wanted.
+    pub stacks: Option<Support<StackRecords>>,
 }
 
 impl Recording {
-    /// Starts recording: all threads, and what `threads` and all threads and
-    /// processes that they start from now on ask of the kernel. Events take up to
-    /// `memory` until they are decoded; the recording ends when it is full.
+    /// Starts recording.
     ///
     /// # Errors
     /// An instance or a thread that cannot be made.
-    pub fn start(
-        tracefs: &Tracefs,
-        root: &Root,
-        threads: &[ThreadId],
-        memory: Bytes,
-    ) -> Result<Self> {
+    pub fn start(tracefs: &Tracefs, root: &Root, wanted: &Wanted<'_>) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
         let kernel_threads = of_kernel(root);
         // Before the program's trace follows the threads that this one starts.
-        let waiting = Reader::spawn(memory)?;
+        let waiting = Reader::spawn(wanted.memory)?;
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(MACHINE_EVENTS),
@@ -113,17 +131,24 @@ impl Recording {
         let program = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(PROGRAM_EVENTS),
-            threads: threads.to_vec(),
+            threads: wanted.threads.to_vec(),
             and_theirs: true,
             ..InstanceOptions::default()
         })?;
-        let instances = Arc::new(Instances { machine, program });
+        let buffer = buffer_per_cpu(root, STACK_BUFFER);
+        let stacks = wanted.stacks.then(|| StackRecorder::of_next_programs(root, EVERY, buffer));
+        let (stacks, no_stacks) = match stacks {
+            Some(Ok(recorder)) => (Some(Mutex::new(recorder)), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+            None => (None, None),
+        };
+        let instances = Arc::new(Instances { machine, program, stacks });
         // Opens the buffers.
         instances.take(&mut Pages::default())?;
         instances.machine.start()?;
         instances.program.start()?;
         let reader = waiting.read(Arc::clone(&instances));
-        Ok(Self { root: root.clone(), kernel_threads, instances, reader })
+        Ok(Self { root: root.clone(), kernel_threads, instances, reader, no_stacks })
     }
 
     /// Records also what these threads ask of the kernel.
@@ -161,21 +186,25 @@ impl Recording {
     }
 
     fn end<T>(self, keep: impl FnOnce(&Instances, &Pages) -> Result<T>) -> Result<(Recorded, T)> {
-        let Self { root, kernel_threads, instances, reader } = self;
+        let Self { root, kernel_threads, instances, reader, no_stacks } = self;
         instances.stop()?;
         let (mut pages, full_at) = reader.finish()?;
         instances.take(&mut pages)?;
         let kept = keep(&instances, &pages)?;
         let size = pages.size();
-        let Pages { machine, program } = pages;
+        let Pages { machine, program, stacks } = pages;
+        let stacks = match no_stacks {
+            Some(reason) => Some(Support::No(reason)),
+            None => instances.stacks.is_some().then_some(Support::Yes(stacks)),
+        };
         let mut trace = instances.machine.decode(machine)?;
         trace.merge(instances.program.decode(program)?);
         trace.kernel_threads = kernel_threads;
         trace.kernel_threads.extend(of_kernel(&root));
-        if let Some(Instances { machine, program }) = Arc::into_inner(instances) {
+        if let Some(Instances { machine, program, .. }) = Arc::into_inner(instances) {
             program.remove()?;
             machine.remove()?;
         }
-        Ok((Recorded { trace, full_at, size }, kept))
+        Ok((Recorded { trace, full_at, size, stacks }, kept))
     }
 }

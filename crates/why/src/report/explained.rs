@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unjank_host::Timestamp;
 use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
+use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
 use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
+use unjank_host::{Support, Timestamp};
 use unjank_units::Nanos;
 
 use super::kin;
@@ -92,6 +93,8 @@ pub struct Explained {
     pub(super) swap: Vec<Area>,
     /// Paths of files, as far as they are known.
     pub(super) files: BTreeMap<FileId, String>,
+    /// Where the threads of the path were, if that was recorded.
+    pub(super) stacks: Option<Support<Stacks>>,
 }
 
 impl Explained {
@@ -165,6 +168,7 @@ impl Explained {
             functions: BTreeMap::new(),
             swap: Vec::new(),
             files: BTreeMap::new(),
+            stacks: None,
         }
     }
 
@@ -241,6 +245,21 @@ impl Explained {
     /// Gives files their paths: those of [`shown_files`](super::shown_files).
     pub fn name_files(&mut self, files: BTreeMap<FileId, String>) {
         self.files = files;
+    }
+
+    /// The threads that the path meets.
+    pub fn threads_on_path(&self) -> BTreeSet<ThreadId> {
+        let Path { segments, waits, locks, .. } = &self.path;
+        let on_path = segments.iter().map(|segment| segment.thread);
+        let asleep = waits.iter().map(|wait| wait.thread);
+        let locks = locks.iter().flat_map(|lock| [lock.thread, lock.waker]);
+        on_path.chain(asleep).chain(locks).collect()
+    }
+
+    /// Adds the stacks of [`threads_on_path`](Self::threads_on_path), or why there
+    /// are none.
+    pub fn add_stacks(&mut self, stacks: Support<Stacks>) {
+        self.stacks = Some(stacks);
     }
 
     /// The function of the work item that a thread of the kernel was on.

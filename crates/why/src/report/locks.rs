@@ -62,6 +62,8 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
         Column::of("waits", Unit::Count),
         Column::text("held by"),
         Column::text("evidence"),
+        Column::text("waits in"),
+        Column::text("holder in"),
     ];
     let mut table = Table::new("why/locks", "Locks that the path waited for", columns);
     for (lock, waited) in locks.iter().take(SHOWN) {
@@ -72,6 +74,8 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
             TableCell::number(waited.waits.len() as f64),
             holders(launch, waited).into(),
             waited.evidence().into(),
+            waited.sleeper_in(launch).into(),
+            waited.holder_in(launch).into(),
         ]);
     }
     let others = locks.iter().skip(SHOWN).map(|(_, waited)| waited.time);
@@ -130,6 +134,30 @@ impl Waited<'_> {
         let proved = self.waits.iter().all(|(wait, _)| wait.certainty == Certainty::Proved);
         if proved { "proved" } else { "inferred" }
     }
+
+    /// The functions in which threads waited longest.
+    fn sleeper_in(&self, launch: &Explained) -> String {
+        self.longest(|wait| Some(launch.chain_off_cpu(wait.thread, wait.to)))
+    }
+
+    /// The functions in which the holders were longest.
+    fn holder_in(&self, launch: &Explained) -> String {
+        self.longest(|wait| launch.chain_between(wait.waker, (wait.from, wait.to)))
+    }
+
+    /// The functions with most time, by those of each wait.
+    fn longest(&self, functions: impl Fn(&LockWait) -> Option<String>) -> String {
+        let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
+        for (wait, time) in &self.waits {
+            let of = functions(wait).filter(|text| !text.is_empty());
+            let of = of.map(|text| times.entry(text).or_default());
+            if let Some(sum) = of {
+                *sum = *sum + *time;
+            }
+        }
+        let longest = times.into_iter().max_by_key(|(_, time)| *time);
+        longest.map(|(functions, _)| functions).unwrap_or_default()
+    }
 }
 
 /// `render (4712) 12.1 ms, hog (9) 3.40 ms and 2 others`: those that ended the waits.
@@ -156,6 +184,8 @@ fn holders(launch: &Explained, waited: &Waited<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Support;
+    use unjank_host::stacks::{StackCause, Stacks};
     use unjank_host::tracefs::script::{Script, at};
     use unjank_host::tracefs::{Context, EventKind, SystemCall};
 
@@ -176,7 +206,9 @@ mod tests {
             TableCell::Empty => String::new(),
         };
         let rows = table(&launch).map(|table| table.rows).unwrap_or_default();
-        rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join(" | ")).collect()
+        rows.iter()
+            .map(|row| row.iter().take(6).map(text).collect::<Vec<_>>().join(" | "))
+            .collect()
     }
 
     /// Thread 7 waits for a lock of 9, which waits in it for one of 11.
@@ -235,6 +267,36 @@ mod tests {
             .sleeps(0, 700, 7, 0);
         let expected = "futex 0x3000, end of a thread | victim (7) | 400 | 1 | hog (9) | proved";
         assert_eq!(locks(&script, 700), [expected]);
+    }
+
+    #[test]
+    fn a_lock_has_the_functions_of_sleeper_and_holder() {
+        let window = (at(0), at(700));
+        let script = chain().sleeps(0, 700, 7, 0);
+        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        launch.add_stacks(Support::Yes(Stacks::made_up(&[
+            (
+                ThreadId(7),
+                at(101),
+                StackCause::Switch,
+                &["pthread_mutex_lock", "get", "main", "clone3"],
+            ),
+            (
+                ThreadId(9),
+                at(201),
+                StackCause::Switch,
+                &["pthread_mutex_lock", "put", "work", "clone3"],
+            ),
+            (ThreadId(11), at(250), StackCause::Clock, &["sum", "other", "clone3"]),
+            (ThreadId(11), at(350), StackCause::Clock, &["add", "other", "clone3"]),
+            (ThreadId(11), at(450), StackCause::Clock, &["add", "other", "clone3"]),
+        ])));
+        let table = table(&launch).unwrap();
+        let functions = |row: usize| [6, 7].map(|at| table.rows[row][at].clone());
+        let (put, add) = ("pthread_mutex_lock <- put <- work", "add <- other");
+        assert_eq!(functions(0), [TableCell::from(put), add.into()]);
+        let get = "pthread_mutex_lock <- get <- main";
+        assert_eq!(functions(1), [TableCell::from(get), put.into()]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod ready;
 mod run_queue;
 mod sentence;
 mod split;
+mod stacks;
 mod storage;
 mod timeline;
 mod verdict;
@@ -25,6 +26,7 @@ mod waits;
 mod what_if;
 mod window;
 
+use unjank_host::Support;
 use unjank_measure::record::Fact;
 use unjank_measure::{Findings, Series, Unit};
 use unjank_units::Nanos;
@@ -108,6 +110,14 @@ fn warn(launch: &Explained, findings: &mut Findings) {
             "the kernel lost {} trace events; parts of the path are unknown",
             lost.overwritten + lost.dropped
         ));
+    }
+    match &launch.stacks {
+        Some(Support::Yes(stacks)) if stacks.lost > 0 => findings.warn(format!(
+            "the kernel lost {} stacks: functions of some waits are not known",
+            stacks.lost
+        )),
+        Some(Support::No(reason)) => findings.not_supported("why/stacks", reason.clone()),
+        _ => {}
     }
     let unknown = launch.split.of_cell(Cell::Of(crate::path::Activity::Unknown));
     let share = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);

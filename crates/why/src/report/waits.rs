@@ -28,6 +28,7 @@ pub(super) fn table(launch: &Explained) -> Table {
         Column::text("ended by"),
         Column::text("meanwhile"),
         Column::text("evidence"),
+        Column::text("function"),
     ];
     let mut waits: Vec<(u32, &OwnWait)> = (0..).zip(&launch.path().waits).collect();
     waits.sort_by_key(|(_, wait)| std::cmp::Reverse(wait.to.since(wait.from)));
@@ -41,6 +42,7 @@ pub(super) fn table(launch: &Explained) -> Table {
             names::ended_by(launch, wait).into(),
             meanwhile(launch, segments()).into(),
             names::evidence(segments()).into(),
+            launch.chain_off_cpu(wait.thread, wait.to).into(),
         ]);
     }
     let others = waits.len().saturating_sub(SHOWN);

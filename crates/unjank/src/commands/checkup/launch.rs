@@ -91,6 +91,7 @@ impl Shown {
             timeout: Nanos(budget.limit().get() / 2),
             memory: MEMORY,
             until: Some(until),
+            stacks: false,
             is_cold: false,
         };
         let launches = record(&plan, root, &tracefs, None, monitor)?;

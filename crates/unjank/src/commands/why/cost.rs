@@ -1,15 +1,14 @@
 //! The cost of recording: launches with and without it, in alternating pairs.
 
 use anyhow::Result;
-use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Nanos, Root};
 use unjank_measure::experiment::{Arm, Pair, Plan, Question, Trials};
 use unjank_measure::record::{Cell, Column, Direction, Number, Table};
 use unjank_measure::{Fact, Findings, Monitor, Series, Unit};
-use unjank_why::record::Recording;
 
 use super::launch::{self, Plan as Launches};
+use super::launches::start;
 
 /// The cost that is aimed at: more distorts what is explained.
 const GOAL: f64 = 0.03;
@@ -40,8 +39,7 @@ pub(super) fn measure(
         let trial = match arm {
             Arm::A => launch::once(launches, monitor, |_| Ok(0))?,
             Arm::B => {
-                let parents = [ThreadId::current()];
-                let recording = Recording::start(tracefs, root, &parents, launches.memory)?;
+                let recording = start(launches, root, tracefs)?;
                 launch::once(launches, monitor, |_| Ok(recording.finish()?.trace.len()))?
             }
         };

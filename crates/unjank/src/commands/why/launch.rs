@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) memory: Bytes,
     /// Without it, all of them.
     pub(crate) until: Option<Until>,
+    /// Whether stacks are recorded.
+    pub(crate) stacks: bool,
     /// Files are dropped from memory before each launch.
     pub(crate) is_cold: bool,
 }

@@ -10,7 +10,7 @@ use unjank_host::{Nanos, Root, Timestamp, page_cache};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
 use unjank_why::history::History;
-use unjank_why::record::{Kept, Recorded, Recording};
+use unjank_why::record::{Kept, Recorded, Recording, Wanted};
 use unjank_why::report::{self, Clocks, Explained, Family};
 
 use super::clocks::ClockReader;
@@ -49,7 +49,7 @@ pub(crate) fn record(
         let begun = Timestamp::now();
         let clocks = clocks.read();
         let swap = files::swap(root);
-        let recording = Recording::start(tracefs, root, &[ThreadId::current()], plan.memory)?;
+        let recording = start(plan, root, tracefs)?;
         let ready = launch::once(plan, monitor, |_| {
             if keep.is_none() {
                 return Ok((recording.finish()?, None));
@@ -65,6 +65,13 @@ pub(crate) fn record(
     Ok(launches)
 }
 
+/// Begins to record what this thread launches.
+pub(super) fn start(plan: &Plan, root: &Root, tracefs: &Tracefs) -> Result<Recording> {
+    let threads = &[ThreadId::current()];
+    let Plan { memory, stacks, .. } = *plan;
+    Ok(Recording::start(tracefs, root, &Wanted { threads, memory, stacks })?)
+}
+
 fn explain(
     plan: &Plan,
     root: &Root,
@@ -73,7 +80,7 @@ fn explain(
     (clocks, swap): (Clocks, Vec<Area>),
     kept: Option<(Kept, Destination)>,
 ) -> Result<Explained> {
-    let Recorded { trace, full_at, .. } = recorded;
+    let Recorded { trace, full_at, stacks, .. } = recorded;
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
     let (from, _) = report::window(&trace, process, launch.began, launch.ready());
@@ -94,6 +101,10 @@ fn explain(
     explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
     explained.name_files(files::names(root, &explained));
+    if let Some(stacks) = stacks {
+        let threads = explained.threads_on_path();
+        explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));
+    }
     if let Some((kept, to_file)) = kept {
         let annex = Annex {
             functions: explained.functions().clone(),

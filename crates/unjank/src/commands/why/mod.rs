@@ -105,6 +105,9 @@ pub(crate) struct Args {
     /// recording ends
     #[arg(long, value_name = "SIZE", default_value = "256MiB", conflicts_with = "file", value_parser = values::bytes)]
     memory: Bytes,
+    /// Do not record in which functions threads wait and compute
+    #[arg(long, conflicts_with_all = ["file", "pid", "prove"])]
+    no_stacks: bool,
     /// Measure what the recording costs: launches with and without it, in
     /// alternating pairs
     #[arg(long, conflicts_with = "file")]
@@ -183,7 +186,7 @@ fn settings(args: &Args) -> Settings {
             .with("for", args.window.duration.get()),
         None => match args.prove {
             Some(wanted) => settings.with("prove", wanted.name()).with("pairs", args.pairs),
-            None => settings.with("cost", args.cost),
+            None => settings.with("cost", args.cost).with("stacks", !args.no_stacks),
         },
     }
 }
@@ -207,6 +210,8 @@ fn explain(
         timeout: args.timeout,
         memory: args.memory,
         until: None,
+        // Predictions do not need them.
+        stacks: !args.no_stacks && args.prove.is_none(),
         is_cold: args.prove.is_some_and(Wanted::needs_cold_launches),
     };
     let keep = destination(args)?;

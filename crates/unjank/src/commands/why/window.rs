@@ -11,7 +11,7 @@ use unjank_host::waiting_call::{blocked_in, has_our_numbers};
 use unjank_host::{Bytes, Error, Nanos, Root, Timestamp};
 use unjank_measure::Monitor;
 use unjank_why::history::{Asleep, Wait};
-use unjank_why::record::{Recorded, Recording};
+use unjank_why::record::{Recorded, Recording, Wanted};
 use unjank_why::report::{Explained, Family};
 
 use super::clocks::ClockReader;
@@ -68,7 +68,8 @@ pub(super) fn record(
     let swap = files::swap(root);
     let mut known = family(root, pid);
     let ids: Vec<ThreadId> = known.iter().map(|(_, thread)| *thread).collect();
-    let recording = Recording::start(tracefs, root, &ids, memory)?;
+    let wanted = Wanted { threads: &ids, memory, stacks: false };
+    let recording = Recording::start(tracefs, root, &wanted)?;
     follow_new(&recording, root, pid, &mut known)?;
     let asleep = asleep(root, &known);
     let from = Timestamp::now();

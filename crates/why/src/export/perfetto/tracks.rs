@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
 use super::slices::{Slice, SliceWriter, Track, Value};
@@ -89,15 +90,22 @@ fn path<W: Write>(
 fn waits<W: Write>(launch: &Explained, slices: &mut SliceWriter<'_, '_, W>) -> io::Result<()> {
     for wait in &launch.path().waits {
         let OwnWait { from, to, .. } = *wait;
-        let arguments = vec![
+        let mut arguments = vec![
             ("ended by", Value::Text(ended_by(launch, wait))),
             ("way", Value::Text(wait.way.name().to_owned())),
         ];
+        arguments.extend(function(launch, wait.thread, to));
         let name = &place(&wait.wait);
         slices.begin(WAITS, Slice { at: from, name, arguments, arrows: [None, None] })?;
         slices.end(WAITS, to)?;
     }
     Ok(())
+}
+
+/// In which functions a thread does not run at the moment before `to`.
+fn function(launch: &Explained, thread: ThreadId, to: Timestamp) -> Option<(&'static str, Value)> {
+    let chain = launch.chain_off_cpu(thread, to);
+    (!chain.is_empty()).then_some(("function", Value::Text(chain)))
 }
 
 fn arguments(launch: &Explained, segment: &Segment) -> Vec<(&'static str, Value)> {
@@ -112,6 +120,7 @@ fn arguments(launch: &Explained, segment: &Segment) -> Vec<(&'static str, Value)
     if let Some(wait) = wait_of(launch, segment) {
         arguments.push(("in", Value::Text(place(&wait))));
     }
+    arguments.extend(function(launch, segment.thread, segment.to));
     if let Some(function) = launch.work_function(segment.thread, segment.to) {
         arguments.push(("work", text(function)));
     }
