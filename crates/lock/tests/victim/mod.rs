@@ -7,6 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use unjank_host::sched::NiceGuard;
 use unjank_host::{Nanos, Root};
 use unjank_lock::doctor::{self, DiagnosisKind, Examined, Options};
 use unjank_measure::Silent;
@@ -22,7 +23,10 @@ impl Victim {
 
     /// Starts any program that prints `ready` when it runs.
     pub(crate) fn of(command: &mut Command) -> Self {
+        // Where root runs the tests, other programs do not keep it from waiting badly.
+        let first = NiceGuard::new(-15).ok();
         let child = command.stdout(Stdio::piped()).spawn();
+        drop(first);
         let mut child = child.expect("cargo builds examples with the tests");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("it is piped");
