@@ -56,9 +56,9 @@ pub(crate) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const REGISTERS: [u32; 0] = [];
 
-/// What is copied of a stack: enough for some twenty frames, after which frame
-/// pointers lead on. A multiple of eight.
-const STACK: u32 = 2048;
+/// What is copied of a stack, after which frame pointers lead on. A multiple of
+/// eight.
+const STACK: u32 = 4096;
 /// The most switches of a thread on one CPU that are recorded in a second, about:
 /// each takes 4 µs. Of a thread that sleeps more often, the kernel leaves out some.
 const MOST_SWITCHES: u64 = 4_000;

@@ -2,6 +2,7 @@
 //! symbols of its mapped files, of their debug files, and of generated code.
 
 mod debug_file;
+mod demangle;
 mod perf_map;
 mod program_file;
 mod symbols;

@@ -8,6 +8,7 @@ use object::read::ReadCache;
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use super::debug_file;
+use super::demangle::demangle;
 use crate::root::Root;
 
 /// The kind of symbol.
@@ -100,11 +101,6 @@ fn in_tables<'data>(
         }
     }
     found
-}
-
-/// A Rust name without its hash; other names unchanged.
-fn demangle(name: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(name))
 }
 
 #[cfg(test)]

@@ -132,11 +132,13 @@ fn chain(frames: &[&Frame], is_whole: bool) -> String {
     // A function that uses the frame pointer otherwise can look like the first one.
     let ends_unnamed = frames.last().is_some_and(|frame| !frame.is_named);
     let is_whole = begin.is_some() || is_whole && ends_unnamed;
-    // Between it and main are more functions of the C library, without names.
     let mut frames = &frames[..begin.unwrap_or(frames.len())];
-    if is_whole {
-        let last = frames.iter().rposition(|frame| frame.is_named);
-        frames = &frames[..last.map_or(frames.len(), |last| last + 1)];
+    // Between these and main, the C library has a function whose name may be missing.
+    while begin.is_some()
+        && let [outer @ .., last] = frames
+        && is_of_c_library(last)
+    {
+        frames = outer;
     }
     // Inner functions of the C library have no names, either; its outer ones do.
     let inner = frames.iter().position(|frame| frame.is_named).unwrap_or(0);
@@ -150,6 +152,10 @@ fn chain(frames: &[&Frame], is_whole: bool) -> String {
         names.push(CUT);
     }
     names.join(" <- ")
+}
+
+fn is_of_c_library(frame: &Frame) -> bool {
+    !frame.is_named && ["libc.", "libc-"].iter().any(|file| frame.text.starts_with(file))
 }
 
 /// A function, or the file of one without a name.
@@ -185,7 +191,7 @@ mod tests {
         assert_eq!(chain_of(&["a", "b", "c", "d", "e", "f"], true), "a <- b <- c <- d <- …");
         assert_eq!(chain_of(&["a", "b"], false), "a <- b <- ?");
         assert_eq!(chain_of(&["a", "b"], true), "a <- b <- ?");
-        assert_eq!(chain_of(&["__GI___a", "b", "x+0x1"], true), "__a <- b");
+        assert_eq!(chain_of(&["__GI___a", "b", "x+0x1"], true), "__a <- b <- x");
         assert_eq!(chain_of(&["a", "x+0x1", "x+0x2", "b", "_start"], true), "a <- x <- b");
         assert_eq!(chain_of(&["x+0x1", "x+0x2"], false), "x <- ?");
         assert_eq!(chain_of(&["_start"], true), "");
