@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     let whole = [begin, rest].concat();
     if let Ok(recorded) = read(&whole) {
         for cpu in &recorded.trace.cpus {
-            assert!(cpu.events.is_sorted_by_key(|event| event.at));
+            assert!(cpu.events.iter().is_sorted_by_key(|event| event.at));
             assert!(cpu.gaps.is_sorted_by_key(|gap| gap.from));
         }
     }

@@ -79,7 +79,7 @@ fn the_binary_form_says_what_the_text_says() {
     let trace = instance.read_events().unwrap();
     for cpu in &trace.cpus {
         let decoded: Vec<String> =
-            cpu.events.iter().map(|event| tracefs_text::of_event(event, cpu.cpu)).collect();
+            cpu.events.iter().map(|event| tracefs_text::of_event(&event, cpu.cpu)).collect();
         assert_eq!(decoded, tracefs_text::of_cpu(&text, cpu.cpu), "CPU {}", cpu.cpu);
         assert_eq!(cpu.undecoded, 0);
     }

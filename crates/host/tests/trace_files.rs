@@ -17,7 +17,7 @@ fn bytes(name: &str) -> Vec<u8> {
 
 fn events(recorded: &Recorded) -> Vec<(usize, Event)> {
     let cpus = recorded.trace.cpus.iter();
-    cpus.flat_map(|cpu| cpu.events.iter().map(|event| (cpu.cpu, *event))).collect()
+    cpus.flat_map(|cpu| cpu.events.iter().map(|event| (cpu.cpu, event))).collect()
 }
 
 fn fault(bytes: &[u8]) -> String {

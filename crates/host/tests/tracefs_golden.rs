@@ -57,7 +57,7 @@ fn every_event_is_what_the_kernel_says_it_is() {
         let trace = decoded(SCHEDULER, cpu);
         let printed = tracefs_text::of_cpu(&text, cpu);
         let decoded: Vec<String> =
-            trace.events.iter().map(|event| tracefs_text::of_event(event, cpu)).collect();
+            trace.events.iter().map(|event| tracefs_text::of_event(&event, cpu)).collect();
         assert!(printed.len() >= 40, "CPU {cpu}: {}", printed.len());
         assert_eq!(decoded, printed, "CPU {cpu}");
         assert_eq!((trace.undecoded, trace.gaps.len()), (0, 0));
@@ -71,7 +71,7 @@ fn every_event_of_storage_is_what_the_kernel_says_it_is() {
         let trace = decoded(STORAGE, cpu);
         let printed = tracefs_text::of_cpu(&text, cpu);
         let decoded: Vec<String> =
-            trace.events.iter().map(|event| tracefs_text::of_event(event, cpu)).collect();
+            trace.events.iter().map(|event| tracefs_text::of_event(&event, cpu)).collect();
         assert!(decoded.len() >= 40, "CPU {cpu}: {}", decoded.len());
         assert_eq!(decoded, printed[..decoded.len()], "CPU {cpu}");
         assert_eq!(trace.undecoded, 0);

@@ -13,7 +13,7 @@ use std::process::Command;
 use serde_json::Value;
 use unjank_host::Hertz;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::script::{Script, at};
+use unjank_host::tracefs::script::{Script, at, rename};
 use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, SystemCall};
 use unjank_why::export::perfetto;
 use unjank_why::report::{Clocks, Explained};
@@ -101,11 +101,7 @@ fn lost_events_and_foreign_names_are_in_the_trace_as_such() {
     let Some(python) = python() else { return };
     let script = launch().loses(1, 150, 160);
     let mut trace = script.trace();
-    for event in trace.cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
-        if let EventKind::Switch { next, .. } = &mut event.kind {
-            next.comm = unjank_host::tracefs::Comm::new(b"a\xff\x1b[2J\n");
-        }
-    }
+    rename(&mut trace, unjank_host::tracefs::Comm::new(b"a\xff\x1b[2J\n"));
     let window = (at(0), at(1_000));
     let explained = Explained::new(trace, ThreadId(7), window, Clocks::default());
     let summary = summary(&python, &explained);

@@ -13,12 +13,14 @@ use unjank_units::Hertz;
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     known: Vec<Known>,
+    /// The place in `known` by the number of the event, counted from 1; 0 for an
+    /// event that was not learned.
+    places: Vec<u16>,
 }
 
 /// A learned event.
 #[derive(Debug, Clone, Copy)]
 struct Known {
-    id: u16,
     /// The current thread, which every record names.
     current: Field,
     /// What the CPU was doing.
@@ -141,8 +143,16 @@ impl Decoder {
             },
         };
         let (current, flags) = (field("common_pid")?, field("common_flags")?);
-        self.known.retain(|known| known.id != format.id);
-        self.known.push(Known { id: format.id, current, flags, recipe });
+        let known = Known { current, flags, recipe };
+        let id = usize::from(format.id);
+        self.places.resize(self.places.len().max(id + 1), 0);
+        if let Some(before) = usize::from(self.places[id]).checked_sub(1) {
+            self.known[before] = known;
+        } else {
+            self.known.push(known);
+            // Of all 2¹⁶ events one is not learned; a kernel has some thousand.
+            self.places[id] = u16::try_from(self.known.len()).unwrap_or(0);
+        }
         Ok(())
     }
 
@@ -151,7 +161,8 @@ impl Decoder {
     #[inline]
     pub fn decode(&self, record: &Record) -> Option<Event> {
         let id = u16::from_le_bytes(record.data.get(..2)?.try_into().ok()?);
-        let known = self.known.iter().find(|known| known.id == id)?;
+        let place = *self.places.get(usize::from(id))?;
+        let known = self.known.get(usize::from(place).checked_sub(1)?)?;
         let current = ThreadId(known.current.number(record.data)? as u32);
         let context = Context::of_flags(known.flags.number(record.data)?);
         Some(Event { at: record.at, current, context, kind: known.recipe.apply(record.data)? })

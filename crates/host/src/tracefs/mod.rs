@@ -14,6 +14,7 @@
 //! | `leftovers` | instances of dead processes, found by name |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
 //! | `event`, `storage`, `system_call`, `name` | the traced events |
+//! | `events` | the events of a CPU, packed |
 //! | `trace`, `sched`, `occupant` | a trace, and the occupants of its CPUs |
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
 //! | [`trace_file`] | recordings in files of trace-cmd and of ftrace |
@@ -29,6 +30,7 @@ mod buffer;
 mod capture;
 mod decode;
 mod event;
+mod events;
 pub mod format;
 mod instance;
 mod leftovers;
@@ -52,6 +54,7 @@ pub use buffer::buffer_per_cpu;
 pub use capture::Capture;
 pub use decode::Decoder;
 pub use event::{Context, Event, EventKind, Irq, Softirq, Task};
+pub use events::{Events, Iter as EventsIter};
 pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};

@@ -1,6 +1,7 @@
 //! The occupants of a CPU over time: pure functions over a trace.
 
 use super::event::{Event, EventKind, Task};
+use super::events::Iter;
 use super::name::Comm;
 use super::occupant::{Occupant, Stretch};
 use super::trace::CpuTrace;
@@ -40,23 +41,25 @@ impl CpuTrace {
 
     /// Follows the events of a span without gaps.
     fn replay(&self, known_from: Timestamp, known_to: Timestamp, stretches: &mut Stretches) {
-        let events = self.events_in(known_from, known_to);
+        let known = self.events.places(known_from, known_to);
+        let before = self.events.places(known_from, stretches.from.min(known_to));
         // The last switch before the window determines its first occupant.
-        let before = events.partition_point(|event| event.at <= stretches.from);
-        let start = events[..before]
-            .iter()
-            .rposition(|event| matches!(event.kind, EventKind::Switch { .. }))
-            .unwrap_or(0);
+        let is_switch = |event: Event| matches!(event.kind, EventKind::Switch { .. });
+        let switch = self.events.range(before.clone()).rev().position(is_switch);
+        let start = switch.map_or(known.start, |back| before.end - 1 - back);
+        let mut events = self.events.range(start..known.end);
         let mut cpu = Cpu::default();
-        if let Some(first) = events.get(start) {
-            cpu.task = Some(task_named(first.current, &events[start..]));
+        if let Some(first) = events.clone().next() {
+            cpu.task = Some(task_named(first.current, events.clone()));
         }
         let mut now = known_from;
-        for (event, index) in events[start..].iter().zip(start..) {
+        loop {
+            let from_here = events.clone();
+            let Some(event) = events.next() else { break };
             if cpu.is_running(event.current) {
                 stretches.add(now, event.at, cpu.occupant());
             } else {
-                let task = Some(task_named(event.current, &events[index..]));
+                let task = Some(task_named(event.current, from_here));
                 cpu = Cpu { task, ..Cpu::default() };
             }
             if event.at > stretches.to {
@@ -71,8 +74,8 @@ impl CpuTrace {
 
 /// The current thread, with the name and priority of the next switch that has
 /// them.
-fn task_named(tid: ThreadId, events: &[Event]) -> Task {
-    let next_switch = events.iter().take(NAME_SEARCH).find_map(|event| match event.kind {
+fn task_named(tid: ThreadId, events: Iter<'_>) -> Task {
+    let next_switch = events.take(NAME_SEARCH).find_map(|event| match event.kind {
         EventKind::Switch { prev, .. } => Some(prev),
         _ => None,
     });
@@ -304,9 +307,8 @@ mod tests {
     fn without_a_switch_the_interrupted_thread_has_the_cpu() {
         let events = [(10, EventKind::IrqEntry(irq(1))), (12, EventKind::IrqExit(1))];
         let mut trace = trace(&events, &[]);
-        for event in &mut trace.events {
-            event.current = ThreadId(77);
-        }
+        let current = ThreadId(77);
+        trace.events = trace.events.iter().map(|event| Event { current, ..event }).collect();
         let parts = [
             stretch(0, 10, "thread 77"),
             stretch(10, 12, "irq 1 (disk)"),
@@ -328,7 +330,9 @@ mod tests {
             (40, switch(2, 0)),
         ];
         let mut trace = trace(&events, &[]);
-        trace.events[3].current = ThreadId(2);
+        let mut changed: Vec<Event> = trace.events.iter().collect();
+        changed[3].current = ThreadId(2);
+        trace.events = changed.into_iter().collect();
         let parts = [
             stretch(10, 20, "idle"),
             stretch(20, 22, "irq 1 (disk)"),
@@ -362,7 +366,7 @@ mod tests {
             let mut trace = trace(&events, &[]);
             let gap = |&(from, length): &(u64, u64)| Gap { from: at(from), to: at(from + length) };
             trace.gaps = gaps.iter().map(gap).collect();
-            trace.events.sort_by_key(|event| event.at);
+            trace.events.sort();
             trace.finish(at(0), at(u64::MAX));
             let found = trace.between(at(from), at(from + length));
             let mut end = at(from);
@@ -371,7 +375,7 @@ mod tests {
                 end = stretch.to;
             }
             proptest::prop_assert!(end <= at(from + length));
-            let current = |event: &Event| event.current;
+            let current = |event: Event| event.current;
             let mut last = trace.events.first().map(current);
             let whole = trace.events.iter().all(|event| {
                 let continues = last == Some(event.current);

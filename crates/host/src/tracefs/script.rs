@@ -2,6 +2,7 @@
 //! crate that explains traces.
 
 use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
+use super::name::Comm;
 use super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::system_call::SystemCall;
 use super::trace::{CpuTrace, Gap, Trace};
@@ -32,6 +33,19 @@ pub fn task(tid: u32) -> Task {
         _ => format!("t{tid}"),
     };
     Task { tid: ThreadId(tid), comm: comm.as_str().into(), prio: 120 }
+}
+
+/// Calls every thread that is switched `name`.
+pub fn rename(trace: &mut Trace, name: Comm) {
+    for cpu in &mut trace.cpus {
+        let renamed = cpu.events.iter().map(|mut event| {
+            if let EventKind::Switch { prev, next, .. } = &mut event.kind {
+                (prev.comm, next.comm) = (name, name);
+            }
+            event
+        });
+        cpu.events = renamed.collect();
+    }
 }
 
 impl Default for Script {

@@ -119,10 +119,10 @@ enum NoteKind {
 /// The changes of `thread` in the trace, in order of time.
 fn notes(trace: &Trace, thread: ThreadId, from: Timestamp, to: Timestamp) -> Vec<Note> {
     let of_cpu = |trace: &CpuTrace| {
-        let note = |event: &Event| {
-            Some(Note { at: event.at, cpu: trace.cpu, what: about(thread, event)? })
+        let note = |event: Event| {
+            Some(Note { at: event.at, cpu: trace.cpu, what: about(thread, &event)? })
         };
-        trace.events_in(from, to).iter().filter_map(note).collect::<Vec<Note>>()
+        trace.events_in(from, to).filter_map(note).collect::<Vec<Note>>()
     };
     let mut notes: Vec<Note> = trace.cpus.iter().flat_map(of_cpu).collect();
     notes.sort_by_key(|note| note.at);

@@ -1,7 +1,7 @@
 //! A trace after reading: the events of each CPU, and the gaps.
 
 use super::decode::Decoder;
-use super::event::Event;
+use super::events::{Events, Iter};
 use super::format::Malformed;
 use super::page::{Layout, Page};
 use crate::clock::Timestamp;
@@ -28,7 +28,7 @@ pub struct CpuTrace {
     /// The CPU's number.
     pub cpu: usize,
     /// Its events, sorted by time.
-    pub events: Vec<Event>,
+    pub events: Events,
     /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
     /// The number of records of events that are not decoded.
@@ -60,8 +60,9 @@ impl Trace {
         for mut cpu in other.cpus {
             match self.cpus.iter_mut().find(|own| own.cpu == cpu.cpu) {
                 Some(own) => {
-                    own.events.append(&mut cpu.events);
-                    own.events.sort_by_key(|event| event.at);
+                    own.events.reserve_exact(cpu.events.len());
+                    own.events.extend(&cpu.events);
+                    own.events.sort();
                     own.undecoded += cpu.undecoded;
                     own.gaps.append(&mut cpu.gaps);
                     own.join_gaps();
@@ -134,10 +135,8 @@ impl CpuTrace {
     /// Sorts the trace, once all pages are read. Outside `started` and
     /// `stopped` nothing was recorded.
     pub fn finish(&mut self, started: Timestamp, stopped: Timestamp) {
-        // The clock may step back by a little when the kernel adjusts it.
-        if !self.events.is_sorted_by_key(|event| event.at) {
-            self.events.sort_by_key(|event| event.at);
-        }
+        self.events.sort();
+        self.events.shrink();
         self.gaps.push(Gap { from: BEGINNING, to: started });
         self.gaps.push(Gap { from: stopped, to: END });
         self.join_gaps();
@@ -157,14 +156,12 @@ impl CpuTrace {
     }
 
     /// The events from the first moment to the second, both inclusive.
-    pub fn events_in(&self, from: Timestamp, to: Timestamp) -> &[Event] {
-        let first = self.events.partition_point(|event| event.at < from);
-        let end = self.events.partition_point(|event| event.at <= to);
-        self.events.get(first..end).unwrap_or_default()
+    pub fn events_in(&self, from: Timestamp, to: Timestamp) -> Iter<'_> {
+        self.events.range(self.events.places(from, to))
     }
 
     fn last_known(&self) -> Timestamp {
-        self.events.last().map_or(BEGINNING, |event| event.at)
+        self.events.last_at().unwrap_or(BEGINNING)
     }
 }
 
@@ -200,7 +197,7 @@ impl Lost {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, EventKind};
+    use super::super::event::{Context, Event, EventKind};
     use super::super::page::tests::{layout, page};
     use super::*;
     use crate::sched::ThreadId;
@@ -232,13 +229,13 @@ mod tests {
     fn nothing_is_known_before_the_start_and_after_the_stop() {
         let mut trace = CpuTrace::new(0);
         trace.gaps = vec![gap(0, 30), gap(50, 60)];
-        trace.events = [70, 40, 55].map(event).to_vec();
+        trace.events = [70, 40, 55].map(event).into_iter().collect();
         trace.finish(at(20), at(90));
         assert_eq!(trace.gaps, [gap(0, 30), gap(50, 60), gap(90, u64::MAX)]);
-        let times = |events: &[Event]| events.iter().map(|e| e.at.as_nanos()).collect::<Vec<_>>();
-        assert_eq!(times(&trace.events), [40, 55, 70]);
+        let times = |events: Iter<'_>| events.map(|e| e.at.as_nanos()).collect::<Vec<_>>();
+        assert_eq!(times(trace.events.iter()), [40, 55, 70]);
         assert_eq!(times(trace.events_in(at(40), at(55))), [40, 55]);
-        assert!(trace.events_in(at(60), at(41)).is_empty());
+        assert_eq!(trace.events_in(at(60), at(41)).len(), 0);
         let trace = Trace { cpus: vec![trace], ..Trace::default() };
         assert!(trace.has_gap(at(55), at(56)));
         assert!(trace.has_gap(at(10), at(100)));

@@ -116,8 +116,8 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
 /// its thread in its own callback, so it is the last one that expired on that CPU.
 fn expiry(trace: &Trace, cpu: usize, asleep: &Span) -> Option<Timestamp> {
     let events = trace.cpu(cpu)?.events_in(asleep.from, asleep.to);
-    let expired = |event: &&Event| matches!(event.kind, EventKind::TimerExpires { .. });
-    events.iter().rev().find(expired).map(|event| event.at)
+    let expired = |event: &Event| matches!(event.kind, EventKind::TimerExpires { .. });
+    events.rev().find(expired).map(|event| event.at)
 }
 
 impl Cause {

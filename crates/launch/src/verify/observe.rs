@@ -29,10 +29,10 @@ pub(super) fn observe(
     let at = |event: &Event| event.at.since(zero);
     let mut cpu_events = Vec::new();
     let mut changes: Changes = Vec::new();
-    let mut events: Vec<(usize, &Event)> = trace
+    let mut events: Vec<(usize, Event)> = trace
         .cpus
         .iter()
-        .flat_map(|cpu| cpu.events_in(from, to).iter().map(|event| (cpu.cpu, event)))
+        .flat_map(|cpu| cpu.events_in(from, to).map(|event| (cpu.cpu, event)))
         .collect();
     events.sort_by_key(|(_, event)| event.at);
     let place = |cpu: usize| policy.cpus.iter().position(|known| known == cpu);
@@ -51,7 +51,7 @@ pub(super) fn observe(
     }
     let mut fair = vec![true; policy.machine.cpus];
     for (cpu, event) in events {
-        let now = at(event);
+        let now = at(&event);
         // The kernel reports it for each CPU of the policy.
         if let EventKind::Frequency { cpu, frequency } = event.kind {
             if place(cpu) == Some(0) && Khz::from(frequency) != khz {
@@ -103,7 +103,7 @@ pub(super) fn observe(
 }
 
 /// Whether the CPU ran something before its first switch.
-fn runs_at_first(events: &[(usize, &Event)], cpu: usize) -> bool {
+fn runs_at_first(events: &[(usize, Event)], cpu: usize) -> bool {
     events.iter().filter(|(of, _)| *of == cpu).find_map(|(_, event)| match event.kind {
         EventKind::Switch { prev, .. } => Some(!prev.is_idle()),
         _ => None,

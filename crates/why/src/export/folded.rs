@@ -120,7 +120,7 @@ mod tests {
     use unjank_host::Support;
     use unjank_host::sched::ThreadId;
     use unjank_host::stacks::{StackCause, Stacks};
-    use unjank_host::tracefs::script::{Script, at, task};
+    use unjank_host::tracefs::script::{Script, at, rename, task};
     use unjank_host::tracefs::{Context, EventKind, SystemCall};
 
     use super::*;
@@ -190,13 +190,7 @@ mod tests {
     #[test]
     fn a_name_cannot_add_frames_or_lines() {
         let mut trace = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0).trace();
-        for event in trace.cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
-            if let EventKind::Switch { prev, next, .. } = &mut event.kind {
-                for task in [prev, next] {
-                    task.comm = "a;b\nc 1".into();
-                }
-            }
-        }
+        rename(&mut trace, "a;b\nc 1".into());
         let window = (at(0), at(100));
         let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
         let mut text = Vec::new();

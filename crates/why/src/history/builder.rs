@@ -42,7 +42,7 @@ impl History {
             while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
                 builder.is_asleep(seen);
             }
-            builder.apply(cpu, event);
+            builder.apply(cpu, &event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
         builder.finish()

@@ -2,38 +2,42 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use unjank_host::Timestamp;
-use unjank_host::tracefs::{CpuTrace, Event, EventKind};
+use unjank_host::tracefs::{CpuTrace, Event, EventsIter};
 
 /// The events of all CPUs in order of time, each with its CPU.
-pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, &Event)> {
+pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)> {
     let mut rest: Vec<_> = cpus.iter().map(|trace| (trace.cpu, trace.events.iter())).collect();
     // The place of each CPU's next event; of equal ones, that of the first CPU is next.
-    let mut next: BinaryHeap<_> = cpus
-        .iter()
-        .enumerate()
-        .filter_map(|(index, trace)| Some(Reverse((place(trace.events.first()?), index))))
-        .collect();
+    let next = rest.iter().enumerate();
+    let next = next.filter_map(|(index, (_, events))| Some(Reverse((place(events)?, index))));
+    let mut next: BinaryHeap<_> = next.collect();
     std::iter::from_fn(move || {
-        let Reverse((_, index)) = next.pop()?;
+        let mut first = next.peek_mut()?;
+        let Reverse((_, index)) = *first;
         let (cpu, events) = rest.get_mut(index)?;
         let event = events.next()?;
-        next.extend(events.as_slice().first().map(|event| Reverse((place(event), index))));
+        match place(events) {
+            // Sorts it in anew.
+            Some(place) => first.0.0 = place,
+            None => drop(PeekMut::pop(first)),
+        }
         Some((*cpu, event))
     })
 }
 
-/// The place of an event in the order of time. In a trace with a coarse clock a
-/// thread is woken and runs at the same moment: switches come last.
-fn place(event: &Event) -> (Timestamp, bool) {
-    (event.at, matches!(event.kind, EventKind::Switch { .. }))
+/// The place of the next event in the order of time. In a trace with a coarse
+/// clock a thread is woken and runs at the same moment: switches come last.
+fn place(events: &EventsIter<'_>) -> Option<(Timestamp, bool)> {
+    Some((events.next_at()?, events.next_switches()))
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::tracefs::Context;
     use unjank_host::tracefs::script::{at, task};
+    use unjank_host::tracefs::{Context, EventKind};
 
     use super::*;
 
@@ -70,7 +74,7 @@ mod tests {
     fn a_recording_may_have_any_number_of_cpus() {
         const CPUS: u64 = 200_000;
         let cpu = |cpu: u64| CpuTrace {
-            events: vec![event(cpu, false), event(2 * CPUS - cpu, true)],
+            events: [event(cpu, false), event(2 * CPUS - cpu, true)].into_iter().collect(),
             ..CpuTrace::new(cpu as usize)
         };
         let cpus: Vec<CpuTrace> = (0..CPUS).map(cpu).collect();

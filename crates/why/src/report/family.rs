@@ -34,7 +34,7 @@ impl Family {
     /// The family of `process`, from all events up to `until`.
     pub fn of(trace: &Trace, process: ThreadId, until: Timestamp) -> Self {
         let events = trace.cpus.iter().flat_map(|cpu| &cpu.events);
-        let mut events: Vec<&Event> =
+        let mut events: Vec<Event> =
             events.filter(|event| event.at <= until && matters(&event.kind)).collect();
         events.sort_by_key(|event| event.at);
         let first = Member { of_first_process: true, ended: None };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Event, EventKind, SystemCall, Trace};
+use unjank_host::tracefs::{Event, EventKind, EventsIter, SystemCall, Trace};
 use unjank_units::Nanos;
 
 use super::explained::Explained;
@@ -136,14 +136,14 @@ fn last_call(
     numbers: &[i64],
     (from, to): (Timestamp, Timestamp),
 ) -> Option<(Timestamp, ThreadId)> {
-    let is_it = |event: &&Event| {
+    let is_it = |event: &Event| {
         matches!(event.kind, EventKind::SystemCall(SystemCall::Begins { number, .. })
             if numbers.contains(&number))
             && family.contains(event.current)
     };
-    let of_cpu =
-        |events: &[Event]| events.iter().rev().find(is_it).map(|event| (event.at, event.current));
+    let of_cpu = |events: EventsIter<'_>| events.rev().find(is_it);
     let calls = trace.cpus.iter().filter_map(|cpu| of_cpu(cpu.events_in(from, to)));
+    let calls = calls.map(|event| (event.at, event.current));
     calls.max_by_key(|(at, _)| *at)
 }
 

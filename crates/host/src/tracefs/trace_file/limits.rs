@@ -6,7 +6,7 @@ use super::fault::Fault;
 
 /// The largest file that is read.
 pub const MOST_BYTES: Bytes = Bytes::from_mib(1024);
-/// The largest number of events; each takes about 100 bytes of memory.
+/// The largest number of events; each takes 24 to 88 bytes of memory.
 pub const MOST_EVENTS: usize = 20_000_000;
 /// The highest number of a CPU, as of `CONFIG_NR_CPUS`.
 pub(super) const HIGHEST_CPU: usize = 8191;

@@ -30,6 +30,12 @@ fn identify(_: ThreadId, word: FutexWord) -> FutexId {
     FutexId::Private { process: 1, address: word.address }
 }
 
+fn insert(trace: &mut Trace, place: usize, event: Event) {
+    let mut events: Vec<Event> = trace.cpus[0].events.iter().collect();
+    events.insert(place, event);
+    trace.cpus[0].events = events.into_iter().collect();
+}
+
 /// A thread wakes another, at a moment in microseconds.
 fn waking(micros: u64, waker: u32, woken: u32) -> Event {
     let task = Task { tid: ThreadId(woken), comm: "w".into(), prio: 120 };
@@ -171,7 +177,7 @@ fn an_end_without_a_begin_is_not_counted() {
 #[test]
 fn a_wait_that_began_before_the_window_is_known_by_its_waker() {
     let mut trace = trace(&[(900, 8, wake(1)), (902, 8, ends(1)), (950, 7, ends(0))]);
-    trace.cpus[0].events.insert(1, waking(901, 8, 7));
+    insert(&mut trace, 1, waking(901, 8, 7));
     let mut tally = Tally::new();
     tally.window(&trace, at(0), at(25_000), &mut identify);
     let waits = calls(&tally, 7).waits;
@@ -184,7 +190,7 @@ fn a_wait_that_began_before_the_window_is_known_by_its_waker() {
 #[test]
 fn a_wake_up_in_another_way_is_no_wait_on_a_futex() {
     let mut trace = trace(&[(900, 8, wake(1)), (902, 8, ends(0)), (950, 7, wait())]);
-    trace.cpus[0].events.insert(2, waking(910, 8, 7));
+    insert(&mut trace, 2, waking(910, 8, 7));
     let mut tally = Tally::new();
     tally.window(&trace, at(0), at(25_000), &mut identify);
     assert_eq!(tally.wakers(ThreadId(7)), [(ThreadId(8), 1)].into());

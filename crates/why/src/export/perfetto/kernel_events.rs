@@ -48,12 +48,13 @@ pub(super) fn write<W: Write>(
     }
     for cpu in &trace.cpus {
         let mut known_to = Timestamp::default();
-        for events in cpu.events.chunks(BUNDLE) {
-            let Some(latest) = events.last() else { continue };
+        for bundle in (0..cpu.events.len()).step_by(BUNDLE) {
+            let events = cpu.events.range(bundle..bundle + BUNDLE);
+            let Some(latest) = events.clone().next_back() else { continue };
             let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
                 || misses_events(cpu, known_to, latest.at);
             known_to = latest.at;
-            let messages = events.iter().filter_map(|event| converter.message(cpu.cpu, event));
+            let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
             packets.write(packet(cpu.cpu, messages.collect(), lost))?;
         }
     }

@@ -1,8 +1,8 @@
 //! Times in which events were lost.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Context;
 use unjank_host::tracefs::script::{Script, at};
+use unjank_host::tracefs::{Context, Event};
 use unjank_units::Nanos;
 
 use super::path;
@@ -88,7 +88,9 @@ fn a_thread_runs_from_the_end_of_the_gap_in_which_it_was_woken() {
     let script = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 9).loses(0, 150, 200);
     let script = script.happens(0, 300, Context::Irq, calls(0)).sleeps(0, 400, 7, 0);
     let mut trace = script.trace();
-    trace.cpus[0].events[2].current = ThreadId(7);
+    let mut events: Vec<Event> = trace.cpus[0].events.iter().collect();
+    events[2].current = ThreadId(7);
+    trace.cpus[0].events = events.into_iter().collect();
     let history = History::of(&trace);
     let spans = &history.life(ThreadId(7), at(0)).unwrap().spans;
     let asleep = State::Asleep { wait: Wait::Unknown, wake: None };

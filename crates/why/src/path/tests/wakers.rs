@@ -8,7 +8,7 @@
 
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::script::{Script, at, task};
+use unjank_host::tracefs::script::{Script, at, rename, task};
 use unjank_host::tracefs::{
     Context, DeviceRequest, EventKind, Irq, Softirq, StorageEvent, SystemCall,
 };
@@ -248,13 +248,7 @@ fn threads_of_the_kernel_are_known_by_their_parent_the_recorder_or_their_name() 
 fn names_count_only_where_the_recorder_has_listed_no_threads() {
     let is_kernel = |name: &str, listed: &[u32]| {
         let mut trace = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0).trace();
-        for event in trace.cpus.iter_mut().flat_map(|cpu| &mut cpu.events) {
-            if let EventKind::Switch { prev, next, .. } = &mut event.kind {
-                for task in [prev, next] {
-                    task.comm = name.into();
-                }
-            }
-        }
+        rename(&mut trace, name.into());
         trace.kernel_threads.extend(listed.iter().copied().map(ThreadId));
         History::of(&trace).is_kernel(ThreadId(7))
     };

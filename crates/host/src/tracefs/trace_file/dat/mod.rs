@@ -59,6 +59,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
 /// Whether a thread was started in the trace.
 fn has_births(trace: &Trace) -> bool {
     let starts =
-        |event: &Event| matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }));
+        |event: Event| matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }));
     trace.cpus.iter().any(|cpu| cpu.events.iter().any(starts))
 }

@@ -93,8 +93,8 @@ impl Reading {
             }
             Line::Lost { cpu, events } => {
                 self.lost = self.lost.saturating_add(events);
-                let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last());
-                let last = last.map_or(Timestamp::default(), |event| event.at);
+                let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last_at());
+                let last = last.unwrap_or_default();
                 self.losing.entry(cpu).or_insert(last);
             }
             Line::Other => self.others += 1,

@@ -1,0 +1,147 @@
+//! What does not fit into a packed event.
+
+use super::super::event::{Event, EventKind, Irq, Softirq, Task};
+use super::super::name::Label;
+use super::super::system_call::SystemCall;
+use super::numbered::Numbered;
+use super::packed::{Packed, Tag, joined, split};
+
+/// The side tables of events.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sides {
+    tasks: Numbered<Task>,
+    names: Numbered<Label>,
+    /// Arguments of system calls.
+    calls: Vec<[u64; 6]>,
+    /// Events that are rare, or have unusual numbers.
+    others: Vec<EventKind>,
+}
+
+type Content = (Tag, u16, [u32; 2]);
+
+impl Sides {
+    #[inline]
+    pub(super) fn pack(&mut self, event: &Event) -> Packed {
+        let Event { at, current, context, kind } = *event;
+        let (tag, small, words) = self.content(&kind).unwrap_or_else(|| self.other(kind));
+        Packed { at, current, tag, context, small, words }
+    }
+
+    /// The content of an event; `None` if it belongs to the others.
+    #[inline]
+    fn content(&mut self, kind: &EventKind) -> Option<Content> {
+        Some(match *kind {
+            EventKind::Switch { prev, prev_runnable, next } => {
+                let tasks = [prev, next].map(|task| self.tasks.number(task));
+                (Tag::Switch, prev_runnable.into(), tasks)
+            }
+            EventKind::Waking { task, cpu } => {
+                (Tag::Waking, 0, [self.tasks.number(task), u32::try_from(cpu).ok()?])
+            }
+            EventKind::Wakeup { task, cpu } => {
+                (Tag::Wakeup, 0, [self.tasks.number(task), u32::try_from(cpu).ok()?])
+            }
+            EventKind::IpiSent { cpu, reschedules } => {
+                (Tag::IpiSent, reschedules.into(), [u32::try_from(cpu).ok()?, 0])
+            }
+            EventKind::Migrate { task, from, to } => {
+                let (from, to) = (u16::try_from(from).ok()?, u32::try_from(to).ok()?);
+                (Tag::Migrate, from, [self.tasks.number(task), to])
+            }
+            EventKind::IrqEntry(Irq { number, name }) => {
+                (Tag::IrqEntry, 0, [number.cast_unsigned(), self.names.number(name)])
+            }
+            EventKind::IrqExit(number) => (Tag::IrqExit, 0, [number.cast_unsigned(), 0]),
+            EventKind::VectorEntry(name) => (Tag::VectorEntry, 0, [self.names.number(name), 0]),
+            EventKind::VectorExit(name) => (Tag::VectorExit, 0, [self.names.number(name), 0]),
+            EventKind::SoftirqEntry(Softirq(vector)) => (Tag::SoftirqEntry, 0, [vector, 0]),
+            EventKind::SoftirqExit(Softirq(vector)) => (Tag::SoftirqExit, 0, [vector, 0]),
+            EventKind::TimerArmed { timer } => (Tag::TimerArmed, 0, split(timer)),
+            EventKind::TimerExpires { timer } => (Tag::TimerExpires, 0, split(timer)),
+            EventKind::TimerEnds => (Tag::TimerEnds, 0, [0, 0]),
+            EventKind::PageFault { address } => (Tag::PageFault, 0, split(address)),
+            EventKind::Idle(state) => {
+                (Tag::Idle, state.is_some().into(), [state.unwrap_or_default(), 0])
+            }
+            EventKind::PacketQueued { packet } => (Tag::PacketQueued, 0, split(packet)),
+            EventKind::PacketTaken { packet } => (Tag::PacketTaken, 0, split(packet)),
+            EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
+                let number = u16::try_from(number).ok()?;
+                self.calls.push(arguments);
+                (Tag::Call, number, split(self.calls.len() as u64 - 1))
+            }
+            EventKind::Inherits { .. }
+            | EventKind::Frequency { .. }
+            | EventKind::WorkQueued { .. }
+            | EventKind::WorkBegins { .. }
+            | EventKind::Mark(_)
+            | EventKind::Storage(_)
+            | EventKind::SystemCall(SystemCall::Ends { .. }) => return None,
+        })
+    }
+
+    fn other(&mut self, kind: EventKind) -> Content {
+        self.others.push(kind);
+        (Tag::Other, 0, split(self.others.len() as u64 - 1))
+    }
+
+    /// The event that was packed here.
+    #[inline]
+    pub(super) fn unpack(&self, packed: &Packed) -> Event {
+        let Packed { at, current, context, .. } = *packed;
+        Event { at, current, context, kind: self.kind(packed) }
+    }
+
+    #[inline]
+    fn kind(&self, packed: &Packed) -> EventKind {
+        let Packed { tag, small, words, .. } = *packed;
+        let [first, second] = words;
+        match tag {
+            Tag::Switch => EventKind::Switch {
+                prev: self.tasks.value(first),
+                prev_runnable: small != 0,
+                next: self.tasks.value(second),
+            },
+            Tag::Waking => {
+                EventKind::Waking { task: self.tasks.value(first), cpu: second as usize }
+            }
+            Tag::Wakeup => {
+                EventKind::Wakeup { task: self.tasks.value(first), cpu: second as usize }
+            }
+            Tag::IpiSent => EventKind::IpiSent { cpu: first as usize, reschedules: small != 0 },
+            Tag::Migrate => EventKind::Migrate {
+                task: self.tasks.value(first),
+                from: small.into(),
+                to: second as usize,
+            },
+            Tag::IrqEntry => EventKind::IrqEntry(Irq {
+                number: first.cast_signed(),
+                name: self.names.value(second),
+            }),
+            Tag::IrqExit => EventKind::IrqExit(first.cast_signed()),
+            Tag::VectorEntry => EventKind::VectorEntry(self.names.value(first)),
+            Tag::VectorExit => EventKind::VectorExit(self.names.value(first)),
+            Tag::SoftirqEntry => EventKind::SoftirqEntry(Softirq(first)),
+            Tag::SoftirqExit => EventKind::SoftirqExit(Softirq(first)),
+            Tag::TimerArmed => EventKind::TimerArmed { timer: joined(words) },
+            Tag::TimerExpires => EventKind::TimerExpires { timer: joined(words) },
+            Tag::TimerEnds => EventKind::TimerEnds,
+            Tag::PageFault => EventKind::PageFault { address: joined(words) },
+            Tag::Idle => EventKind::Idle((small != 0).then_some(first)),
+            Tag::PacketQueued => EventKind::PacketQueued { packet: joined(words) },
+            Tag::PacketTaken => EventKind::PacketTaken { packet: joined(words) },
+            Tag::Call => EventKind::SystemCall(SystemCall::Begins {
+                number: small.into(),
+                arguments: self.calls[joined(words) as usize],
+            }),
+            Tag::Other => self.others[joined(words) as usize],
+        }
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.tasks.shrink();
+        self.names.shrink();
+        self.calls.shrink_to_fit();
+        self.others.shrink_to_fit();
+    }
+}
