@@ -1,85 +1,85 @@
-//! How long a million events take to explain. Goal: one second on one core.
+//! What a million events take to explain: CPU time and bytes for each. Goals: one second on one
+//! core, 100 bytes.
 //!
-//! One iteration goes over a recording of three busy CPUs, 64 threads that wake each
-//! other, and timers.
+//! Each round goes over an invented recording of three busy CPUs and 64 threads that wake each
+//! other, once without and once with system calls.
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+#![expect(clippy::print_stdout, reason = "a bench")]
+
+#[path = "../tests/load/mod.rs"]
+mod load;
+
+use std::hint::black_box;
+
+use load::{Recorded, forget_peak, held, peak, recording};
+use rustix::time::{ClockId, clock_gettime};
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, EventKind, Trace};
-use unjank_measure::stats::random::{Random, seeded};
+use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::script::at;
+use unjank_measure::stats::order;
 use unjank_why::history::History;
 use unjank_why::report::{About, Clocks, Explained, findings};
 
 const EVENTS: usize = 1_000_000;
-const CPUS: usize = 3;
-const THREADS: u32 = 64;
+const ROUNDS: usize = 11;
 
-/// Threads that compute, wake each other, are preempted and sleep.
-fn recording() -> (Trace, u64) {
-    use rand::RngExt as _;
-    let mut chance: Random = seeded(1, "million");
-    let mut running = [0; CPUS];
-    let mut ready = Vec::new();
-    let mut asleep: Vec<u32> = (1..=THREADS).collect();
-    let (mut script, mut now, mut events) = (Script::new(), 0, 0);
-    while events < EVENTS {
-        now += chance.random_range(200..4_000_u64);
-        let cpu = chance.random_range(0..CPUS);
-        let current = running[cpu];
-        match chance.random_range(0..5) {
-            0 | 1 => {
-                let next = if ready.is_empty() { 0 } else { ready.swap_remove(0) };
-                if current == 0 && next == 0 {
-                    continue;
-                }
-                running[cpu] = next;
-                if current != 0 && chance.random_bool(0.3) {
-                    ready.push(current);
-                    script = script.runs(cpu, now, current, next);
-                } else {
-                    asleep.extend((current != 0).then_some(current));
-                    script = script.sleeps(cpu, now, current, next);
-                }
-                events += 1;
+/// One way to the answer, or a part of it.
+struct Part {
+    name: &'static str,
+    run: fn(Trace, u64),
+}
+
+const PARTS: [Part; 3] = [
+    Part { name: "history", run: |trace, _| drop(black_box(History::of(&trace))) },
+    Part {
+        name: "history, path and split",
+        run: |trace, end| drop(black_box(explain(trace, end))),
+    },
+    Part { name: "all that is said", run: all },
+];
+
+fn explain(trace: Trace, end: u64) -> Explained {
+    Explained::new(trace, ThreadId(7), (at(0), at(end)), Clocks::default())
+}
+
+fn all(trace: Trace, end: u64) {
+    let launches = [explain(trace, end)];
+    black_box(findings(&launches, &About::default()));
+}
+
+fn main() {
+    println!("CPU time, n {ROUNDS} rounds, medians with 95 % intervals; most bytes at a time");
+    for recorded in [Recorded::Scheduling, Recorded::Calls] {
+        let before = held();
+        let (trace, end) = recording(recorded, EVENTS);
+        let recording_held = held() - before;
+        let events = trace.len() as f64;
+        println!("{recorded:?}, {events} events of {:.1} B", recording_held as f64 / events);
+        for Part { name, run } in &PARTS {
+            let (mut times, mut most) = (Vec::new(), 0);
+            for _ in 0..ROUNDS {
+                let trace = trace.clone();
+                forget_peak();
+                // The original is not part of what is explained.
+                let others = before + recording_held;
+                let begun = on_cpu();
+                run(trace, end);
+                times.push((on_cpu() - begun) / events);
+                most = most.max(peak() - others);
             }
-            2 | 3 if current != 0 && !asleep.is_empty() => {
-                let woken = asleep.swap_remove(chance.random_range(0..asleep.len()));
-                ready.push(woken);
-                script = script.wakes(cpu, now, woken, cpu);
-                events += 2;
-            }
-            _ if !asleep.is_empty() => {
-                let woken = asleep.swap_remove(0);
-                ready.push(woken);
-                let waking = EventKind::Waking { task: task(woken), cpu };
-                script = script.expires(cpu, now).happens(cpu, now, Context::Irq, waking);
-                events += 2;
-            }
-            _ => {}
+            let Some((median, Some([low, high]))) = order::median(&mut times) else { continue };
+            println!(
+                "  {name}: {median:.0} ns an event ({low:.0} to {high:.0}), {:.2} million events a \
+                 second, {:.1} B an event",
+                1e3 / median,
+                most as f64 / events
+            );
         }
     }
-    (script.trace(), now)
 }
 
-fn million(criterion: &mut Criterion) {
-    let (trace, end) = recording();
-    let mut group = criterion.benchmark_group("why/million");
-    group.throughput(Throughput::Elements(EVENTS as u64)).sample_size(10);
-    group.bench_function("history", |bencher| bencher.iter(|| History::of(&trace)));
-    group.bench_function("all that is said", |bencher| {
-        bencher.iter_batched(
-            || trace.clone(),
-            |trace| {
-                let window = (at(0), at(end));
-                let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
-                findings(&[launch], &About::default())
-            },
-            BatchSize::PerIteration,
-        );
-    });
-    group.finish();
+/// The CPU time of this thread in nanoseconds.
+fn on_cpu() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
-
-criterion_group!(benches, million);
-criterion_main!(benches);
