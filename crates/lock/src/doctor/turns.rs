@@ -205,7 +205,9 @@ mod tests {
     fn a_pair_that_hardly_waits_is_none() {
         let mut sleepers = sleepers(&[(1, 2, 50), (2, 1, 40)]);
         for (waiting, found) in [(0.1, 2), (0.09, 0)] {
-            sleepers.values_mut().for_each(|it| it.waiting = waiting);
+            for sleeper in sleepers.values_mut() {
+                sleeper.waiting = waiting;
+            }
             assert_eq!(pairs(&sleepers, 0.5).len(), found, "{waiting}");
         }
     }
