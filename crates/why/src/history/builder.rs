@@ -2,21 +2,24 @@
 //! request or work item that it is about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem;
 
+use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{
-    Context, Event, EventKind, Label, StorageEvent, SystemCall, Task, Trace,
-};
+use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Task, Trace};
 
+use super::by_id::ById;
 use super::gaps::Gaps;
+use super::interrupt_names::InterruptNames;
 use super::interrupts::Interrupts;
-use super::life::{Birth, Life, State};
+use super::life::{Birth, Life};
 use super::machine::History;
 use super::order::in_order;
-use super::origin::{Armed, Cause, Origin};
+use super::origin::{Armed, Cause, InterruptId, Origin};
 use super::packets::Packets;
 use super::requests::{InFlight, Request};
+use super::span::State;
 use super::thread::Thread;
 use super::timers::Timers;
 use super::wait::{Asleep, Carrier, Wait, Wake};
@@ -36,13 +39,14 @@ impl History {
         let kernel = trace.kernel_threads.iter().copied().collect();
         let (begin, end) = (begin(trace), end(trace));
         let gaps = Gaps::of(trace, (begin, end));
-        let mut builder = Builder { begin, end, gaps, kernel, ..Builder::default() };
+        let cpus = trace.cpus.iter().map(|cpu| Cpu::new(cpu.cpu)).collect();
+        let mut builder = Builder { begin, end, gaps, kernel, cpus, ..Builder::default() };
         let mut asleep = asleep.iter().peekable();
-        for (cpu, event) in in_order(&trace.cpus) {
+        for (place, event) in in_order(&trace.cpus) {
             while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
                 builder.is_asleep(seen);
             }
-            builder.apply(cpu, &event);
+            builder.apply(place, &event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
         builder.finish()
@@ -78,22 +82,25 @@ struct Builder {
     end: Timestamp,
     gaps: Gaps,
     /// Threads of the kernel that the recorder has listed.
-    kernel: HashSet<ThreadId>,
-    threads: HashMap<ThreadId, Thread>,
+    kernel: HashSet<ThreadId, RandomState>,
+    threads: ById<Thread>,
     /// Threads that have ended, and whose ids were used again.
     former: Vec<(ThreadId, Life)>,
-    cpus: HashMap<usize, Cpu>,
+    /// In the order of the trace.
+    cpus: Vec<Cpu>,
     requests: InFlight,
     queues: Queues,
     packets: Packets,
     timers: Timers,
-    storage: HashSet<Label>,
+    interrupt_names: InterruptNames,
+    storage: HashSet<InterruptId>,
     clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
 
 /// A CPU at one event.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Cpu {
+    number: usize,
     interrupts: Interrupts,
     /// The time of its last event, and the thread that had it then.
     last: Timestamp,
@@ -102,11 +109,20 @@ struct Cpu {
     wakes: Option<ThreadId>,
 }
 
+impl Cpu {
+    fn new(number: usize) -> Self {
+        let (interrupts, last) = (Interrupts::default(), Timestamp::default());
+        Self { number, interrupts, last, thread: None, wakes: None }
+    }
+}
+
 impl Builder {
-    fn apply(&mut self, cpu: usize, event: &Event) {
+    /// Notes an event of the CPU at a place of the trace.
+    fn apply(&mut self, place: usize, event: &Event) {
         let Event { at, current, context, kind } = *event;
-        self.resumes(cpu, event);
-        let Cpu { interrupts, .. } = self.cpus.entry(cpu).or_default();
+        self.resumes(place, event);
+        let Cpu { number: cpu, interrupts, .. } = &mut self.cpus[place];
+        let cpu = *cpu;
         if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
             // Block devices are known by what their handlers do.
             self.storage.extend(interrupts.handler(context));
@@ -116,6 +132,9 @@ impl Builder {
             return;
         }
         match kind {
+            EventKind::IrqEntry(irq) => {
+                interrupts.enter(at, self.interrupt_names.number(irq.name));
+            }
             EventKind::PacketTaken { packet } => {
                 interrupts.takes(at, context, self.packets.take(packet));
             }
@@ -164,30 +183,31 @@ impl Builder {
             EventKind::Frequency { cpu, frequency } => {
                 self.clocks.entry(cpu).or_default().push((at, frequency.0 / 1_000));
             }
-            _ => self.schedules(cpu, event, origin),
+            _ => self.schedules(place, event, origin),
         }
     }
 
     /// Notes who runs, who is woken, and where.
-    fn schedules(&mut self, cpu: usize, event: &Event, origin: Origin) {
+    fn schedules(&mut self, place: usize, event: &Event, origin: Origin) {
         let at = event.at;
+        let cpu = self.cpus[place].number;
         match event.kind {
             EventKind::Switch { prev, prev_runnable, next } => {
                 self.leaves(prev, prev_runnable, cpu, at);
                 self.enters(next, cpu, at);
             }
             EventKind::Waking { task, cpu: queue } => {
-                let wake = self.wake(cpu, event, origin, task);
+                let wake = self.wake(place, event, origin, task);
                 self.woken(task, queue, wake, false);
-                self.cpus.entry(cpu).or_default().wakes = Some(task.tid);
+                self.cpus[place].wakes = Some(task.tid);
             }
             EventKind::Wakeup { task, cpu: queue } => {
-                let wake = self.wake(cpu, event, origin, task);
+                let wake = self.wake(place, event, origin, task);
                 self.woken(task, queue, wake, true);
-                self.cpus.entry(cpu).or_default().wakes = None;
+                self.cpus[place].wakes = None;
             }
             EventKind::IpiSent { cpu: queue, reschedules: true } => {
-                let wakes = self.cpus.entry(cpu).or_default().wakes.take();
+                let wakes = self.cpus[place].wakes.take();
                 if let Some(thread) = wakes.and_then(|thread| self.threads.get_mut(&thread)) {
                     thread.is_in_queue(queue, at);
                 }
@@ -241,9 +261,9 @@ impl Builder {
 
     /// A CPU has an event. If others were lost before, the threads are where this
     /// one has them.
-    fn resumes(&mut self, cpu: usize, event: &Event) {
-        let of_cpu = self.cpus.entry(cpu).or_default();
-        let before = of_cpu.thread;
+    fn resumes(&mut self, place: usize, event: &Event) {
+        let of_cpu = &mut self.cpus[place];
+        let (cpu, before) = (of_cpu.number, of_cpu.thread);
         let gap = self.gaps.ended(cpu, of_cpu.last, event.at);
         of_cpu.last = event.at;
         of_cpu.thread = Some(match event.kind {
@@ -308,17 +328,16 @@ impl Builder {
         self.threads.insert(process, Thread::running(life, wait, cpu, at));
     }
 
-    fn wake(&self, cpu: usize, event: &Event, by: Origin, woken: Task) -> Wake {
-        let interrupts = self.cpus.get(&cpu).map(|cpu| &cpu.interrupts);
-        let device = interrupts.and_then(|interrupts| interrupts.device(event.context));
+    fn wake(&self, place: usize, event: &Event, by: Origin, woken: Task) -> Wake {
+        let interrupts = &self.cpus[place].interrupts;
+        let device = interrupts.device(event.context);
         let by = match device {
             Some(device) if self.handles_interrupts(woken) => {
                 Origin::Interrupt(Cause::Device(device))
             }
             _ => by,
         };
-        let packet = interrupts.and_then(|interrupts| interrupts.packet(event.context));
-        let sent = packet.and_then(|packet| packet.sent);
+        let sent = interrupts.packet(event.context).and_then(|packet| packet.sent);
         let waker = match by {
             Origin::Thread(waker) => self.threads.get(&waker),
             Origin::Interrupt(_) => None,
@@ -326,7 +345,7 @@ impl Builder {
         Wake {
             at: event.at,
             by,
-            during: waker.map(|waker| waker.wait).unwrap_or_default(),
+            during: waker.and_then(|waker| waker.wait.call()),
             exiting: waker.is_some_and(|waker| waker.exiting),
             carrier: sent.map(|sent| Carrier { sent, thread: event.current }),
         }
@@ -443,10 +462,10 @@ impl Builder {
     }
 
     fn finish(self) -> History {
-        let mut lives: HashMap<ThreadId, Vec<Life>> = HashMap::new();
+        let mut lives: ById<Vec<Life>> = HashMap::default();
         let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
         for (id, mut life) in self.former.into_iter().chain(last) {
-            life.spans = self.gaps.cut(life.spans);
+            life.spans = self.gaps.cut(mem::take(&mut life.spans));
             lives.entry(id).or_default().push(life);
         }
         let last_name = |lives: &[Life]| {
@@ -464,6 +483,7 @@ impl Builder {
         History {
             kernel,
             kernel_is_listed,
+            interrupt_names: self.interrupt_names,
             storage: self.storage,
             lives,
             names,

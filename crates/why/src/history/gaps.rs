@@ -1,16 +1,16 @@
 //! Times in which events of a CPU may be missing.
 
-use std::collections::HashMap;
-
 use unjank_host::Timestamp;
 use unjank_host::tracefs::{Gap, Trace};
 
-use super::life::{Span, State};
+use super::span::{Span, State};
+use super::spans::Spans;
 use super::wait::Wait;
 
-/// The gaps of each CPU within a recording, in order of time.
+/// The gaps of each CPU within a recording, in order of time; the CPUs in order
+/// of their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Gaps(HashMap<usize, Vec<Gap>>);
+pub(super) struct Gaps(Vec<(usize, Vec<Gap>)>);
 
 impl Gaps {
     /// The gaps of a trace between its begin and its end.
@@ -19,7 +19,7 @@ impl Gaps {
             let gap = Gap { from: gap.from.max(begin), to: gap.to.min(end) };
             (gap.from < gap.to).then_some(gap)
         };
-        let mut gaps = HashMap::new();
+        let mut gaps = Vec::new();
         for cpu in &trace.cpus {
             let mut of_cpu: Vec<Gap> = cpu.gaps.iter().filter_map(within).collect();
             of_cpu.sort_unstable_by_key(|gap| (gap.from, gap.to));
@@ -29,42 +29,57 @@ impl Gaps {
                 touch
             });
             if !of_cpu.is_empty() {
-                gaps.insert(cpu.cpu, of_cpu);
+                gaps.push((cpu.cpu, of_cpu));
             }
         }
+        gaps.sort_by_key(|(cpu, _)| *cpu);
         Self(gaps)
+    }
+
+    fn of_cpu(&self, cpu: usize) -> Option<&[Gap]> {
+        let found = self.0.binary_search_by_key(&cpu, |(of, _)| *of).ok()?;
+        Some(&self.0.get(found)?.1)
     }
 
     /// The end of the last gap of a CPU that ended after one moment, and not
     /// after another.
     pub(super) fn ended(&self, cpu: usize, after: Timestamp, by: Timestamp) -> Option<Timestamp> {
-        let gaps = self.0.get(&cpu)?;
+        let gaps = self.of_cpu(cpu)?;
         let ended = gaps.partition_point(|gap| gap.to <= by);
         gaps.get(ended.checked_sub(1)?).map(|gap| gap.to).filter(|end| *end > after)
     }
 
     /// The spans of a thread, but for what is not known of it: it is lost from
     /// the begin of the first gap of its CPU in a span to the end of the last.
-    pub(super) fn cut(&self, spans: Vec<Span>) -> Vec<Span> {
-        if self.0.is_empty() {
+    pub(super) fn cut(&self, spans: Spans) -> Spans {
+        let lost = State::Asleep { wait: Wait::Lost, wake: None };
+        let covered = |span: &Span| match span.state {
+            State::Running { cpu } | State::Woken { cpu } | State::Ready { cpu } => {
+                self.covered(cpu, span.from, span.to).filter(|[from, to]| from < to)
+            }
+            State::Asleep { .. } => None,
+        };
+        if !spans.iter().any(|span| covered(&span).is_some()) {
             return spans;
         }
-        let lost = State::Asleep { wait: Wait::Lost, wake: None };
-        let cut = |span: Span| {
-            let [from, to] = match span.state {
-                State::Running { cpu } | State::Woken { cpu } | State::Ready { cpu } => {
-                    self.covered(cpu, span.from, span.to).unwrap_or([span.to; 2])
+        let mut cut = Spans::default();
+        for span in spans.iter() {
+            let [from, to] = covered(&span).unwrap_or([span.to; 2]);
+            for (from, to, state) in
+                [(span.from, from, span.state), (from, to, lost), (to, span.to, span.state)]
+            {
+                if from < to {
+                    cut.push(from, to, &state);
                 }
-                State::Asleep { .. } => [span.to; 2],
-            };
-            [Span { to: from, ..span }, Span { from, to, state: lost }, Span { from: to, ..span }]
-        };
-        spans.into_iter().flat_map(cut).filter(|span| span.from < span.to).collect()
+            }
+        }
+        cut.shrink();
+        cut
     }
 
     /// The part of a time from the first gap of a CPU to the last.
     fn covered(&self, cpu: usize, from: Timestamp, to: Timestamp) -> Option<[Timestamp; 2]> {
-        let gaps = self.0.get(&cpu)?;
+        let gaps = self.of_cpu(cpu)?;
         let first = gaps.get(gaps.partition_point(|gap| gap.to <= from))?;
         let end = gaps.partition_point(|gap| gap.from < to);
         let last = gaps.get(end.checked_sub(1)?)?;

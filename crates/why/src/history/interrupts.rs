@@ -1,10 +1,10 @@
 //! What an interrupt was about: the events of a CPU since it was interrupted.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, Event, EventKind, Label, Softirq};
+use unjank_host::tracefs::{Context, Event, EventKind, Softirq};
 use unjank_host::{Nanos, Timestamp};
 
-use super::origin::{Cause, Origin};
+use super::origin::{Cause, InterruptId, Origin};
 use super::packets::Packet;
 
 /// Vectors of soft interrupts, of `include/linux/interrupt.h`.
@@ -27,7 +27,7 @@ pub(super) struct Interrupts {
     /// Whether the ends of timers are recorded.
     timers_end: bool,
     /// The device that interrupted last since a thread did something.
-    device: Option<Label>,
+    device: Option<InterruptId>,
     /// The current soft interrupt, and what it is about, as far as it is known.
     soft: Option<(Softirq, Option<Cause>)>,
     /// The packet that a soft interrupt works on, if it did not come from
@@ -47,15 +47,17 @@ struct Known {
 }
 
 impl Interrupts {
-    /// Notes an event of this CPU that is neither the completion of a request,
+    /// Notes that the handler of a device's interrupt begins.
+    pub(super) fn enter(&mut self, at: Timestamp, device: InterruptId) {
+        self.known = Some(Known { cause: Cause::Device(device), at, handled: true });
+        self.device = Some(device);
+    }
+
+    /// Notes another event of this CPU that is neither the completion of a request,
     /// nor a packet, nor the expiry of a timer.
     pub(super) fn apply(&mut self, event: &Event) {
-        let Event { at, current, context, kind } = *event;
+        let Event { current, context, kind, .. } = *event;
         match kind {
-            EventKind::IrqEntry(irq) => {
-                self.known = Some(Known { cause: Cause::Device(irq.name), at, handled: true });
-                self.device = Some(irq.name);
-            }
             // Another interrupt may follow before a thread does something.
             EventKind::IrqExit(_) => self.known = None,
             EventKind::SoftirqEntry(vector) => self.begin(vector, current),
@@ -95,9 +97,11 @@ impl Interrupts {
     }
 
     /// The device whose handler runs, if nothing else is known of the interrupt.
-    pub(super) fn handler(&self, context: Context) -> Option<Label> {
+    pub(super) fn handler(&self, context: Context) -> Option<InterruptId> {
         match self.known {
-            Some(Known { cause: Cause::Device(name), .. }) if context == Context::Irq => Some(name),
+            Some(Known { cause: Cause::Device(device), .. }) if context == Context::Irq => {
+                Some(device)
+            }
             _ => None,
         }
     }
@@ -163,7 +167,7 @@ impl Interrupts {
 
     /// The device whose interrupt began or ended last, if nothing has happened
     /// since: it wakes the thread of its interrupt after the end of its handler.
-    pub(super) fn device(&self, context: Context) -> Option<Label> {
+    pub(super) fn device(&self, context: Context) -> Option<InterruptId> {
         self.device.filter(|_| context == Context::Irq)
     }
 }

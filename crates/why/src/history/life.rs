@@ -6,7 +6,8 @@ use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 
-use super::wait::{Wait, Wake};
+use super::span::Span;
+use super::spans::Spans;
 
 /// A thread, and what it did when.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +15,7 @@ pub struct Life {
     /// Its last name.
     pub name: Comm,
     /// Its states, without gaps, in order of time.
-    pub spans: Vec<Span>,
+    pub spans: Spans,
     /// Its creation, if that is in the trace.
     pub birth: Option<Birth>,
     /// Its end, if that is in the trace.
@@ -36,57 +37,16 @@ pub struct Birth {
     pub same_process: bool,
 }
 
-/// A state and its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// Its begin.
-    pub from: Timestamp,
-    /// Its end.
-    pub to: Timestamp,
-    /// The state.
-    pub state: State,
-}
-
-/// What a thread does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It has a CPU.
-    Running {
-        /// Which one.
-        cpu: usize,
-    },
-    /// It was woken (`sched_waking`) and is not yet in a run queue (`sched_wakeup`, or
-    /// the interrupt of the queue's CPU before that): the waker chooses a CPU, and an
-    /// idle one fetches the thread itself.
-    Woken {
-        /// The CPU, as far as it is chosen.
-        cpu: usize,
-    },
-    /// It could run, and waits in the run queue of a CPU.
-    Ready {
-        /// Which one.
-        cpu: usize,
-    },
-    /// It sleeps.
-    Asleep {
-        /// What it sleeps in.
-        wait: Wait,
-        /// Its end; `None` if the trace does not have it.
-        wake: Option<Wake>,
-    },
-}
-
 impl Life {
     /// Its first moment in the trace.
     pub fn begin(&self) -> Timestamp {
-        let first = self.spans.first().map(|span| span.from);
-        self.birth.map(|birth| birth.at).or(first).unwrap_or_default()
+        self.birth.map(|birth| birth.at).or(self.spans.begin()).unwrap_or_default()
     }
 
     /// The span before a moment: the one that the nanosecond before it is in.
-    pub fn before(&self, moment: Timestamp) -> Option<&Span> {
-        let end = self.spans.partition_point(|span| span.from < moment);
-        self.spans.get(end.checked_sub(1)?).filter(|span| span.to >= moment)
+    pub fn before(&self, moment: Timestamp) -> Option<Span> {
+        let begun = self.spans.begun_before(moment);
+        self.spans.get(begun.checked_sub(1)?).filter(|span| span.to >= moment)
     }
 
     /// Whether `lender` lent it its priority between two moments. It has its own

@@ -1,14 +1,18 @@
 //! Everything that happened on a machine in the time of a trace, and questions
 //! about it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
+use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, Label};
 
+use super::by_id::ById;
+use super::interrupt_names::InterruptNames;
+
 use super::life::Life;
-use super::origin::RequestId;
+use super::origin::{InterruptId, RequestId};
 use super::requests::Request;
 use super::work::WorkItem;
 
@@ -17,19 +21,20 @@ use super::work::WorkItem;
 pub struct History {
     /// All threads that the trace names, but for the idle tasks. Those with the
     /// same id are in order of time.
-    pub(super) lives: HashMap<ThreadId, Vec<Life>>,
+    pub(super) lives: ById<Vec<Life>>,
     /// The last name of each thread.
-    pub(super) names: HashMap<ThreadId, Comm>,
+    pub(super) names: ById<Comm>,
     /// Threads of the kernel.
-    pub(super) kernel: HashSet<ThreadId>,
+    pub(super) kernel: HashSet<ThreadId, RandomState>,
     /// Whether the recorder has listed them, so that names do not count.
     pub(super) kernel_is_listed: bool,
     /// Interrupts of block devices.
-    pub(super) storage: HashSet<Label>,
+    pub(super) storage: HashSet<InterruptId>,
+    pub(super) interrupt_names: InterruptNames,
     /// Requests that a device served.
     pub(super) requests: Vec<Request>,
     /// Work items that a worker thread began, by thread, in order of time.
-    pub(super) work: HashMap<ThreadId, Vec<WorkItem>>,
+    pub(super) work: ById<Vec<WorkItem>>,
     /// Clock frequencies in kHz by CPU, in order of time.
     pub(super) clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
@@ -77,8 +82,13 @@ impl History {
     }
 
     /// Whether an interrupt is that of a block device.
-    pub fn is_storage(&self, interrupt: Label) -> bool {
+    pub fn is_storage(&self, interrupt: InterruptId) -> bool {
         self.storage.contains(&interrupt)
+    }
+
+    /// The name of an interrupt.
+    pub fn interrupt_name(&self, interrupt: InterruptId) -> Label {
+        self.interrupt_names.name(interrupt)
     }
 
     /// A request by its number.

@@ -2,7 +2,9 @@
 //! the events of a trace.
 
 mod builder;
+mod by_id;
 mod gaps;
+mod interrupt_names;
 mod interrupts;
 mod life;
 mod machine;
@@ -10,15 +12,20 @@ mod order;
 mod origin;
 mod packets;
 mod requests;
+mod span;
+mod spans;
 mod thread;
 mod timers;
 mod wait;
 mod work;
 
-pub use life::{Birth, Life, Span, State};
+pub(crate) use by_id::ById;
+pub use life::{Birth, Life};
 pub use machine::History;
-pub use origin::{Armed, Cause, Origin, RequestId};
+pub use origin::{Armed, Cause, InterruptId, Origin, RequestId};
 pub use requests::Request;
+pub use span::{Span, State};
+pub use spans::Spans;
 pub use wait::{Asleep, Carrier, Wait, Wake};
 pub use work::{Queued, WorkItem};
 

@@ -7,24 +7,24 @@ use std::collections::binary_heap::PeekMut;
 use unjank_host::Timestamp;
 use unjank_host::tracefs::{CpuTrace, Event, EventsIter};
 
-/// The events of all CPUs in order of time, each with its CPU.
+/// The events of all CPUs in order of time, each with the place of its CPU.
 pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)> {
-    let mut rest: Vec<_> = cpus.iter().map(|trace| (trace.cpu, trace.events.iter())).collect();
+    let mut rest: Vec<_> = cpus.iter().map(|trace| trace.events.iter()).collect();
     // The place of each CPU's next event; of equal ones, that of the first CPU is next.
     let next = rest.iter().enumerate();
-    let next = next.filter_map(|(index, (_, events))| Some(Reverse((place(events)?, index))));
+    let next = next.filter_map(|(index, events)| Some(Reverse((place(events)?, index))));
     let mut next: BinaryHeap<_> = next.collect();
     std::iter::from_fn(move || {
         let mut first = next.peek_mut()?;
         let Reverse((_, index)) = *first;
-        let (cpu, events) = rest.get_mut(index)?;
+        let events = rest.get_mut(index)?;
         let event = events.next()?;
         match place(events) {
             // Sorts it in anew.
             Some(place) => first.0.0 = place,
             None => drop(PeekMut::pop(first)),
         }
-        Some((*cpu, event))
+        Some((index, event))
     })
 }
 
@@ -64,7 +64,7 @@ mod tests {
             cpu(6, &[(10, false), (20, false)]),
         ];
         let order: Vec<(usize, u64)> =
-            in_order(&cpus).map(|(cpu, event)| (cpu, event.at.as_nanos())).collect();
+            in_order(&cpus).map(|(index, event)| (cpus[index].cpu, event.at.as_nanos())).collect();
         let expected = [(5, 5), (5, 10), (6, 10), (3, 10), (3, 10), (6, 20), (5, 20), (3, 40)];
         assert_eq!(order, expected);
     }

@@ -2,7 +2,6 @@
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Label;
 
 /// Who caused an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +23,8 @@ pub enum Cause {
     StorageOfOld,
     /// A packet arrived from outside.
     Network,
-    /// Another device; the name of its interrupt.
-    Device(Label),
+    /// Another device, by its interrupt.
+    Device(InterruptId),
     /// The trace does not have it.
     Unknown,
 }
@@ -38,6 +37,10 @@ pub struct Armed {
     /// When it did.
     pub at: Timestamp,
 }
+
+/// The number of a device's interrupt in a history, which knows its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InterruptId(pub u32);
 
 /// The number of a request of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

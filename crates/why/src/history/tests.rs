@@ -26,7 +26,7 @@ fn woken() -> unjank_host::tracefs::Trace {
 }
 
 fn first_wait(history: &History, thread: u32) -> Wait {
-    match history.life(ThreadId(thread), at(0)).unwrap().spans[0].state {
+    match history.life(ThreadId(thread), at(0)).unwrap().spans.get(0).unwrap().state {
         State::Asleep { wait, .. } => wait,
         other => panic!("{other:?}"),
     }
@@ -53,7 +53,8 @@ fn what_the_trace_has_of_a_thread_is_not_replaced() {
 fn a_thread_without_an_event_sleeps_until_the_recording_stops() {
     let history = History::of_running(&woken(), &[seen(21, 100, SLEEP), seen(22, 600, FUTEX)]);
     let spans = &history.life(ThreadId(21), at(0)).unwrap().spans;
-    assert_eq!((spans.len(), spans[0].from, spans[0].to), (1, at(5), at(500)));
+    let only = spans.get(0).unwrap();
+    assert_eq!((spans.len(), only.from, only.to), (1, at(5), at(500)));
     let activity = |thread| {
         let path = critical_path(&history, ThreadId(thread), at(120), at(450));
         assert_eq!(path.segments.len(), 1);

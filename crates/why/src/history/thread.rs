@@ -7,7 +7,8 @@ use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 
-use super::life::{Life, Span, State};
+use super::life::Life;
+use super::span::State;
 use super::wait::{Wait, Wake};
 
 /// A thread at one event.
@@ -102,9 +103,9 @@ impl Thread {
     pub(super) fn change(&mut self, at: Timestamp, state: State) {
         let since = match self.state.replace((state, at)) {
             Some((before, since)) if since < at => {
-                let since = self.life.spans.last().map_or(since, |last| last.to.max(since));
+                let since = self.life.spans.end().map_or(since, |end| end.max(since));
                 if since < at {
-                    self.life.spans.push(Span { from: since, to: at, state: before });
+                    self.life.spans.push(since, at, &before);
                 }
                 at
             }
@@ -141,6 +142,7 @@ impl Thread {
             self.change(end, state);
         }
         self.gives_back(end);
+        self.life.spans.shrink();
         self.life
     }
 }

@@ -30,6 +30,17 @@ pub enum Wait {
     },
 }
 
+impl Wait {
+    /// The number of the system call.
+    pub(super) fn call(self) -> Option<i32> {
+        match self {
+            // A number beyond this means no call.
+            Self::Call { number, .. } => i32::try_from(number).ok(),
+            Self::Unknown | Self::Lost | Self::Fault { .. } => None,
+        }
+    }
+}
+
 /// A thread that slept at a moment, seen by other means than the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asleep {
@@ -48,8 +59,8 @@ pub struct Wake {
     pub at: Timestamp,
     /// Who called it.
     pub by: Origin,
-    /// What the waker was in, if it was a thread.
-    pub during: Wait,
+    /// The system call that the waker was in, if it was a thread, by its number.
+    pub during: Option<i32>,
     /// Whether the waker was about to exit.
     pub exiting: bool,
     /// How the wake-up came from the waker, if it did not call `sched_waking`

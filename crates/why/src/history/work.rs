@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
+use super::by_id::ById;
 use super::origin::Origin;
 
 /// A work item that a worker thread began.
@@ -31,7 +32,7 @@ pub struct Queued {
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     waiting: HashMap<u64, Queued>,
-    begun: HashMap<ThreadId, Vec<WorkItem>>,
+    begun: ById<Vec<WorkItem>>,
 }
 
 impl Queues {
@@ -44,7 +45,7 @@ impl Queues {
         self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
     }
 
-    pub(super) fn finish(self) -> HashMap<ThreadId, Vec<WorkItem>> {
+    pub(super) fn finish(self) -> ById<Vec<WorkItem>> {
         self.begun
     }
 }

@@ -36,10 +36,7 @@ pub(super) fn leaves_by(
     let Wait::Call { number, .. } = wait else {
         return (Way::Other, Certainty::Inferred);
     };
-    let of_waker = match wake.during {
-        Wait::Call { number, .. } => purpose(number),
-        _ => Purpose::Other,
-    };
+    let of_waker = wake.during.map_or(Purpose::Other, |number| purpose(number.into()));
     match purpose(number) {
         Purpose::Futex => (Way::Lock, sure(inherited || of_waker == Purpose::Exit)),
         Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),

@@ -25,16 +25,12 @@ use calls::{Purpose, purpose};
 
 /// Whether a thread sleeps in a futex.
 pub(crate) fn is_in_futex(wait: Wait) -> bool {
-    is_for(wait, Purpose::Futex)
+    matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
 }
 
-/// Whether a thread is in the call that ends it, or its process.
-pub(crate) fn is_in_exit(wait: Wait) -> bool {
-    is_for(wait, Purpose::Exit)
-}
-
-fn is_for(wait: Wait, wanted: Purpose) -> bool {
-    matches!(wait, Wait::Call { number, .. } if purpose(number) == wanted)
+/// Whether a system call ends the thread, or its process.
+pub(crate) fn is_exit(number: i32) -> bool {
+    purpose(number.into()) == Purpose::Exit
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
-use crate::history::RequestId;
+use crate::history::{InterruptId, RequestId};
 
 /// A piece of the critical path: one thread in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,8 +120,8 @@ pub enum Detail {
     Cpu(usize),
     /// The request that it waited for.
     Request(RequestId),
-    /// The name of the interrupt.
-    Interrupt(unjank_host::tracefs::Label),
+    /// The interrupt.
+    Interrupt(InterruptId),
 }
 
 /// How sure a segment is to be on the path.

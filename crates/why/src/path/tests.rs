@@ -285,8 +285,8 @@ mod invented {
                 }
                 prop_assert_eq!(end, to);
                 let Some(life) = history.life(id, to) else { continue };
-                let covers = life.spans.first().is_some_and(|span| span.from <= from)
-                    && life.spans.last().is_some_and(|span| span.to >= to);
+                let covers = life.spans.begin().is_some_and(|begin| begin <= from)
+                    && life.spans.end().is_some_and(|end| end >= to);
                 if covers && from < to {
                     let clocks = crate::split::HighestClocks::new();
                     let family = [id].into();

@@ -308,10 +308,10 @@ impl Walk<'_> {
             Cause::Timer(_) => (Activity::Timer, Detail::None),
             Cause::Network => (Activity::Network, Detail::None),
             // The end of a flush, which is not a request of its own.
-            Cause::Device(name) if self.history.is_storage(name) => {
-                (storage, Detail::Interrupt(name))
+            Cause::Device(device) if self.history.is_storage(device) => {
+                (storage, Detail::Interrupt(device))
             }
-            Cause::Device(name) => (Activity::Device, Detail::Interrupt(name)),
+            Cause::Device(device) => (Activity::Device, Detail::Interrupt(device)),
             Cause::Unknown => (Activity::Unknown, Detail::None),
             Cause::StorageOfOld => (storage, Detail::None),
             Cause::Storage(id) => return self.request(id, storage, thread, from, to, at),

@@ -10,7 +10,7 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use super::names;
 use crate::history::Wait;
-use crate::path::{Certainty, LockWait, is_in_exit};
+use crate::path::{Certainty, LockWait, is_exit};
 
 /// Rows of the table.
 const SHOWN: usize = 10;
@@ -109,7 +109,7 @@ impl Lock {
     fn of(launch: &Explained, wait: &LockWait) -> Option<Self> {
         let Wait::Call { arguments: [address, operation], .. } = wait.wait else { return None };
         let process = launch.history.first_of_process(wait.thread, wait.to).0;
-        let kind = if is_in_exit(wait.wake.during) {
+        let kind = if wait.wake.during.is_some_and(is_exit) {
             Kind::End
         } else if LOCKS_PI.contains(&(operation & OPERATION)) {
             Kind::Inherits

@@ -62,7 +62,9 @@ pub(crate) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
             format!("a timer that {} armed", thread_name(&launch.history, armed.by))
         }
         Origin::Interrupt(Cause::Network) => "the network".to_owned(),
-        Origin::Interrupt(Cause::Device(name)) => format!("device {name}"),
+        Origin::Interrupt(Cause::Device(id)) => {
+            format!("device {}", launch.history.interrupt_name(id))
+        }
         Origin::Interrupt(Cause::Storage(id)) => match launch.history.request(id) {
             Some(request) => format!(
                 "block device {}, {} of {} sectors at {}",

@@ -1,6 +1,7 @@
 //! Who had the CPUs that the path waited for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use unjank_host::tracefs::Occupant;
 use unjank_measure::Unit;
@@ -18,13 +19,7 @@ const FROM_IDLE: &str = "waking up from idle";
 /// The threads that had them longest, by name; `None` if the path never waited
 /// for a CPU.
 pub(super) fn table(launch: &Explained) -> Option<Table> {
-    let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
-    for segment in &launch.path().segments {
-        for (name, length) in occupants(launch, segment) {
-            let time = times.entry(name).or_default();
-            *time = *time + length;
-        }
-    }
+    let times = occupants(launch, &launch.path().segments);
     let all = times.values().fold(Nanos::ZERO, |sum, &time| sum + time);
     let mut times: Vec<(String, Nanos)> = times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -47,22 +42,51 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     Some(table)
 }
 
-/// Who had the CPU while the path waited for it in `segment`; empty for other
-/// segments.
-pub(super) fn occupants(launch: &Explained, segment: &Segment) -> BTreeMap<String, Nanos> {
-    let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
-    let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
-        return times;
-    };
-    let Some(trace) = launch.trace.cpu(cpu) else { return times };
-    for stretch in trace.between(segment.from, segment.to) {
-        let name = match stretch.who {
-            Occupant::Idle(_) => FROM_IDLE.to_owned(),
-            Occupant::Thread(task) if task.tid == segment.thread => "moving to it".to_owned(),
-            who => who.to_string(),
+/// Who had the CPU while the path waited for it in these segments, by name; empty
+/// for segments of another kind.
+pub(super) fn occupants<'a>(
+    launch: &Explained,
+    segments: impl IntoIterator<Item = &'a Segment>,
+) -> BTreeMap<String, Nanos> {
+    let mut times: HashMap<Who, Nanos> = HashMap::new();
+    for segment in segments {
+        let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
+            continue;
         };
-        let time = times.entry(name).or_default();
-        *time = *time + stretch.length();
+        let Some(trace) = launch.trace.cpu(cpu) else { continue };
+        for stretch in trace.between(segment.from, segment.to) {
+            let who = match stretch.who {
+                Occupant::Idle(_) => Who::FromIdle,
+                Occupant::Thread(task) if task.tid == segment.thread => Who::Itself,
+                who => Who::Other(who),
+            };
+            let time = times.entry(who).or_default();
+            *time = *time + stretch.length();
+        }
     }
-    times
+    let mut by_name: BTreeMap<String, Nanos> = BTreeMap::new();
+    for (who, time) in times {
+        let sum = by_name.entry(who.to_string()).or_default();
+        *sum = *sum + time;
+    }
+    by_name
+}
+
+/// Who has a CPU that a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Who {
+    FromIdle,
+    /// It runs already: the thread is on its way.
+    Itself,
+    Other(Occupant),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FromIdle => f.write_str(FROM_IDLE),
+            Self::Itself => f.write_str("moving to it"),
+            Self::Other(who) => who.fmt(f),
+        }
+    }
 }

@@ -270,7 +270,7 @@ fn detail(launch: &Explained, row: &[&Segment]) -> String {
     };
     match only.detail {
         Detail::Cpu(_) if only.activity == Activity::RunQueue => {
-            match run_queue::occupants(launch, only).into_iter().max_by_key(|(_, time)| *time) {
+            match run_queue::occupants(launch, [*only]).into_iter().max_by_key(|(_, time)| *time) {
                 Some((who, time)) => format!("{who}: {time}"),
                 None => String::new(),
             }
@@ -285,7 +285,7 @@ fn detail(launch: &Explained, row: &[&Segment]) -> String {
             ),
             None => String::new(),
         },
-        Detail::Interrupt(name) => format!("device {name}"),
+        Detail::Interrupt(id) => format!("device {}", launch.history.interrupt_name(id)),
         Detail::Cpu(_) | Detail::None => String::new(),
     }
 }

@@ -85,7 +85,9 @@ fn meanwhile<'a>(launch: &Explained, segments: impl Iterator<Item = &'a Segment>
 fn part(launch: &Explained, segment: &Segment) -> String {
     let activity = Cell::Of(segment.activity).name();
     match (segment.activity, segment.detail) {
-        (_, Detail::Interrupt(name)) => format!("{activity} {name}"),
+        (_, Detail::Interrupt(id)) => {
+            format!("{activity} {}", launch.history.interrupt_name(id))
+        }
         (Activity::Computing, _) => match launch.work_function(segment.thread, segment.to) {
             Some(function) => format!("{activity} in {function}"),
             None => activity.to_owned(),

@@ -1,8 +1,11 @@
 use unjank_host::block_device::DeviceNumber;
+use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent};
+use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, Trace};
 
 use super::*;
+use crate::history::History;
+use crate::split::HighestClocks;
 
 /// The length of the window of thread 7 from 0 to `to` after a change.
 fn length(script: &Script, to: u64, change: &Change) -> u64 {

@@ -127,7 +127,10 @@ fn arguments(launch: &Explained, segment: &Segment) -> Vec<(&'static str, Value)
     match segment.detail {
         Detail::None => {}
         Detail::Cpu(cpu) => arguments.push(("cpu", Value::Number(cpu as u64))),
-        Detail::Interrupt(name) => arguments.push(("interrupt", Value::Text(name.to_string()))),
+        Detail::Interrupt(id) => {
+            let name = launch.history().interrupt_name(id).to_string();
+            arguments.push(("interrupt", Value::Text(name)));
+        }
         Detail::Request(id) => {
             if let Some(request) = launch.history().request(id) {
                 let asked = &request.asked;

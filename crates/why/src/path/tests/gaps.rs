@@ -105,7 +105,7 @@ fn the_call_of_a_sleep_after_a_gap_is_not_known() {
     let waits = |script: Script| {
         let script = script.sleeps(0, 300, 7, 0).runs(0, 400, 0, 7);
         let history = History::of(&script.trace());
-        let span = *history.life(ThreadId(7), at(0)).unwrap().before(at(400)).unwrap();
+        let span = history.life(ThreadId(7), at(0)).unwrap().before(at(400)).unwrap();
         span.state
     };
     let reads = || Script::new().runs(0, 0, 0, 7).happens(0, 90, Context::Thread, calls(0));

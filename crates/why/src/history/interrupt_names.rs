@@ -1,0 +1,30 @@
+//! The names of devices' interrupts.
+
+use std::collections::HashMap;
+
+use unjank_host::tracefs::Label;
+
+use super::origin::InterruptId;
+
+/// Names with their numbers.
+#[derive(Debug, Default)]
+pub(super) struct InterruptNames {
+    names: Vec<Label>,
+    numbers: HashMap<Label, InterruptId>,
+}
+
+impl InterruptNames {
+    /// The number of a name, which is new or known.
+    pub(super) fn number(&mut self, name: Label) -> InterruptId {
+        let Self { names, numbers } = self;
+        *numbers.entry(name).or_insert_with(|| {
+            names.push(name);
+            InterruptId(names.len() as u32 - 1)
+        })
+    }
+
+    /// The name with a number that was given here.
+    pub(super) fn name(&self, interrupt: InterruptId) -> Label {
+        self.names.get(interrupt.0 as usize).copied().unwrap_or_default()
+    }
+}

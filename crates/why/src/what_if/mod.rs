@@ -1,0 +1,52 @@
+//! The same history with other lengths: when would the window have ended?
+//!
+//! The spans of all threads are replayed in order of time. A thread begins a span
+//! when its previous span has ended. A wait ends when it has begun and its waker
+//! has reached the wake-up. So the end is the longest path over all wake-ups, not
+//! only over those that were critical: when one thing gets faster, the next
+//! longest path takes over.
+//!
+//! The graph itself stays as recorded. Timeouts that would no longer happen, work
+//! that another thread would take over, and waits that only a faster thread would
+//! meet are not modelled.
+
+mod actors;
+mod replay;
+mod steps;
+mod window;
+
+use unjank_units::Nanos;
+
+use self::actors::Actors;
+use self::replay::Replay;
+use self::steps::{Step, steps};
+pub use self::window::{Change, Window};
+
+/// The steps of a window, for any number of replays.
+#[derive(Debug)]
+pub struct Replays<'a> {
+    window: Window<'a>,
+    actors: Actors<'a>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Replays<'a> {
+    /// Puts everything that happened in the window in order.
+    pub fn of(window: Window<'a>) -> Self {
+        let actors = Actors::of(&window);
+        let steps = steps(&window, &actors);
+        Self { window, actors, steps }
+    }
+
+    /// When the thread would have reached the end of the window, counted from its
+    /// begin, if `change` had been made. Without a change: the length of the
+    /// window.
+    pub fn length(&self, change: &Change) -> Nanos {
+        let Window { thread, to, .. } = self.window;
+        let Some(explained) = self.actors.find(thread, to) else { return Nanos::ZERO };
+        Replay::new(self.window, &self.actors, explained, change).run(&self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests;

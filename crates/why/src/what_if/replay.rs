@@ -1,0 +1,269 @@
+//! One replay of the steps of a window.
+
+use unjank_host::Timestamp;
+use unjank_host::tracefs::Occupant;
+use unjank_units::Nanos;
+
+use super::actors::{Actor, Actors};
+use super::steps::Step;
+use super::window::{Change, Window};
+use crate::history::{Cause, Origin, Span, Spans, State, Wait, Wake};
+use crate::path::is_in_futex;
+use crate::split::clock_loss;
+
+/// Spans on each side of one that can belong to the same way to a CPU: a thread
+/// that waits for one may be moved to another.
+const MOST_MOVES: usize = 16;
+
+/// A span of a thread after the change.
+#[derive(Debug, Clone, Copy, Default)]
+struct Position {
+    /// The begin of the span after the change.
+    changed_from: f64,
+    /// Changed nanoseconds for each nanosecond of the trace.
+    scale: f64,
+}
+
+/// A position, and the begin of its span in the trace.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    from: Timestamp,
+    position: Position,
+}
+
+impl Placed {
+    fn at(&self, moment: Timestamp) -> f64 {
+        let Position { changed_from, scale } = self.position;
+        changed_from + moment.since(self.from).get() as f64 * scale
+    }
+}
+
+/// A replay with a change.
+pub(super) struct Replay<'a> {
+    window: Window<'a>,
+    actors: &'a Actors<'a>,
+    explained: Actor,
+    change: &'a Change,
+    /// The spans of each thread so far: wake-ups may lead back to earlier ones.
+    positions: Vec<Position>,
+    /// The number of each thread's.
+    begun: Vec<u32>,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn new(
+        window: Window<'a>,
+        actors: &'a Actors<'a>,
+        explained: Actor,
+        change: &'a Change,
+    ) -> Self {
+        let positions = vec![Position::default(); actors.places()];
+        let begun = vec![0; actors.len()];
+        Self { window, actors, explained, change, positions, begun }
+    }
+
+    /// Takes all steps up to the end of the window. Returns when the explained
+    /// thread is there.
+    pub(super) fn run(mut self, steps: &[Step]) -> Nanos {
+        let Window { from, to, .. } = self.window;
+        for &step in steps {
+            let (of, begun) = (self.actors.life(step.actor), self.begun[step.actor.place()]);
+            let number = of.spans.start + (begun as usize).saturating_sub(1);
+            let Some(span) = of.life.spans.get(number) else { continue };
+            let span = Span { from: span.from.max(from), ..span };
+            if begun == 0 {
+                let recorded = span.from.since(from).get() as f64;
+                let born = step.cause.and_then(|parent| self.moment(parent, span.from));
+                self.begin(step.actor, number, &span, born.unwrap_or(recorded));
+            } else if step.actor == self.explained && span.to >= to {
+                let end = self.moment(self.explained, to).unwrap_or(0.0);
+                return Nanos(end.round() as u64);
+            } else {
+                self.leave(step, number, &span);
+            }
+        }
+        // It ended before: its last moment counts.
+        let last = self.last(self.explained);
+        Nanos(last.map_or(0.0, |last| last.position.changed_from).round() as u64)
+    }
+
+    /// A thread begins a span at a changed moment.
+    fn begin(&mut self, actor: Actor, number: usize, span: &Span, changed_from: f64) {
+        let scale = self.scale(actor, number, span);
+        self.push(actor, Position { changed_from, scale });
+    }
+
+    fn push(&mut self, actor: Actor, position: Position) {
+        let begun = &mut self.begun[actor.place()];
+        self.positions[self.actors.life(actor).place + *begun as usize] = position;
+        *begun += 1;
+    }
+
+    /// A thread ends a span, and begins its next.
+    fn leave(&mut self, step: Step, number: usize, span: &Span) {
+        let Some(placed) = self.last(step.actor) else { return };
+        let changed_to = match span.state {
+            State::Asleep { wait, wake } => {
+                self.woken(step.actor, placed.position.changed_from, wait, wake, span, step.cause)
+            }
+            State::Running { .. } | State::Woken { .. } | State::Ready { .. } => placed.at(span.to),
+        };
+        match self.actors.life(step.actor).life.spans.get(number + 1) {
+            Some(next) => self.begin(step.actor, number + 1, &next, changed_to),
+            None => self.push(step.actor, Position { changed_from: changed_to, scale: 1.0 }),
+        }
+    }
+
+    /// Changed nanoseconds for each nanosecond of a span.
+    fn scale(&self, actor: Actor, number: usize, span: &Span) -> f64 {
+        let length = (span.to.since(span.from).get() as f64).max(1.0);
+        match span.state {
+            State::Running { cpu } if self.change.highest_clock => {
+                let Window { history, highest, .. } = self.window;
+                let loss = clock_loss(cpu, (span.from, span.to), history, highest);
+                1.0 - loss.get() as f64 / length
+            }
+            State::Running { .. } | State::Asleep { .. } => 1.0,
+            State::Woken { .. } => self.handover(actor, number),
+            State::Ready { cpu } => {
+                let thread = self.actors.life(actor).thread;
+                let is_boosted = self.change.boosted.contains(&thread);
+                let behind = if is_boosted { self.behind_others(cpu, span) } else { Nanos::ZERO };
+                self.handover(actor, number).min(1.0 - behind.get() as f64 / length)
+            }
+        }
+    }
+
+    /// As `scale`, of a span between the wake-up and the run of a thread that
+    /// waited in a futex.
+    fn handover(&self, actor: Actor, number: usize) -> f64 {
+        let Some(handover) = self.change.lock_handover else { return 1.0 };
+        let way = way_from_futex(&self.actors.life(actor).life.spans, number);
+        way.map_or(1.0, |way| (handover.get() as f64 / way).min(1.0))
+    }
+
+    /// How long a thread that is not boosted had the CPU in a span.
+    fn behind_others(&self, cpu: usize, span: &Span) -> Nanos {
+        let Some(cpu) = self.window.trace.cpu(cpu) else { return Nanos::ZERO };
+        let boosted = &self.change.boosted;
+        let others = cpu.between(span.from, span.to).into_iter().filter(
+            |stretch| matches!(stretch.who, Occupant::Thread(task) if !boosted.contains(&task.tid)),
+        );
+        others.fold(Nanos::ZERO, |sum, stretch| sum + stretch.to.since(stretch.from))
+    }
+
+    /// The changed end of a wait of `sleeper` that began at `slept`.
+    fn woken(
+        &self,
+        sleeper: Actor,
+        slept: f64,
+        wait: Wait,
+        wake: Option<Wake>,
+        span: &Span,
+        cause: Option<Actor>,
+    ) -> f64 {
+        let length = span.to.since(span.from).get() as f64;
+        let Some(wake) = wake else { return slept + length };
+        if let Some(hit) = self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
+            return slept + (hit.get() as f64).min(length);
+        }
+        let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
+        let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
+        match wake.by {
+            Origin::Thread(_) => slept.max(did(wake.at)),
+            // Its own timer runs from its sleep on, another's from when that was armed.
+            Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
+                slept.max(did(armed.at) + wake.at.since(armed.at).get() as f64)
+            }
+            Origin::Interrupt(Cause::Timer(_)) => slept + length,
+            Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
+                Some(request) => {
+                    let issued = match request.by {
+                        Origin::Thread(_) => did(request.issued),
+                        Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
+                    };
+                    slept.max(issued + wake.at.since(request.issued).get() as f64)
+                }
+                None => slept + length,
+            },
+            Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
+        }
+    }
+
+    /// Whether a wait ended because something had been read from storage: by an
+    /// interrupt, or by the thread of the kernel that decrypts or assembles it.
+    fn is_read(&self, wait: Wait, by: Origin) -> bool {
+        let is_fault = matches!(wait, Wait::Fault { .. });
+        match by {
+            Origin::Interrupt(Cause::Storage(id)) => {
+                let request = self.window.history.request(id);
+                let letters = request.map(|request| request.asked.letters);
+                is_fault || letters.is_some_and(|it| it.as_bytes().first() == Some(&b'R'))
+            }
+            Origin::Interrupt(Cause::Timer(_)) => false,
+            Origin::Interrupt(_) => is_fault,
+            Origin::Thread(waker) => is_fault && self.window.history.is_kernel(waker),
+        }
+    }
+
+    /// The changed moment of something that came from outside and woke `sleeper`.
+    /// It keeps its distance to the program, which is taken to have asked for it.
+    fn caused_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
+        let thread = self.actors.life(sleeper).thread;
+        let asked = if self.window.family.contains(&thread) { sleeper } else { self.explained };
+        let asked = self.placed(asked, at);
+        let moment = asked.map(|it| it.position.changed_from + at.since(it.from).get() as f64);
+        moment.unwrap_or(at.since(self.window.from).get() as f64)
+    }
+
+    /// The changed moment of something that a thread did; `None` if it did nothing
+    /// in the window yet. What it did before keeps its distance to its first span.
+    fn moment(&self, actor: Actor, at: Timestamp) -> Option<f64> {
+        let placed = self.placed(actor, at)?;
+        if at < placed.from {
+            return Some(placed.position.changed_from - placed.from.since(at).get() as f64);
+        }
+        Some(placed.at(at))
+    }
+
+    /// The span of a thread at a moment, its first one if that comes later.
+    fn placed(&self, actor: Actor, at: Timestamp) -> Option<Placed> {
+        match self.last(actor) {
+            // Mostly it is in its last span.
+            Some(last) if at < last.from => {
+                let of = self.actors.life(actor);
+                let begun = of.life.spans.begun_by(at).saturating_sub(of.spans.start);
+                Some(self.nth(actor, begun.saturating_sub(1)))
+            }
+            last => last,
+        }
+    }
+
+    /// The last span that a thread has begun.
+    fn last(&self, actor: Actor) -> Option<Placed> {
+        let begun = self.begun[actor.place()] as usize;
+        Some(self.nth(actor, begun.checked_sub(1)?))
+    }
+
+    /// The span of a thread with this number in the window.
+    fn nth(&self, actor: Actor, number: usize) -> Placed {
+        let of = self.actors.life(actor);
+        let from = of.life.spans.begin_of(of.spans.start + number);
+        let position = self.positions[of.place + number];
+        Placed { from: from.max(self.window.from), position }
+    }
+}
+
+/// The nanoseconds from the wake-up of a thread that waited in a futex to its run,
+/// of which the span with this number is a part; `None` for other spans.
+fn way_from_futex(spans: &Spans, number: usize) -> Option<f64> {
+    let is_way = |number: &usize| {
+        let state = spans.get(*number).map(|span| span.state);
+        matches!(state, Some(State::Woken { .. } | State::Ready { .. }))
+    };
+    let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
+    let State::Asleep { wait, .. } = spans.get(first.checked_sub(1)?)?.state else { return None };
+    let end = number + (number..spans.len()).take(MOST_MOVES).take_while(is_way).count();
+    let way = spans.begin_of(end).since(spans.begin_of(first));
+    is_in_futex(wait).then(|| (way.get() as f64).max(1.0))
+}

@@ -1,0 +1,120 @@
+//! Everything that happened in a window, in order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use unjank_host::Timestamp;
+
+use super::actors::{Actor, Actors, OfWindow};
+use super::window::Window;
+use crate::history::{Cause, Origin, Span, State};
+
+/// A thread's next step: it begins its first span in the window, or ends its
+/// present span.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) actor: Actor,
+    /// Whoever created it in the window, or ended its wait, if a thread did.
+    pub(super) cause: Option<Actor>,
+}
+
+/// In the order in which the steps of one moment are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// The window begins in this span of it.
+    Begins,
+    /// Its parent creates it; its first span.
+    Born,
+    /// It ends this span: a wait by what the cause did, or by what an interrupt was
+    /// about.
+    Ends,
+}
+
+/// The place of a step among all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: Timestamp,
+    what: What,
+    /// The begin of the span.
+    from: Timestamp,
+    actor: Actor,
+    span: u32,
+}
+
+/// All steps in a window, in an order in which each comes after those that it
+/// depends on: a wait ends, and a thread is born, while its waker or parent is
+/// in a span that has begun and not ended.
+pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
+    let first = actors.iter().filter_map(|(actor, it)| first(window, actor, it));
+    let mut next: BinaryHeap<Reverse<Place>> = first.map(Reverse).collect();
+    // Each thread begins one span, and ends all.
+    let mut steps = Vec::with_capacity(actors.places());
+    while let Some(mut place) = next.peek_mut() {
+        let Reverse(Place { what, actor, span, .. }) = *place;
+        let it = actors.life(actor);
+        let cause = match what {
+            What::Begins => None,
+            What::Born => it.life.birth.and_then(|birth| actors.find(birth.parent, birth.at)),
+            What::Ends => it
+                .life
+                .spans
+                .get(span as usize)
+                .and_then(|span| cause(window, actors, actor, &span)),
+        };
+        steps.push(Step { actor, cause });
+        let follows = span + u32::from(what == What::Ends);
+        match end(window, actor, it, follows) {
+            Some(end) => place.0 = end,
+            None => drop(PeekMut::pop(place)),
+        }
+    }
+    steps
+}
+
+/// The first step of a thread.
+fn first(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>) -> Option<Place> {
+    let number = it.spans.clone().next()?;
+    let span = it.life.spans.get(number)?;
+    let from = span.from.max(window.from);
+    let is_born = number == 0 && it.life.birth.is_some_and(|birth| birth.at >= window.from);
+    let what = if is_born { What::Born } else { What::Begins };
+    Some(Place { at: from, what, from, actor, span: number as u32 })
+}
+
+/// The end of the span with this number.
+fn end(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>, number: u32) -> Option<Place> {
+    let span =
+        it.spans.contains(&(number as usize)).then(|| it.life.spans.get(number as usize))??;
+    let from = span.from.max(window.from);
+    Some(Place { at: span.to, what: What::Ends, from, actor, span: number })
+}
+
+/// The thread whose progress ends a wait, if a thread's does.
+fn cause(window: &Window<'_>, actors: &Actors<'_>, sleeper: Actor, span: &Span) -> Option<Actor> {
+    let State::Asleep { wake: Some(wake), .. } = span.state else { return None };
+    match wake.by {
+        Origin::Thread(waker) => actors.find(waker, wake.at),
+        Origin::Interrupt(Cause::Storage(id)) => {
+            let request = window.history.request(id)?;
+            match request.by {
+                Origin::Thread(issuer) => actors.find(issuer, request.issued),
+                Origin::Interrupt(_) => None,
+            }
+        }
+        Origin::Interrupt(Cause::Timer(Some(armed))) => {
+            actors.find(armed.by, armed.at).filter(|by| *by != sleeper)
+        }
+        Origin::Interrupt(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_takes_8_bytes() {
+        assert_eq!(size_of::<Step>(), 8);
+    }
+}

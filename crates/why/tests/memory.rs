@@ -1,0 +1,36 @@
+//! What an explained recording holds, in bytes for each event.
+
+mod load;
+
+use load::{Recorded, forget_peak, held, peak, recording};
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::at;
+use unjank_why::report::{About, Clocks, Explained, findings};
+
+const EVENTS: usize = 200_000;
+/// Bytes for each event: of what is held, and at most while changes are replayed.
+const GOAL: usize = 100;
+
+/// One test, because the allocator counts for the whole process.
+#[test]
+fn an_event_takes_at_most_a_hundred_bytes() {
+    for recorded in [Recorded::Scheduling, Recorded::Calls] {
+        let before = held();
+        let (trace, end) = recording(recorded, EVENTS);
+        let events = trace.len();
+        assert!(events >= EVENTS);
+        let for_each = |bytes: usize| bytes.saturating_sub(before).div_ceil(events);
+        forget_peak();
+        let window = (at(0), at(end));
+        let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
+        let explained = for_each(held());
+        let launches = [launch];
+        let said = findings(&launches, &About::default());
+        assert!(!said.verdicts.is_empty());
+        let most = for_each(peak());
+        assert!(explained <= GOAL, "{recorded:?}: {explained} B an event are held");
+        assert!(most <= GOAL, "{recorded:?}: {most} B an event at most");
+        // A recording that is not held would pass, too.
+        assert!(explained >= 24, "{recorded:?}: {explained} B an event are held");
+    }
+}
