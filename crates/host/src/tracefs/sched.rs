@@ -41,25 +41,25 @@ impl CpuTrace {
 
     /// Follows the events of a span without gaps.
     fn replay(&self, known_from: Timestamp, known_to: Timestamp, stretches: &mut Stretches) {
-        let known = self.events.places(known_from, known_to);
         let before = self.events.places(known_from, stretches.from.min(known_to));
         // The last switch before the window determines its first occupant.
         let is_switch = |event: Event| matches!(event.kind, EventKind::Switch { .. });
         let switch = self.events.range(before.clone()).rev().position(is_switch);
-        let start = switch.map_or(known.start, |back| before.end - 1 - back);
-        let mut events = self.events.range(start..known.end);
+        let start = switch.map_or(before.start, |back| before.end - 1 - back);
+        let mut events = self.events.range(start..self.events.len());
+        let is_known = |event: &Event| event.at <= known_to;
         let mut cpu = Cpu::default();
-        if let Some(first) = events.clone().next() {
-            cpu.task = Some(task_named(first.current, events.clone()));
+        if let Some(first) = events.clone().next().filter(is_known) {
+            cpu.task = Some(task_named(first.current, events.clone(), known_to));
         }
         let mut now = known_from;
         loop {
             let from_here = events.clone();
-            let Some(event) = events.next() else { break };
+            let Some(event) = events.next().filter(is_known) else { break };
             if cpu.is_running(event.current) {
                 stretches.add(now, event.at, cpu.occupant());
             } else {
-                let task = Some(task_named(event.current, from_here));
+                let task = Some(task_named(event.current, from_here, known_to));
                 cpu = Cpu { task, ..Cpu::default() };
             }
             if event.at > stretches.to {
@@ -74,8 +74,9 @@ impl CpuTrace {
 
 /// The current thread, with the name and priority of the next switch that has
 /// them.
-fn task_named(tid: ThreadId, events: Iter<'_>) -> Task {
-    let next_switch = events.take(NAME_SEARCH).find_map(|event| match event.kind {
+fn task_named(tid: ThreadId, events: Iter<'_>, known_to: Timestamp) -> Task {
+    let mut events = events.take(NAME_SEARCH).take_while(|event| event.at <= known_to);
+    let next_switch = events.find_map(|event| match event.kind {
         EventKind::Switch { prev, .. } => Some(prev),
         _ => None,
     });

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use foldhash::fast::RandomState;
 use unjank_host::tracefs::Occupant;
 use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
@@ -48,7 +49,7 @@ pub(super) fn occupants<'a>(
     launch: &Explained,
     segments: impl IntoIterator<Item = &'a Segment>,
 ) -> BTreeMap<String, Nanos> {
-    let mut times: HashMap<Who, Nanos> = HashMap::new();
+    let mut times: HashMap<Who, Nanos, RandomState> = HashMap::default();
     for segment in segments {
         let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
             continue;
