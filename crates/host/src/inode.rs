@@ -40,6 +40,10 @@ impl fmt::Display for FileId {
 /// generation.
 const INODE_AND_GENERATION: libc::c_int = 1;
 
+/// File systems of which a handle is that. Others are not opened, either: one in
+/// user space may never answer.
+const FILE_SYSTEMS: [&str; 6] = ["ext2", "ext3", "ext4", "f2fs", "squashfs", "erofs"];
+
 /// `struct file_handle` with such a handle.
 #[repr(C)]
 struct Handle {
@@ -95,11 +99,14 @@ fn mapped(
     paths
 }
 
-/// Where file systems of a device are mounted, whole ones first.
+/// Where a device is mounted with one of [`FILE_SYSTEMS`], whole ones first.
 fn mount_points(mountinfo: &str, device: DeviceNumber) -> Vec<PathBuf> {
     let number = format!("{}:{}", device.major(), device.minor());
     let lines = mountinfo.lines().filter_map(|line| MountInfo::from_line(line).ok());
-    let mut mounts: Vec<MountInfo> = lines.filter(|mount| mount.majmin == number).collect();
+    let mut mounts: Vec<MountInfo> = lines
+        .filter(|mount| mount.majmin == number)
+        .filter(|mount| FILE_SYSTEMS.contains(&mount.fs_type.as_str()))
+        .collect();
     mounts.sort_by_key(|mount| mount.root != "/");
     mounts.into_iter().map(|mount| mount.mount_point).collect()
 }
@@ -148,7 +155,7 @@ mod tests {
     fn whole_file_systems_are_looked_at_first() {
         let mountinfo = "30 1 254:1 /boot /boot rw - ext4 /dev/vda1 rw\n\
                          31 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n\
-                         32 1 0:21 / /proc rw - proc proc rw\nnot a line\n";
+                         32 1 254:1 / /mnt rw - fuseblk /dev/vda1 rw\nnot a line\n";
         assert_eq!(mount_points(mountinfo, DISK), ["/", "/boot"].map(PathBuf::from));
         assert!(mount_points(mountinfo, DeviceNumber::new(8, 1)).is_empty());
     }
