@@ -119,9 +119,9 @@ fn path_of(mount: &File, file: &FileId) -> Option<PathBuf> {
         inode: u32::try_from(file.inode).ok()?,
         generation: 0,
     };
-    // SAFETY: open_by_handle_at(2): the kernel reads the head and the `bytes` behind
-    // it, which are there, and writes nothing. `O_PATH` opens no content and has no
-    // effect on the file.
+    // SAFETY: open_by_handle_at(2): the kernel reads the two fields of the head and
+    // the `bytes` after it. `Handle` is `repr(C)`: its two last fields are these
+    // eight bytes. It lives until the call returns, and the kernel writes nothing.
     let opened = unsafe {
         libc::syscall(
             libc::SYS_open_by_handle_at,
@@ -131,7 +131,7 @@ fn path_of(mount: &File, file: &FileId) -> Option<PathBuf> {
         )
     };
     let descriptor = libc::c_int::try_from(opened).ok().filter(|it| *it >= 0)?;
-    // SAFETY: open(2): a new descriptor, which nothing else owns.
+    // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
     let opened = unsafe { File::from_raw_fd(descriptor) };
     let path = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()?;
     is_file(&path, file).then_some(path)

@@ -56,9 +56,12 @@ impl Ring {
         let filled = usize::try_from(head.wrapping_sub(tail)).unwrap_or(usize::MAX).min(size);
         let from = (tail % size as u64) as usize;
         let first = filled.min(size - from);
-        // SAFETY: both pieces lie in the data pages, which are mapped as long
-        // as this value lives, and the kernel writes nothing between the two
-        // counters until the second one is moved (perf_event_open(2)).
+        // SAFETY: the `size` bytes after the first page are mapped as long as this
+        // value lives. `from` < `size` and `first` <= `size - from`, so the first
+        // piece ends within them; `filled` <= `size`, so the second one does, too.
+        // The kernel writes nothing between the two counters until the second one
+        // is moved (perf_event_open(2)), which is below, after the last use of the
+        // slices; nobody else moves it, as this method borrows the value mutably.
         let (one, other) = unsafe {
             let data = self.memory.add(self.page);
             let one = std::slice::from_raw_parts(data.add(from), first);
@@ -72,8 +75,9 @@ impl Ring {
 
     #[expect(clippy::cast_ptr_alignment, reason = "a page and a multiple of eight are aligned")]
     fn counter(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: both counters lie aligned in the first page, are shared with
-        // the kernel, and are only used as atomics.
+        // SAFETY: `offset` is `HEAD` or `TAIL`: a multiple of eight within the first
+        // page, which is mapped as long as this value lives. The kernel changes the
+        // counters at any time, so this process uses them as atomics only.
         unsafe { &*self.memory.add(offset).cast::<AtomicU64>() }
     }
 }

@@ -64,7 +64,8 @@ const STACK: u32 = 4096;
 const MOST_SWITCHES: u64 = 4_000;
 /// The kernel's own limit.
 const LIMIT: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
-/// A sample stands for fewer switches, and for more nanoseconds.
+/// The least period of CPU time. The period in a sample shows which event took it:
+/// a number of switches stays below this, a number of nanoseconds does not.
 pub(super) const FEWEST_NANOS: u64 = 100_000;
 
 /// What the threads of a program record, on each CPU.

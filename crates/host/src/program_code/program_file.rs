@@ -14,8 +14,10 @@ pub(crate) fn open_file(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
     let place = options.read(true).custom_flags(libc::O_PATH).open(path).ok()?;
     let about = place.metadata().ok()?;
-    let is_right = about.is_file() && about.len() <= LARGEST;
-    is_right.then(|| File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok())?
+    if !about.is_file() || about.len() > LARGEST {
+        return None;
+    }
+    File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()
 }
 
 #[cfg(test)]
