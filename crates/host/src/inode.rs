@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use procfs_core::process::MountInfo;
@@ -68,8 +68,8 @@ pub fn paths_of(
     }
     let mounts = root.read("/proc/self/mountinfo").unwrap_or_default();
     for device in rest.iter().map(|file| file.device).collect::<BTreeSet<_>>() {
-        let mount = mount_points(&mounts, device).into_iter().find_map(|it| File::open(it).ok());
-        let Some(mount) = mount else { continue };
+        let mounts = mount_points(&mounts, device);
+        let Some(mount) = mounts.iter().find_map(|it| open_mount(it, device)) else { continue };
         let of_device = rest.iter().filter(|file| file.device == device);
         paths.extend(of_device.filter_map(|file| Some((**file, path_of(&mount, file)?))));
     }
@@ -109,6 +109,15 @@ fn mount_points(mountinfo: &str, device: DeviceNumber) -> Vec<PathBuf> {
         .collect();
     mounts.sort_by_key(|mount| mount.root != "/");
     mounts.into_iter().map(|mount| mount.mount_point).collect()
+}
+
+/// Opens a mount point, unless another file system is mounted over it. Only a
+/// directory: single files are mount points, too, and opening a pipe would wait.
+fn open_mount(point: &Path, device: DeviceNumber) -> Option<File> {
+    let mut options = File::options();
+    let mount = options.read(true).custom_flags(libc::O_DIRECTORY).open(point).ok()?;
+    let on = DeviceNumber::from_stat(mount.metadata().ok()?.dev());
+    (on == device).then_some(mount)
 }
 
 /// The path of a file on the file system of `mount`, if it has one there.
