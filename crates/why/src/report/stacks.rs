@@ -16,8 +16,8 @@ const NAMED: usize = 4;
 /// woken sooner runs again before that.
 const JUST_AFTER: Nanos = Nanos(20_000);
 
-/// Functions in which threads begin: what called them is of no interest.
-const FIRST: [&str; 10] = [
+/// Functions in which threads begin. Their callers are not shown.
+const ENTRY_FUNCTIONS: [&str; 10] = [
     "_start",
     "__libc_start_main",
     "__libc_start_call_main",
@@ -88,7 +88,6 @@ impl Explained {
     /// of the program.
     pub(crate) fn functions_of(&self, stack: &Stack) -> (Vec<&Frame>, Vec<&Frame>) {
         let Some(stacks) = self.known_stacks() else { return (Vec::new(), Vec::new()) };
-        // The lifetime of both is that of `self`.
         stacks.frames_of(stack).partition(|frame| frame.is_kernel)
     }
 
@@ -110,25 +109,24 @@ impl Explained {
         thread: ThreadId,
         (from, to): (Timestamp, Timestamp),
     ) -> Option<String> {
-        let most = |causes: &dyn Fn(StackCause) -> bool| {
+        let most = |cause: StackCause| {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-            for stack in self.stacks_between(thread, (from, to)).filter(|it| causes(it.cause)) {
+            for stack in self.stacks_between(thread, (from, to)).filter(|it| it.cause == cause) {
                 *counts.entry(self.chain(stack)).or_default() += 1;
             }
             counts.remove("");
             counts.into_iter().max_by_key(|(_, count)| *count).map(|(chain, _)| chain)
         };
-        most(&|cause| cause == StackCause::Clock)
-            .or_else(|| most(&|cause| cause == StackCause::Switch))
+        most(StackCause::Clock).or_else(|| most(StackCause::Switch))
     }
 }
 
 /// The ends of a chain that goes on, and of one whose rest is not known.
 const MORE: &str = "…";
-pub(super) const CUT: &str = "?";
+const CUT: &str = "?";
 
 fn chain(frames: &[&Frame], is_whole: bool) -> String {
-    let begin = frames.iter().position(|frame| FIRST.contains(&frame.text.as_str()));
+    let begin = frames.iter().position(|frame| ENTRY_FUNCTIONS.contains(&frame.text.as_str()));
     // A function that uses the frame pointer otherwise can look like the first one.
     let ends_unnamed = frames.last().is_some_and(|frame| !frame.is_named);
     let is_whole = begin.is_some() || is_whole && ends_unnamed;
