@@ -2,7 +2,6 @@
 //! request or work item that it is about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::mem;
 
 use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
@@ -465,7 +464,7 @@ impl Builder {
         let mut lives: ById<Vec<Life>> = HashMap::default();
         let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
         for (id, mut life) in self.former.into_iter().chain(last) {
-            life.spans = self.gaps.cut(mem::take(&mut life.spans));
+            life.spans = self.gaps.cut(life.spans);
             lives.entry(id).or_default().push(life);
         }
         let last_name = |lives: &[Life]| {

@@ -10,7 +10,6 @@ use unjank_host::tracefs::{Comm, Label};
 
 use super::by_id::ById;
 use super::interrupt_names::InterruptNames;
-
 use super::life::Life;
 use super::origin::{InterruptId, RequestId};
 use super::requests::Request;
