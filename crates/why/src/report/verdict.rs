@@ -30,10 +30,10 @@ pub(super) fn verdict(
     let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
     let judged = best.map_or(Answer::No, judge);
     // What is unknown might be saved as well.
-    let might_be = best.map_or(0.0, |best| best.share_range[1]) + unknown >= WORTH;
-    let is_blind = judged == Answer::No && unknown > 0.0 && might_be;
+    let most_saved = best.map_or(0.0, |best| best.share_range[1]) + unknown;
+    let unknown_matters = judged == Answer::No && unknown > 0.0 && most_saved >= WORTH;
     let answer =
-        if lost || is_blind || !agreement.suffices() { Answer::CannotTell } else { judged };
+        if lost || unknown_matters || !agreement.suffices() { Answer::CannotTell } else { judged };
     let mut reason = sentence(launch, best, about);
     if lost {
         reason = format!("{reason}. Events of this time were lost, so nothing is sure");
@@ -43,7 +43,7 @@ pub(super) fn verdict(
             "{reason}. But the launches differ: only {alike} of the {others} others spent their \
              time like this one"
         );
-    } else if is_blind {
+    } else if unknown_matters {
         reason.push_str(". A change might also save time whose cause is unknown");
     } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
         let [low, high] = best.share_range.map(|share| 100.0 * share);

@@ -11,8 +11,8 @@ use crate::history::{Cause, Origin, Span, Spans, State, Wait, Wake};
 use crate::path::is_in_futex;
 use crate::split::clock_loss;
 
-/// Spans on each side of one that can belong to the same way to a CPU: a thread
-/// that waits for one may be moved to another.
+/// Spans on each side of one that can belong to the same wake-up: a thread that
+/// waits for a CPU may be moved to another, which begins a new span.
 const MOST_MOVES: usize = 16;
 
 /// A span of a thread after the change.
@@ -138,7 +138,7 @@ impl<'a> Replay<'a> {
     /// waited in a futex.
     fn handover(&self, actor: Actor, number: usize) -> f64 {
         let Some(handover) = self.change.lock_handover else { return 1.0 };
-        let way = way_from_futex(&self.actors.life(actor).life.spans, number);
+        let way = futex_wake_up_latency(&self.actors.life(actor).life.spans, number);
         way.map_or(1.0, |way| (handover.get() as f64 / way).min(1.0))
     }
 
@@ -256,7 +256,7 @@ impl<'a> Replay<'a> {
 
 /// The nanoseconds from the wake-up of a thread that waited in a futex to its run,
 /// of which the span with this number is a part; `None` for other spans.
-fn way_from_futex(spans: &Spans, number: usize) -> Option<f64> {
+fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     let is_way = |number: &usize| {
         let state = spans.get(*number).map(|span| span.state);
         matches!(state, Some(State::Woken { .. } | State::Ready { .. }))
