@@ -2,8 +2,9 @@
 //! each wait.
 //!
 //! A thread that runs is computing. A thread that is ready waits for a CPU; before
-//! that it is on its way to a run queue. A thread that sleeps is explained by what woke it: a thread, whose own time
-//! within the wait is explained in the same way, or an interrupt: a completed
+//! that it is on its way to a run queue. A thread that sleeps is explained by what
+//! woke it: a thread, whose own time within the wait is explained in the same way,
+//! or an interrupt: a completed
 //! request (back to its issuer), a timer, the network, a device. A work item of
 //! the kernel leads to the thread that queued it, a new thread to its parent.
 //!
