@@ -5,7 +5,8 @@ mod ring;
 mod samples;
 mod stack_recorder;
 
-pub(crate) use records::{Mapped, RecordedEvent, Sample, SampleCause, times};
+pub use records::StackCause;
+pub(crate) use records::{Mapped, RecordedEvent, Sample, times};
 pub use samples::InstructionSamples;
 #[cfg(fuzzing)]
 pub use samples::parse_for_fuzzing;

@@ -100,7 +100,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) process: u32,
     pub(crate) thread: ThreadId,
     pub(crate) at: Timestamp,
-    pub(crate) cause: SampleCause,
+    pub(crate) cause: StackCause,
     /// Words: addresses, and marks between those of the kernel and of the program.
     pub(crate) chain: &'a [u8],
     /// Of the program, in the order of [`REGISTERS`]; `None` for a thread without
@@ -110,9 +110,9 @@ pub(crate) struct Sample<'a> {
     pub(crate) stack: &'a [u8],
 }
 
-/// Why a sample was taken.
+/// Why a stack was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SampleCause {
+pub enum StackCause {
     /// The thread lost its CPU: it fell asleep, or another one took over.
     Switch,
     /// It had used an interval of CPU time.
@@ -164,7 +164,7 @@ impl<'a> Sample<'a> {
     fn parse(body: &'a [u8]) -> Option<Self> {
         // What the sample stands for: a few switches, or nanoseconds.
         let is_switch = word(body, 16)? < FEWEST_NANOS;
-        let cause = if is_switch { SampleCause::Switch } else { SampleCause::Clock };
+        let cause = if is_switch { StackCause::Switch } else { StackCause::Clock };
         let (chain, rest) = counted(body.get(24..)?, 8)?;
         let mut sample = Self {
             process: half(body, 0)?,
@@ -276,7 +276,7 @@ mod tests {
             panic!("no sample");
         };
         assert_eq!((sample.process, sample.thread, sample.at.as_nanos()), (7, ThreadId(8), 55));
-        assert_eq!((sample.cause, sample.chain), (SampleCause::Switch, &words(&[0x10, 0x20])[..]));
+        assert_eq!((sample.cause, sample.chain), (StackCause::Switch, &words(&[0x10, 0x20])[..]));
         if !registers.is_empty() {
             assert_eq!(sample.registers.unwrap().to_vec(), registers);
             assert_eq!(sample.stack, words(&[0xaa]));

@@ -194,7 +194,7 @@ fn control(event: &File, request: libc::c_ulong, argument: libc::c_int) -> io::R
 mod tests {
     use std::process::Command;
 
-    use super::super::records::{RecordedEvent, SampleCause, times};
+    use super::super::records::{RecordedEvent, StackCause, times};
     use super::*;
 
     #[test]
@@ -227,8 +227,8 @@ mod tests {
             }
         }
         let of = |cause| samples.iter().filter(|it| it.1 == cause).count();
-        assert!(of(SampleCause::Clock) > 5, "{} samples", samples.len());
-        assert!(of(SampleCause::Switch) >= 2 && executed >= 1 && mapped > 2);
+        assert!(of(StackCause::Clock) > 5, "{} samples", samples.len());
+        assert!(of(StackCause::Switch) >= 2 && executed >= 1 && mapped > 2);
         assert!(samples.iter().any(|it| it.0 == process));
         assert!(samples.iter().all(|it| it.0 != std::process::id()));
         let before = records.size();

@@ -5,16 +5,18 @@ mod debug_file;
 mod demangle;
 mod perf_map;
 mod program_file;
+mod segments;
 mod symbols;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 
+pub(crate) use perf_map::names_since as generated_functions;
 pub(crate) use program_file::open_file;
+pub(crate) use segments::Segments;
 use symbols::{Positions, SymbolClass};
 
 use crate::address_space::{AddressSpace, Region};
-use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::root::Root;
 
@@ -144,17 +146,6 @@ pub(crate) fn functions(
 ) -> BTreeMap<u64, String> {
     let found = symbols::names(root, program, path, SymbolClass::Code, Positions::Offsets(offsets));
     found.unwrap_or_default().into_iter().map(|(offset, (name, _))| (offset, name)).collect()
-}
-
-/// The functions at these addresses of a process, which may have ended, by
-/// `/tmp/perf-PID.map`; empty if that was last written before `began`.
-pub(crate) fn generated_functions(
-    root: &Root,
-    process: u32,
-    addresses: &[u64],
-    began: Timestamp,
-) -> BTreeMap<u64, String> {
-    perf_map::names_since(root, process, addresses, began)
 }
 
 /// Parses `text` as the memory map of a process; for the fuzzer.

@@ -28,7 +28,7 @@ pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u6
 
 /// As `names`, of a process that began after `began` and may have ended. An older
 /// map is that of another process with the same number.
-pub(super) fn names_since(
+pub(crate) fn names_since(
     root: &Root,
     process: u32,
     addresses: &[u64],

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 use object::read::ReadCache;
-use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use object::{ObjectSymbol as _, SymbolKind};
 
 use super::debug_file;
 use super::demangle::demangle;
+use super::segments::Segments;
 use crate::root::Root;
 
 /// The kind of symbol.
@@ -41,19 +42,13 @@ pub(super) fn names(
 ) -> Option<BTreeMap<u64, (String, u64)>> {
     let cache = ReadCache::new(program);
     let program = object::File::parse(&cache).ok()?;
-    let segments: Vec<_> = program.segments().map(|it| (it.address(), it.file_range())).collect();
-    let address_of = |offset: u64| {
-        segments.iter().find_map(|&(address, (start, size))| {
-            let within = offset.checked_sub(start).filter(|within| *within < size)?;
-            address.checked_add(within)
-        })
-    };
+    let segments = Segments::of(&program);
     let addresses: BTreeMap<u64, u64> = match at {
         Positions::Offsets(offsets) => {
-            offsets.iter().filter_map(|&it| Some((address_of(it)?, it))).collect()
+            offsets.iter().filter_map(|&it| Some((segments.address_of(it)?, it))).collect()
         }
         Positions::Behind(offset, distances) => {
-            let start = address_of(offset)?;
+            let start = segments.address_of(offset)?;
             distances.iter().filter_map(|&it| Some((start.checked_add(it)?, it))).collect()
         }
     };

@@ -8,10 +8,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use object::read::ReadCache;
-use object::{Object as _, ObjectSection as _, ObjectSegment as _};
+use object::{Object as _, ObjectSection as _};
 
 use super::mappings::FileNumber;
-use crate::program_code::open_file;
+use crate::program_code::{Segments, open_file};
 use crate::root::Root;
 
 /// Larger sections are not read.
@@ -39,18 +39,11 @@ pub(super) struct CodeFile {
 /// Where its code is loaded, and `.eh_frame`, by its own addresses.
 #[derive(Debug, Clone)]
 pub(super) struct Unwinding {
-    segments: Vec<Segment>,
+    segments: Segments,
     pub(super) text: Option<Range<u64>>,
     pub(super) got: Option<Range<u64>>,
     pub(super) eh_frame: Option<Section>,
     pub(super) eh_frame_hdr: Option<Section>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    address: u64,
-    offset: u64,
-    size: u64,
 }
 
 /// A section of a file.
@@ -118,10 +111,6 @@ impl Unwinding {
     fn read(file: File) -> Option<Self> {
         let cache = ReadCache::new(file);
         let file = object::File::parse(&cache).ok()?;
-        let segments = file.segments().map(|it| {
-            let (offset, size) = it.file_range();
-            Segment { address: it.address(), offset, size }
-        });
         let range = |name: &str| {
             let section = file.section_by_name(name)?;
             Some(section.address()..section.address().checked_add(section.size())?)
@@ -133,7 +122,7 @@ impl Unwinding {
             Some(Section { addresses, data: data.ok()?.into() })
         };
         Some(Self {
-            segments: segments.collect(),
+            segments: Segments::of(&file),
             text: range(".text"),
             got: range(".got"),
             eh_frame: section(".eh_frame"),
@@ -143,10 +132,7 @@ impl Unwinding {
 
     /// The file's own address of an offset.
     pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
-        self.segments.iter().find_map(|segment| {
-            let within = offset.checked_sub(segment.offset).filter(|it| *it < segment.size)?;
-            segment.address.checked_add(within)
-        })
+        self.segments.address_of(offset)
     }
 }
 

@@ -8,9 +8,9 @@ use super::code_file::CodeFiles;
 use super::mappings::{Mapping, Mappings};
 use super::place::Place;
 use super::unwind::Unwinders;
-use super::{Stack, StackCause, Stacks, names};
+use super::{Stack, Stacks, names};
 use crate::clock::Timestamp;
-use crate::perf_event::{Mapped, RecordedEvent, Sample, SampleCause, StackRecords, times};
+use crate::perf_event::{Mapped, RecordedEvent, Sample, StackRecords, times};
 use crate::root::Root;
 use crate::sched::ThreadId;
 
@@ -109,10 +109,7 @@ impl Decoder {
         });
         let stack = Stack {
             at: sample.at,
-            cause: match sample.cause {
-                SampleCause::Switch => StackCause::Switch,
-                SampleCause::Clock => StackCause::Clock,
-            },
+            cause: sample.cause,
             is_whole: frames.is_whole,
             frames: frames_of_stack.collect(),
         };
@@ -157,6 +154,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::perf_event::StackCause;
     use crate::perf_event::StackRecorder;
     use unjank_units::{Bytes, Nanos};
 

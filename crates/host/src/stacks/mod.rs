@@ -20,6 +20,7 @@ mod unwind;
 use std::collections::BTreeMap;
 
 use crate::clock::Timestamp;
+pub use crate::perf_event::StackCause;
 use crate::sched::ThreadId;
 
 /// Stacks of threads.
@@ -43,15 +44,6 @@ pub struct Stack {
     pub is_whole: bool,
     /// The innermost one first: places in [`Stacks::frames`].
     pub(crate) frames: Vec<u32>,
-}
-
-/// Why a stack was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StackCause {
-    /// The thread lost its CPU: it fell asleep, or another one took over.
-    Switch,
-    /// It had used an interval of CPU time.
-    Clock,
 }
 
 /// A function on a stack.
