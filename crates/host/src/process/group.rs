@@ -26,6 +26,8 @@ const LOOK: Nanos = Nanos::from_millis(2);
 pub struct ProcessGroup {
     leader: Helper,
     reaped: Option<ExitStatus>,
+    /// Some of the descendants that ran at the last look.
+    others: Vec<u32>,
 }
 
 impl ProcessGroup {
@@ -34,7 +36,7 @@ impl ProcessGroup {
     /// # Errors
     /// The program could not be started.
     pub fn start(command: &mut Command) -> Result<Self> {
-        Ok(Self { leader: Helper::start_tied(command)?, reaped: None })
+        Ok(Self { leader: Helper::start_tied(command)?, reaped: None, others: Vec::new() })
     }
 
     /// The number of the first process, which is also that of the group.
@@ -57,9 +59,21 @@ impl ProcessGroup {
         self.reaped.is_none() && matches!(ended(self.id(), WaitIdOptions::NOHANG), Ok(None))
     }
 
-    /// Whether any process of the group still runs.
-    pub fn runs(&self) -> bool {
-        self.is_alive() || self.reaped.is_none() && pid::group_runs(&Root::system(), self.id())
+    /// Whether any process of the group still runs. Looks at all processes of the machine only
+    /// if none of those that it knows does.
+    pub fn any_runs(&mut self) -> bool {
+        if self.is_alive() {
+            return true;
+        }
+        if self.reaped.is_some() {
+            return false;
+        }
+        let (root, group) = (Root::system(), self.id());
+        self.others.retain(|process| pid::runs_in_group(&root, *process, group));
+        if self.others.is_empty() {
+            self.others = pid::in_group(&root, group);
+        }
+        !self.others.is_empty()
     }
 
     /// Asks the whole group to end (SIGTERM), and kills what is left of it after `grace`.
@@ -68,7 +82,7 @@ impl ProcessGroup {
         // The number is the group's own until its first process is reaped.
         let _all_have_ended = send_signal_to_group(self.id(), SIGTERM);
         let end = Timestamp::now() + grace;
-        while self.runs() && Timestamp::now() < end {
+        while self.any_runs() && Timestamp::now() < end {
             (Timestamp::now() + LOOK).sleep_until();
         }
         self.kill();
@@ -153,12 +167,12 @@ mod tests {
         let mut group = shell(&format!("sh -c \"{slow}\" & wait"));
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
-        assert!(group.runs());
+        assert!(group.any_runs());
         assert_eq!(group.end(PATIENCE).unwrap().signal(), Some(SIGTERM), "the shell ends at once");
         let mut rest = String::new();
         output.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "saved\n");
-        assert!(!group.runs());
+        assert!(!group.any_runs());
     }
 
     #[test]

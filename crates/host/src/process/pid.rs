@@ -89,12 +89,17 @@ pub fn leads_group(number: u32) -> Option<bool> {
     getpgid(Some(pid)).ok().map(|group| group == pid)
 }
 
-/// Whether a process of this machine in process group `group` runs: one that has ended, but was not
-/// waited for, does not.
-pub fn group_runs(root: &Root, group: u32) -> bool {
+/// The processes in process group `group` that run: those that have ended, but were not waited
+/// for, do not. Looks at all processes of the machine.
+pub fn in_group(root: &Root, group: u32) -> Vec<u32> {
     let all = root.list("/proc").unwrap_or_default();
-    let mut numbers = all.iter().filter_map(|entry| entry.parse().ok());
-    numbers.any(|number| Stat::of(root, number).is_some_and(|stat| stat.group == group))
+    let numbers = all.iter().filter_map(|entry| entry.parse().ok());
+    numbers.filter(|number| runs_in_group(root, *number, group)).collect()
+}
+
+/// Whether process `number` runs and is in process group `group`.
+pub fn runs_in_group(root: &Root, number: u32, group: u32) -> bool {
+    Stat::of(root, number).is_some_and(|stat| stat.group == group)
 }
 
 /// The processes with one of `names` as the kernel's name (`comm`): at most 15

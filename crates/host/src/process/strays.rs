@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
 use super::pid::{self, Waits};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::sched::{Policy, policy_of, set_policy};
+use crate::sched::{Fair, Policy, policy_of, set_policy};
 use crate::threads;
 
 /// Finds processes that come after its creation and do not end with the program that starts them.
@@ -29,14 +29,20 @@ impl Strays {
         Ok(Self { before })
     }
 
-    /// The processes that came since and still run, with their descendants.
+    /// The processes that came since and still run, with their descendants. Those that have ended
+    /// are reaped: this process must have started no other children since.
     pub fn left(&self) -> Vec<u32> {
         let root = Root::system();
         let new = pid::children(&root, std::process::id()).into_iter();
         let new = new.filter(|child| !self.before.contains(child));
-        let mut left: Vec<u32> = new.flat_map(|child| pid::tree(&root, child, 0)).collect();
-        left.retain(|process| Waits::of(&root, *process).is_some());
-        left
+        let (alive, ended): (Vec<u32>, Vec<u32>) =
+            new.partition(|child| Waits::of(&root, *child).is_some());
+        for child in ended.into_iter().filter_map(|it| Pid::from_raw(i32::try_from(it).ok()?)) {
+            let _is_gone =
+                waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+        let tree = |child: u32| pid::tree(&root, child, 0);
+        alive.into_iter().flat_map(tree).filter(|it| Waits::of(&root, *it).is_some()).collect()
     }
 }
 
@@ -46,7 +52,7 @@ pub fn change_nice(process: u32, from: i32, to: i32) {
     for thread in threads::ids(&Root::system(), process).unwrap_or_default() {
         let Ok((Policy::Other(fair), reset_on_fork)) = policy_of(thread) else { continue };
         if fair.nice == from {
-            let fair = crate::sched::Fair { nice: to, ..fair };
+            let fair = Fair { nice: to, ..fair };
             let _has_ended = set_policy(thread, Policy::Other(fair), reset_on_fork);
         }
     }

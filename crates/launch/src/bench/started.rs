@@ -185,7 +185,7 @@ impl Started {
                 return Ok(WaitResult::Interrupted);
             }
             // A script that starts a server may end long before the server is ready.
-            if ended && !all_ended && !self.group.runs() {
+            if ended && !all_ended && !self.group.any_runs() {
                 (all_ended, limit) = (true, limit.min(now + GRACE));
             }
             if now >= limit || (all_ended && output_ended) {

@@ -287,11 +287,13 @@ impl ObservedThread {
         (all >= ENOUGH).then(|| share(self.user, all))
     }
 
-    /// The share of its time that it slept. Time in which it waited for a CPU does not count:
-    /// it is the machine's, and would hide sleep on a busy one.
+    /// The share of its time that it slept. Time in which it waited for a CPU does not count,
+    /// because that would hide sleep on a busy machine. If nearly all its time was such time,
+    /// the rest is too little to divide, and the share is 0.
     pub fn waiting_share(&self) -> f64 {
         let asleep = self.watched - self.cpu - self.ready.unwrap_or_default();
-        share(asleep, asleep + self.cpu)
+        let free = asleep + self.cpu;
+        if share(free, self.watched) < LEAST_FREE { 0.0 } else { share(asleep, free) }
     }
 
     /// Whether its process contains this runtime.
@@ -305,6 +307,8 @@ impl ObservedThread {
     }
 }
 
+/// The least share of its time in which a thread does not wait for a CPU, for a division by it.
+const LEAST_FREE: f64 = 0.05;
 /// Twenty clock ticks of 10 ms: the least CPU time that is divided.
 const ENOUGH: Nanos = Nanos::from_millis(200);
 

@@ -56,6 +56,20 @@ fn futex(is_lock: bool, wait: Option<u64>, crowd: u64) -> Option<Futex> {
 }
 
 #[test]
+fn time_without_a_cpu_is_no_sleep_and_hides_none() {
+    let percent_asleep = |cpu, ready| {
+        let ready = Nanos::from_millis(ready);
+        let seen = thread(cpu, |seen, _| seen.ready = Some(ready));
+        (100.0 * seen.waiting_share()).round() as u32
+    };
+    assert_eq!(
+        [(500, 0), (100, 800), (200, 800)].map(|(cpu, ready)| percent_asleep(cpu, ready)),
+        [50, 50, 0]
+    );
+    assert_eq!((percent_asleep(25, 950), percent_asleep(25, 951)), (50, 0), "too little is left");
+}
+
+#[test]
 fn waits_for_threads_that_are_not_watched_are_not_healthy() {
     let outside = |waits, waited: u64| {
         let waited = Nanos::from_millis(waited);
