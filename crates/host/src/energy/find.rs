@@ -246,6 +246,7 @@ fn input(root: &Root, path: &str, is_2: bool, listen: IpAddr) -> Result<Input> {
 mod tests {
     use std::io::Write as _;
     use std::net::TcpListener;
+    use std::sync::mpsc::{self, RecvTimeoutError};
     use std::thread;
 
     use super::*;
@@ -294,15 +295,21 @@ mod tests {
         let console = TcpListener::bind("127.0.0.1:0").unwrap();
         let name =
             MeterName::of(&format!("smartpower2:{}", console.local_addr().unwrap())).unwrap();
+        // On a busy machine, lines may be read several at a time, and then only one counts.
+        let (enough, is_enough) = mpsc::channel::<()>();
         let sending = thread::spawn(move || {
             let (mut connection, _) = console.accept().unwrap();
-            for _ in 0..3 {
+            let goes_on = RecvTimeoutError::Timeout;
+            while is_enough.recv_timeout(Duration::from_millis(5)) == Err(goes_on) {
                 connection.write_all(b"5.0,0.4,2.0,0.001\r\n5.000,0.400,2.000,0.001\r\n").unwrap();
-                thread::sleep(Duration::from_millis(5));
             }
         });
         let mut meter =
             find(&Root::system(), &name, None, &Stop::default()).unwrap().yes().unwrap();
+        while meter.read().unwrap().samples.good < 3 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        drop(enough);
         sending.join().unwrap();
         while meter.read().unwrap().ended.is_none() {
             thread::sleep(Duration::from_millis(1));
