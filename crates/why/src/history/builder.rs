@@ -172,9 +172,10 @@ impl Builder {
             EventKind::Inherits { thread, from, to } => {
                 self.thread(thread).inherits(current, at, from, to);
             }
-            EventKind::TimerArmed { timer } if context == Context::Thread => {
-                self.timers.arm(timer, Armed { by: current, at });
-            }
+            EventKind::TimerArmed { timer } => match context {
+                Context::Thread => self.timers.arm(timer, Armed { by: current, at }),
+                _ => self.timers.forget(timer),
+            },
             EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
             EventKind::WorkBegins { item, function } => {
                 self.queues.begin(current, item, function, at);

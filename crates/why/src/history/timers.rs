@@ -13,6 +13,11 @@ impl Timers {
         self.0.insert(timer, armed);
     }
 
+    /// An interrupt armed it, which nobody is known to have asked for.
+    pub(super) fn forget(&mut self, timer: u64) {
+        self.0.remove(&timer);
+    }
+
     /// The timer expires. Its address may be another timer's from now on.
     pub(super) fn expire(&mut self, timer: u64) -> Option<Armed> {
         self.0.remove(&timer)

@@ -35,6 +35,12 @@ pub(super) enum Purpose {
     Other,
 }
 
+/// Whether the call with this number is `futex`, whose second argument is an
+/// operation. Those of the newer `futex_wait` and others are values.
+pub(crate) fn is_futex_with_operation(number: i64) -> bool {
+    number == i64::from(libc::SYS_futex)
+}
+
 /// What the call with this number is for, by the numbers of this machine's
 /// architecture.
 pub(super) fn purpose(number: i64) -> Purpose {

@@ -22,6 +22,7 @@ pub use segment::{Activity, Certainty, Detail, Page, Segment, Way};
 pub use walk::{critical_path, path_of_program};
 
 use crate::history::Wait;
+pub(crate) use calls::is_futex_with_operation;
 use calls::{Purpose, purpose};
 
 /// Whether a thread sleeps in a futex.

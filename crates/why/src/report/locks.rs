@@ -10,7 +10,7 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use super::names;
 use crate::history::Wait;
-use crate::path::{Certainty, LockWait, is_exit};
+use crate::path::{Certainty, LockWait, is_exit, is_futex_with_operation};
 
 /// Rows of the table.
 const SHOWN: usize = 10;
@@ -107,11 +107,11 @@ fn waited(launch: &Explained) -> BTreeMap<Lock, Waited<'_>> {
 
 impl Lock {
     fn of(launch: &Explained, wait: &LockWait) -> Option<Self> {
-        let Wait::Call { arguments: [address, operation], .. } = wait.wait else { return None };
+        let Wait::Call { number, arguments: [address, operation] } = wait.wait else { return None };
         let process = launch.history.first_of_process(wait.thread, wait.to).0;
         let kind = if wait.wake.during.is_some_and(is_exit) {
             Kind::End
-        } else if LOCKS_PI.contains(&(operation & OPERATION)) {
+        } else if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION)) {
             Kind::Inherits
         } else {
             Kind::Any
@@ -238,6 +238,23 @@ mod tests {
                 "futex 0x2000, inherits priority | hog (9) | 300 | 1 | t11 (11) | inferred",
                 "futex 0x1000 | victim (7) | 200 | 1 | hog (9) | inferred",
             ]
+        );
+    }
+
+    #[test]
+    fn a_value_of_futex_wait_is_no_operation() {
+        const FUTEX_WAIT: i64 = 455;
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .happens(0, 90, Context::Thread, call(FUTEX_WAIT, 0x1000, 6))
+            .sleeps(0, 100, 7, 0)
+            .wakes(1, 600, 7, 0)
+            .runs(0, 600, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        assert_eq!(
+            locks(&script, 700),
+            ["futex 0x1000 | victim (7) | 500 | 1 | hog (9) | inferred"]
         );
     }
 

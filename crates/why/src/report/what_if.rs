@@ -51,11 +51,9 @@ pub(super) fn changes(launches: &[Explained], handover: Option<&Handover>) -> Ve
         .map(|launch| {
             let replays = Replays::of(launch.window());
             let same = Change::default();
-            // A thread that sleeps at the end of the window has nothing to replay there.
-            let rest = launch.total() - replays.length(&same);
             REMEDIES.map(|remedy| match change(remedy, launch, handover) {
                 change if change == same => launch.total(),
-                change => replays.length(&change) + rest,
+                change => replays.length(&change),
             })
         })
         .collect();

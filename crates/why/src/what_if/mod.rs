@@ -42,8 +42,8 @@ impl<'a> Replays<'a> {
     /// begin, if `change` had been made. Without a change: the length of the
     /// window.
     pub fn length(&self, change: &Change) -> Nanos {
-        let Window { thread, to, .. } = self.window;
-        let Some(explained) = self.actors.find(thread, to) else { return Nanos::ZERO };
+        let Window { thread, from, to, .. } = self.window;
+        let Some(explained) = self.actors.find(thread, to) else { return to.since(from) };
         Replay::new(self.window, &self.actors, explained, change).run(&self.steps)
     }
 }

@@ -82,9 +82,9 @@ impl<'a> Replay<'a> {
                 self.leave(step, number, &span);
             }
         }
-        // It ended before: its last moment counts.
-        let last = self.last(self.explained);
-        Nanos(last.map_or(0.0, |last| last.position.changed_from).round() as u64)
+        // Nothing is known of it from the end of its last span on: that stays as it was.
+        let end = self.last(self.explained).map_or(0.0, |last| last.at(to));
+        Nanos(end.round() as u64)
     }
 
     /// A thread begins a span at a changed moment.

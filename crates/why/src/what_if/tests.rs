@@ -73,6 +73,14 @@ fn a_boosted_thread_waits_for_boosted_threads_only() {
 }
 
 #[test]
+fn what_is_not_known_of_the_end_of_a_window_stays() {
+    let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
+    for change in [boosted(&[7]), cached()] {
+        assert_eq!(length(&sleeps, 400, &change), 400);
+    }
+}
+
+#[test]
 fn the_way_to_an_idle_cpu_is_no_wait_for_others() {
     let script = Script::new()
         .runs(0, 0, 0, 7)

@@ -7,7 +7,7 @@ use unjank_measure::Store;
 use unjank_measure::store::{Filter, Selector};
 use unjank_why::report::Handover;
 
-use crate::commands::measured::OutputArgs;
+use crate::commands::measured::{INTERRUPTED, OutputArgs};
 use crate::paths;
 
 /// How long a busy store is waited for: the explanation does without it.
@@ -25,5 +25,9 @@ pub(super) fn stored(output: &OutputArgs, root: &Root) -> Option<Handover> {
     let filter = Filter { command: Some("lock probe".to_owned()), limit: None };
     let own = Machine::read(root).summary();
     let mut runs = store.list(&filter).ok()?.into_iter().filter(|run| run.host == own);
-    runs.find_map(|run| Handover::of(&store.get(&Selector::Prefix(run.id)).ok()?))
+    runs.find_map(|run| {
+        let record = store.get(&Selector::Prefix(run.id)).ok()?;
+        let is_whole = !record.labels.iter().any(|label| label == INTERRUPTED);
+        is_whole.then(|| Handover::of(&record)).flatten()
+    })
 }

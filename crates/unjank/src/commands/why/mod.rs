@@ -236,10 +236,12 @@ fn explain(
     if args.cost {
         return Ok((Vec::new(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
+    let about = About {
+        handover: handover::stored(&args.output, root),
+        ..about(&plan.program, args.window.pid, !args.output.no_store)
+    };
     if let Some(wanted) = args.prove {
-        let (pairs, stored) = (args.pairs as usize, !args.output.no_store);
-        let handover = handover::stored(&args.output, root);
-        let experiment = Experiment { wanted, pairs, plan, stored, handover };
+        let experiment = Experiment { wanted, pairs: args.pairs as usize, plan, about };
         return experiment.run(root, &tracefs, seed, monitor);
     }
     let launches = match args.window.pid {
@@ -247,10 +249,6 @@ fn explain(
             vec![window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?]
         }
         None => launches::record(&plan, root, &tracefs, keep, monitor)?,
-    };
-    let about = About {
-        handover: handover::stored(&args.output, root),
-        ..about(&plan.program, args.window.pid, !args.output.no_store)
     };
     let findings = report::findings(&launches, &about);
     Ok((launches, findings))

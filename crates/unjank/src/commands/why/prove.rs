@@ -9,9 +9,8 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Explained, Handover, Outcome, Prediction, Remedy, Shift};
+use unjank_why::report::{self, About, Explained, Outcome, Prediction, Remedy, Shift};
 
-use super::about::about;
 use super::launch::Plan;
 use super::launches;
 use crate::commands::launch::bench::{conditions, ready_means, session};
@@ -67,10 +66,7 @@ pub(super) struct Experiment {
     pub(super) wanted: Wanted,
     pub(super) pairs: usize,
     pub(super) plan: Plan,
-    /// Whether the run is stored.
-    pub(super) stored: bool,
-    /// What handing over a lock costs.
-    pub(super) handover: Option<Handover>,
+    pub(super) about: About,
 }
 
 impl Experiment {
@@ -87,11 +83,7 @@ impl Experiment {
             arms(remedy, root)?;
         }
         let launches = launches::record(&self.plan, root, tracefs, None, monitor)?;
-        let about = About {
-            handover: self.handover.clone(),
-            ..about(&self.plan.program, None, self.stored)
-        };
-        let mut findings = report::findings(&launches, &about);
+        let mut findings = report::findings(&launches, &self.about);
         let Some(prediction) = self.choose(&launches, root) else {
             findings.not_supported(
                 "why/prove",
@@ -125,7 +117,7 @@ impl Experiment {
                 n: difference.n.unwrap_or_default(),
             },
         };
-        let proof = report::proof(&prediction, &outcome, &about);
+        let proof = report::proof(&prediction, &outcome, &self.about);
         // The answer of the experiment is read first.
         findings.verdicts.splice(0..0, proof.verdicts);
         findings.tables.splice(0..0, proof.tables);

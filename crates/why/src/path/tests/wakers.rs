@@ -380,4 +380,6 @@ fn an_address_of_a_timer_is_used_again() {
     assert_eq!(sleeps(gone.sleeps(1, 170, 3, 0)), whole, "who armed it has ended");
     let interrupt = begin().happens(1, 150, Context::Irq, arms);
     assert_eq!(sleeps(interrupt), whole, "an interrupt armed it, not the thread");
+    let again = armed(begin()).happens(1, 155, Context::Irq, arms);
+    assert_eq!(sleeps(again), whole, "an interrupt armed it after the thread");
 }
