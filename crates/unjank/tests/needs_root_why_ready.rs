@@ -9,9 +9,11 @@ mod known;
 
 use std::net::TcpListener;
 use std::process::Command;
+use std::sync::mpsc;
 
 use known::{Cells, Known};
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 /// Launches of which one must be explained as the program's own clocks say.
 const TRIES: usize = 3;
@@ -132,15 +134,21 @@ fn a_port_that_another_program_opens_leaves_the_first_thread() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
-    // Not a descendant of what is launched.
+    let (explained, is_explained) = mpsc::channel::<()>();
+    // Not a descendant of the program that is launched, and after its launch.
     let opens = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        let unjank = Process(std::process::id()).child(&format!("port:{port}"));
+        let _launched = unjank.child("sleep\x0060\0");
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-        std::thread::sleep(std::time::Duration::from_secs(20));
+        let _is_explained = is_explained.recv();
         drop(listener);
     });
-    let record = record(&["--ready", &format!("port:{port}"), "--", "sleep", "60"]);
+    // No copy of unjank itself has `sleep 60` on its command line.
+    let sleeps = ["sh", "-c", "exec sleep $((59 + 1))"];
+    let ready = format!("port:{port}");
+    let record = record(&[&["--ready", &ready, "--"][..], &sleeps].concat());
+    drop(explained);
     let warnings = record["warnings"].to_string();
     assert!(warnings.contains("does not show what made the program ready"), "{warnings}");
-    drop(opens);
+    opens.join().unwrap();
 }
