@@ -1,0 +1,54 @@
+//! What is known of a CPU again after events of it were lost.
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{Event, EventKind};
+
+use super::super::span::State;
+use super::super::wait::Wait;
+use super::Builder;
+
+impl Builder {
+    /// A CPU has an event. If others were lost before, the threads are where this
+    /// one has them.
+    pub(super) fn resumes(&mut self, place: usize, event: &Event) {
+        let of_cpu = &mut self.cpus[place];
+        let (cpu, before) = (of_cpu.number, of_cpu.thread);
+        let gap = self.gaps.ended(cpu, of_cpu.last, event.at);
+        of_cpu.last = event.at;
+        of_cpu.thread = Some(match event.kind {
+            EventKind::Switch { next, .. } => next.tid,
+            _ => event.current,
+        });
+        let Some(gap) = gap else { return };
+        of_cpu.interrupts.are_over();
+        if let Some(before) = before.filter(|before| *before != event.current)
+            && let Some(before) = self.threads.get_mut(&before)
+            && matches!(before.state, Some((State::Running { cpu: on }, _)) if on == cpu)
+        {
+            before.is_off_cpu(gap);
+        }
+        if event.current != ThreadId(0) {
+            let thread = self.thread(event.current);
+            let since = thread.life.birth.map_or(gap, |birth| birth.at.max(gap));
+            thread.wait = Wait::Unknown;
+            thread.change(since, State::Running { cpu });
+        }
+    }
+
+    /// A thread runs, or is woken if it `slept`. Where it ran before, it may have
+    /// done anything while events were lost; where it was ready, it may have run.
+    pub(super) fn settle(&mut self, thread: ThreadId, at: Timestamp, slept: bool) {
+        let Some(thread) = self.threads.get_mut(&thread) else { return };
+        let (cpu, since, ran) = match thread.state {
+            Some((State::Running { cpu }, since)) => (cpu, since, true),
+            Some((State::Woken { cpu } | State::Ready { cpu }, since)) => (cpu, since, false),
+            _ => return,
+        };
+        match self.gaps.ended(cpu, since, at) {
+            Some(gap) if ran || slept => thread.is_off_cpu(gap),
+            Some(_) => thread.wait = Wait::Unknown,
+            None => {}
+        }
+    }
+}

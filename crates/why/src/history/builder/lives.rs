@@ -1,0 +1,80 @@
+//! How threads begin, become other programs, touch files, and end.
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{Context, StorageEvent};
+
+use super::super::life::{Birth, Life};
+use super::super::origin::Origin;
+use super::super::requests::Request;
+use super::super::span::State;
+use super::super::thread::Thread;
+use super::Builder;
+
+impl Builder {
+    /// Notes requests, the files that they are for, and the lives of threads.
+    pub(super) fn storage(
+        &mut self,
+        event: StorageEvent,
+        at: Timestamp,
+        (current, context): (ThreadId, Context),
+        origin: Origin,
+    ) {
+        match event {
+            StorageEvent::Issued(asked) => {
+                let file = match origin {
+                    Origin::Thread(by) => self.threads.get(&by).and_then(|thread| thread.reads),
+                    Origin::Interrupt(_) => None,
+                };
+                self.requests.issue(Request { asked, issued: at, by: origin, file });
+            }
+            StorageEvent::Touched(pages) if context == Context::Thread => {
+                self.thread(current).touches(pages.file());
+            }
+            StorageEvent::Cached(pages) if context == Context::Thread => {
+                self.thread(current).reads(pages.file());
+            }
+            StorageEvent::Started { thread, same_process } => {
+                self.end_of_id(thread, at);
+                self.thread(thread).life.birth = Some(Birth { at, parent: current, same_process });
+            }
+            StorageEvent::Executed { process, program, .. } => {
+                self.thread(process).life.name = program;
+            }
+            StorageEvent::Ended { thread, .. } => {
+                let thread = self.thread(thread);
+                thread.exiting = true;
+                thread.life.end = Some(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// An id is free again: what happened to it until now is another life.
+    pub(super) fn end_of_id(&mut self, thread: ThreadId, at: Timestamp) {
+        if let Some(former) = self.threads.remove(&thread) {
+            self.former.push((thread, former.finish(at)));
+        }
+    }
+
+    /// A thread that is not the first of its process has executed a program. The
+    /// others have ended, and it has the id of the first.
+    pub(super) fn takes_over(
+        &mut self,
+        process: ThreadId,
+        before: ThreadId,
+        cpu: usize,
+        at: Timestamp,
+    ) {
+        self.end_of_id(process, at);
+        let wait = self.threads.get(&before).map(|thread| thread.wait).unwrap_or_default();
+        let birth = Some(Birth { at, parent: before, same_process: true });
+        if let Some(former) = self.threads.get_mut(&before) {
+            former.life.end = Some(at);
+            former.exiting = true;
+            former.change(at, State::Asleep { wait, wake: None });
+        }
+        let life = Life { birth, ..Life::default() };
+        self.threads.insert(process, Thread::running(life, wait, cpu, at));
+    }
+}

@@ -1,0 +1,228 @@
+//! Builds a history: goes over all events in order of time, and changes the
+//! thread, request or work item that each is about.
+
+mod after_gaps;
+mod lives;
+mod schedule;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Trace};
+
+use super::by_id::ById;
+use super::gaps::Gaps;
+use super::interrupt_names::InterruptNames;
+use super::interrupts::Interrupts;
+use super::life::Life;
+use super::machine::History;
+use super::order::in_order;
+use super::origin::{Armed, Cause, InterruptId};
+use super::packets::Packets;
+use super::requests::InFlight;
+use super::thread::Thread;
+use super::timers::Timers;
+use super::wait::{Asleep, Wait};
+use super::work::Queues;
+
+impl History {
+    /// Builds the history of a trace, which needs `sched_switch` and
+    /// `sched_waking`. Each other event makes it more precise.
+    pub fn of(trace: &Trace) -> Self {
+        Self::of_running(trace, &[])
+    }
+
+    /// As `of`, of programs that ran before. `asleep`, in order of time, are
+    /// threads that slept at a moment in the trace: a trace that does not name a
+    /// thread before that moment does not have what it sleeps in.
+    pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
+        let kernel = trace.kernel_threads.iter().copied().collect();
+        let (begin, end) = (begin(trace), end(trace));
+        let gaps = Gaps::of(trace, (begin, end));
+        let cpus = trace.cpus.iter().map(|cpu| Cpu::new(cpu.cpu)).collect();
+        let mut builder = Builder { begin, end, gaps, kernel, cpus, ..Builder::default() };
+        let mut asleep = asleep.iter().peekable();
+        for (place, event) in in_order(&trace.cpus) {
+            while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
+                builder.is_asleep(seen);
+            }
+            builder.apply(place, &event);
+        }
+        asleep.for_each(|seen| builder.is_asleep(seen));
+        builder.finish()
+    }
+}
+
+/// The thread that starts all others of the kernel.
+const KTHREADD: ThreadId = ThreadId(2);
+
+/// The first moment that the trace covers.
+fn begin(trace: &Trace) -> Timestamp {
+    let first = trace.cpus.iter().filter_map(|cpu| cpu.events.first()).map(|event| event.at);
+    let started = trace.cpus.iter().filter_map(|cpu| cpu.gaps.first());
+    let started = started.filter(|gap| gap.from == BEGINNING).map(|gap| gap.to);
+    first.chain(started).min().unwrap_or(BEGINNING)
+}
+
+/// The last moment that it covers.
+fn end(trace: &Trace) -> Timestamp {
+    let last = trace.cpus.iter().filter_map(|cpu| cpu.events.last()).map(|event| event.at);
+    let stopped = trace.cpus.iter().filter_map(|cpu| cpu.gaps.last());
+    let stopped = stopped.filter(|gap| gap.to == END).map(|gap| gap.from);
+    last.chain(stopped).max().unwrap_or(BEGINNING)
+}
+
+/// The ends of the gaps before and after a recording.
+const BEGINNING: Timestamp = Timestamp::from_nanos(0);
+const END: Timestamp = Timestamp::from_nanos(u64::MAX);
+
+#[derive(Debug, Default)]
+struct Builder {
+    begin: Timestamp,
+    end: Timestamp,
+    gaps: Gaps,
+    /// Threads of the kernel that the recorder has listed.
+    kernel: HashSet<ThreadId, RandomState>,
+    threads: ById<Thread>,
+    /// Threads that have ended, and whose ids were used again.
+    former: Vec<(ThreadId, Life)>,
+    /// In the order of the trace.
+    cpus: Vec<Cpu>,
+    requests: InFlight,
+    queues: Queues,
+    packets: Packets,
+    timers: Timers,
+    interrupt_names: InterruptNames,
+    storage: HashSet<InterruptId>,
+    clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
+}
+
+/// A CPU at one event.
+#[derive(Debug)]
+struct Cpu {
+    number: usize,
+    interrupts: Interrupts,
+    /// The time of its last event, and the thread that had it then.
+    last: Timestamp,
+    thread: Option<ThreadId>,
+    /// The thread that it is waking up.
+    wakes: Option<ThreadId>,
+}
+
+impl Cpu {
+    fn new(number: usize) -> Self {
+        let (interrupts, last) = (Interrupts::default(), Timestamp::default());
+        Self { number, interrupts, last, thread: None, wakes: None }
+    }
+}
+
+impl Builder {
+    /// Notes an event of the CPU at a place of the trace.
+    fn apply(&mut self, place: usize, event: &Event) {
+        let Event { at, current, context, kind } = *event;
+        self.resumes(place, event);
+        let Cpu { number: cpu, interrupts, .. } = &mut self.cpus[place];
+        let cpu = *cpu;
+        if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
+            // Block devices are known by what their handlers do.
+            self.storage.extend(interrupts.handler(context));
+            let request = self.requests.complete(&done);
+            let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
+            interrupts.is_about(at, context, cause);
+            return;
+        }
+        match kind {
+            EventKind::IrqEntry(irq) => {
+                interrupts.enter(at, self.interrupt_names.number(irq.name));
+            }
+            EventKind::PacketTaken { packet } => {
+                interrupts.takes(at, context, self.packets.take(packet));
+            }
+            EventKind::TimerExpires { timer } => {
+                // The memory of a thread that has ended may be another's by now.
+                let lives = |armed: &Armed| {
+                    self.threads.get(&armed.by).is_some_and(|thread| !thread.exiting)
+                };
+                let armed = self.timers.expire(timer).filter(lives);
+                interrupts.is_about(at, context, Cause::Timer(armed));
+            }
+            _ => interrupts.apply(event),
+        }
+        let origin = interrupts.origin(at, context, current);
+        if let EventKind::Storage(StorageEvent::Executed { process, before, .. }) = kind
+            && process != before
+        {
+            self.takes_over(process, before, cpu, at);
+        }
+        if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
+            self.runs(current, cpu, at);
+        }
+        match kind {
+            EventKind::Storage(event) => self.storage(event, at, (current, context), origin),
+            EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
+            EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
+                let [first, second, ..] = arguments;
+                self.thread(current).does(Wait::Call { number, arguments: [first, second] });
+            }
+            EventKind::SystemCall(SystemCall::Ends { .. }) => {
+                self.thread(current).does(Wait::Unknown);
+            }
+            EventKind::PageFault { address } => {
+                self.thread(current).does(Wait::Fault { address, file: None });
+            }
+            EventKind::Inherits { thread, from, to } => {
+                self.thread(thread).inherits(current, at, from, to);
+            }
+            EventKind::TimerArmed { timer } => match context {
+                Context::Thread => self.timers.arm(timer, Armed { by: current, at }),
+                _ => self.timers.forget(timer),
+            },
+            EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
+            EventKind::WorkBegins { item, function } => {
+                self.queues.begin(current, item, function, at);
+            }
+            EventKind::Frequency { cpu, frequency } => {
+                self.clocks.entry(cpu).or_default().push((at, frequency.0 / 1_000));
+            }
+            _ => self.schedules(place, event, origin),
+        }
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        self.threads.entry(thread).or_default()
+    }
+
+    fn finish(self) -> History {
+        let mut lives: ById<Vec<Life>> = HashMap::default();
+        let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
+        for (id, mut life) in self.former.into_iter().chain(last) {
+            life.spans = self.gaps.cut(life.spans);
+            lives.entry(id).or_default().push(life);
+        }
+        let last_name = |lives: &[Life]| {
+            let mut names = lives.iter().rev().map(|life| life.name);
+            names.find(|name| !name.as_bytes().is_empty())
+        };
+        let names = lives.iter().filter_map(|(id, lives)| Some((*id, last_name(lives)?)));
+        let names = names.collect();
+        let born = lives.iter().filter(|(_, lives)| {
+            lives.iter().any(|life| life.birth.is_some_and(|birth| birth.parent == KTHREADD))
+        });
+        let kernel_is_listed = !self.kernel.is_empty();
+        let mut kernel = self.kernel;
+        kernel.extend(born.map(|(id, _)| *id));
+        History {
+            kernel,
+            kernel_is_listed,
+            interrupt_names: self.interrupt_names,
+            storage: self.storage,
+            lives,
+            names,
+            requests: self.requests.finish(),
+            work: self.queues.finish(),
+            clocks: self.clocks,
+        }
+    }
+}
