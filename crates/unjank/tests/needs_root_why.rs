@@ -8,60 +8,17 @@
 
 mod known;
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
+use known::explained::{cells, of, record, rows};
 use known::{Cells, Known};
 use serde_json::Value;
 
 /// Nanoseconds by way and activity, and the whole.
 fn split(command: &[impl AsRef<OsStr>]) -> (Cells, u64) {
     cells(&record(&[], command))
-}
-
-/// The rows of a table.
-fn rows<'a>(record: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    let tables = record["tables"].as_array().unwrap();
-    let table = tables.iter().find(|table| table["name"] == name).unwrap();
-    table["rows"].as_array().unwrap().iter()
-}
-
-fn cells(record: &Value) -> (Cells, u64) {
-    let facts = record["facts"].as_array().unwrap();
-    let named = |name: &'static str| facts.iter().filter(move |fact| fact["name"] == name).cloned();
-    let cells: BTreeMap<_, _> = named("why/time")
-        .map(|fact| {
-            let label = |name: &str| fact["labels"][name].as_str().unwrap().to_owned();
-            ((label("way"), label("activity")), nanos(&fact))
-        })
-        .collect();
-    let total = named("why/total").map(|fact| nanos(&fact)).next().unwrap();
-    assert_eq!(cells.values().sum::<u64>(), total, "every nanosecond has one cause: {cells:?}");
-    let unknown: u64 =
-        cells.iter().filter(|((_, what), _)| what == "unknown").map(|(_, time)| time).sum();
-    assert!(unknown * 50 <= total, "at most 2 % unknown: {cells:?}");
-    (cells, total)
-}
-
-fn nanos(fact: &Value) -> u64 {
-    fact["value"].as_f64().unwrap() as u64
-}
-
-fn record(options: &[&str], command: &[impl AsRef<OsStr>]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["why", "--no-store", "--json"])
-        .args(options)
-        .arg("--")
-        .args(command)
-        .assert()
-        .success();
-    serde_json::from_slice(&output.get_output().stdout).unwrap()
-}
-
-fn of(cells: &Cells, way: &str, activity: &str) -> u64 {
-    cells.get(&(way.to_owned(), activity.to_owned())).copied().unwrap_or(0)
 }
 
 const MILLISECOND: u64 = 1_000_000;
@@ -191,135 +148,6 @@ fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
     let probe = unjank(&["lock", "probe", "--quick"], &[]);
     let id = probe["id"].as_str().unwrap();
     assert!(note().ends_with(&format!("as lock probe measured in run {id}")), "{}", note());
-}
-
-/// What each part is called by the program, and in which cells `why` has it.
-type Parts = &'static [(&'static str, &'static [&'static str])];
-
-const OWN: Parts = &[("computed", &["own/computing"]), ("waited", &["own/run-queue"])];
-/// A thread that is being woken still sleeps by its own clocks.
-const LOCK: Parts = &[
-    ("slept", &["lock/*", "own/waking"]),
-    ("others-computed", &["lock/computing"]),
-    ("others-waited", &["lock/run-queue"]),
-];
-/// The trace does not always have the system calls of a pinned real-time thread.
-const INVERSION: Parts = &[
-    ("others-computed", &["lock/computing", "other/computing"]),
-    ("others-waited", &["lock/run-queue", "other/run-queue"]),
-];
-const IPC: Parts = &[
-    ("slept", &["ipc/*", "own/waking"]),
-    ("others-computed", &["ipc/computing"]),
-    ("others-waited", &["ipc/run-queue"]),
-];
-const TERMINAL: Parts = &[
-    ("slept", &["work/*", "own/waking"]),
-    ("others-computed", &["work/computing"]),
-    ("others-waited", &["work/run-queue"]),
-];
-/// When a thread is woken thousands of times, its own clocks do not tell the way
-/// to an idle CPU from computing.
-const AWAKE: Parts = &[("ran", &["own/computing", "own/run-queue"])];
-const PAGE_IN: Parts =
-    &[("slept", &["*/page-in", "work/computing", "work/run-queue", "work/device", "*/waking"])];
-const TIMER: Parts = &[
-    ("slept", &["own/timer", "other/*", "own/waking"]),
-    ("timer", &["own/timer"]),
-    ("others-computed", &["other/computing"]),
-];
-const STORAGE: Parts = &[("slept", &["own/storage", "work/*", "own/waking"])];
-
-/// Launches of a program, of which one must be explained as its own clocks say.
-const TRIES: usize = 3;
-
-/// Every program in `known`, its arguments, and its parts; `FILE` is one on a disk, `COMPUTE` the
-/// program of that name.
-const PROGRAMS: &[(&str, &[&str], &[Parts])] = &[
-    ("compute", &[], &[OWN]),
-    ("exec", &["COMPUTE"], &[OWN]),
-    ("sleep", &[], &[OWN, &[("slept", &["own/timer", "own/waking"])]]),
-    ("timer", &[], &[OWN, TIMER]),
-    ("hog", &[], &[OWN]),
-    ("lock", &[], &[OWN, LOCK]),
-    ("lock", &["sleeps"], &[OWN, &[("slept", &["lock/*", "own/waking"])]]),
-    ("lock", &["chain"], &[OWN, LOCK]),
-    ("inversion", &["plain"], &[OWN, INVERSION]),
-    (
-        "inversion",
-        &["inherits"],
-        &[OWN, &[("others-computed", &["lock/computing", "other/computing"])]],
-    ),
-    ("request", &["pipe"], &[OWN, IPC]),
-    ("request", &["sockets"], &[OWN, IPC]),
-    ("request", &["tcp"], &[OWN, IPC]),
-    ("request", &["terminal"], &[OWN, TERMINAL]),
-    ("fault", &["FILE"], &[AWAKE, PAGE_IN]),
-    ("fault", &["swap"], &[AWAKE, PAGE_IN]),
-    ("fsync", &["FILE"], &[AWAKE, STORAGE]),
-    ("loop", &["FILE"], &[AWAKE, STORAGE]),
-];
-
-/// Explains every program, and compares the answer with its own clocks.
-fn known_programs_are_explained(busy: bool) {
-    let known = Known::new();
-    let _swap = known.swap();
-    let _load = busy.then(|| known.load());
-    let compute = known.command("compute", &[]).remove(0);
-    let mut wrong = Vec::new();
-    for (program, arguments, parts) in PROGRAMS {
-        let file = known.file("data");
-        let arguments: Vec<&str> = arguments
-            .iter()
-            .map(|word| match *word {
-                "FILE" => &*file,
-                "COMPUTE" => &*compute,
-                word => word,
-            })
-            .collect();
-        let explain = || {
-            let record = record(&[], &known.command(program, &arguments));
-            let (cells, _) = cells(&record);
-            let own = known.parts();
-            let differs = |&(part, places): &(&str, &[&str])| own.differs(part, places, &cells);
-            let how: Vec<String> = parts.iter().copied().flatten().filter_map(differs).collect();
-            (!how.is_empty()).then(|| format!("{program} {arguments:?}: {how:?}: {cells:?}"))
-        };
-        // The ring buffer sometimes lacks a switch or a system call.
-        let tries: Vec<String> = (0..TRIES).map_while(|_| explain()).collect();
-        if tries.len() == TRIES {
-            wrong.extend(tries);
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn parts_of_programs_have_the_lengths_that_their_own_clocks_say() {
-    if unjank_needs::root() {
-        known_programs_are_explained(false);
-    }
-}
-
-#[test]
-fn parts_of_programs_have_the_same_lengths_on_a_busy_machine() {
-    if unjank_needs::root() {
-        known_programs_are_explained(true);
-    }
-}
-
-#[test]
-fn an_inversion_without_a_lent_priority_is_inferred() {
-    if !unjank_needs::root() {
-        return;
-    }
-    let known = Known::new();
-    let _alone = Known::alone();
-    let evidence = |mode: &str| {
-        let record = record(&[], &known.command("inversion", &[mode]));
-        rows(&record, "why/waits").next().unwrap()[5].clone()
-    };
-    assert_eq!(evidence("plain"), "inferred");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 // Each test file uses some of it.
 #![allow(dead_code)]
 
+pub(crate) mod explained;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,27 @@
+//! `unjank` as a test types it, and its output.
+
+// No test file uses all of it.
+#![allow(dead_code)]
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output, Stdio};
+
+pub(crate) fn unjank(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(arguments).env_remove("DISPLAY").env_remove("NOTIFY_SOCKET").stdin(Stdio::null());
+    command
+}
+
+/// `launch bench`, two conditions that differ in nothing that matters.
+pub(crate) fn bench(arguments: &[&str]) -> Output {
+    let common = ["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"];
+    unjank(&common).args(arguments).output().unwrap()
+}
+
+pub(crate) fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
