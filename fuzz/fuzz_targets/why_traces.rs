@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_why::export::{folded, perfetto};
-use unjank_why::report::{About, Clocks, Explained, findings};
+use unjank_why::report::{About, Clocks, Explained, Launches, findings};
 
 fuzz_target!(|bytes: &[u8]| {
     let [thread, from, to, events @ ..] = bytes else { return };
@@ -22,6 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut out = Vec::new();
     perfetto(&launch, &mut out).expect("memory can be written");
     folded(&launch, &mut out).expect("memory can be written");
-    let said = findings(&[launch], &About::default());
+    let about = About::default();
+    let said = findings(&Launches::single(launch, &about), &about);
     assert!(said.facts.iter().all(|fact| fact.value.is_finite()));
 });

@@ -18,7 +18,7 @@ use unjank_host::tracefs::Trace;
 use unjank_host::tracefs::script::at;
 use unjank_measure::stats::order;
 use unjank_why::history::History;
-use unjank_why::report::{About, Clocks, Explained, findings};
+use unjank_why::report::{About, Clocks, Explained, Launches, findings};
 
 const EVENTS: usize = 1_000_000;
 const ROUNDS: usize = 11;
@@ -43,8 +43,8 @@ fn explain(trace: Trace, end: u64) -> Explained {
 }
 
 fn all(trace: Trace, end: u64) {
-    let launches = [explain(trace, end)];
-    black_box(findings(&launches, &About::default()));
+    let about = About::default();
+    black_box(findings(&Launches::single(explain(trace, end), &about), &about));
 }
 
 fn main() {

@@ -5,7 +5,7 @@ mod load;
 use load::{Recorded, forget_peak, held, peak, recording};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::at;
-use unjank_why::report::{About, Clocks, Explained, findings};
+use unjank_why::report::{About, Clocks, Explained, Launches, findings};
 
 const EVENTS: usize = 200_000;
 /// Bytes for each event: of what is held, and at most while changes are replayed.
@@ -24,8 +24,9 @@ fn an_event_takes_at_most_a_hundred_bytes() {
         let window = (at(0), at(end));
         let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
         let explained = for_each(held());
-        let launches = [launch];
-        let said = findings(&launches, &About::default());
+        let about = About::default();
+        let launches = Launches::single(launch, &about);
+        let said = findings(&launches, &about);
         assert!(!said.verdicts.is_empty());
         let most = for_each(peak());
         assert!(explained <= GOAL, "{recorded:?}: {explained} B an event are held");

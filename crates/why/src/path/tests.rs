@@ -171,7 +171,7 @@ mod invented {
     use unjank_units::Nanos;
 
     use super::*;
-    use crate::report::{About, Clocks, Explained, findings};
+    use crate::report::{About, Clocks, Explained, Launches, findings};
     use crate::what_if::{Change, Replays, Window};
 
     const CPUS: usize = 3;
@@ -243,11 +243,12 @@ mod invented {
                 ..Clocks::default()
             };
             let launch = Explained::new(trace, ThreadId(thread), window, clocks);
+            let about = About::default();
             prop_assert_eq!(launch.split().total(), window.1.since(window.0));
             let mut out = Vec::new();
             crate::export::perfetto(&launch, &mut out).unwrap();
             crate::export::folded(&launch, &mut out).unwrap();
-            let said = findings(&[launch], &About::default());
+            let said = findings(&Launches::single(launch, &about), &about);
             prop_assert!(said.facts.iter().all(|fact| fact.value.is_finite()));
         }
 

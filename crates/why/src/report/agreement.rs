@@ -8,7 +8,7 @@ use unjank_measure::record::{Cell as TableCell, Column, Fact, Number, Table};
 use unjank_measure::stats::order;
 use unjank_units::Nanos;
 
-use super::explained::Explained;
+use super::launches::LaunchSummary;
 use super::split;
 use crate::path::Way;
 use crate::split::{Cell, Split};
@@ -31,7 +31,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    pub(super) fn of(shown: &Explained, launches: &[Explained]) -> Self {
+    pub(super) fn of(shown: &LaunchSummary, launches: &[LaunchSummary]) -> Self {
         let others = launches.iter().filter(|other| !std::ptr::eq(*other, shown));
         let (mut alike, mut all) = (0, 0);
         for other in others {
@@ -60,7 +60,10 @@ fn elsewhere(a: &Split, b: &Split) -> f64 {
 
 /// The parts of the split over all launches, and their medians as facts; `None`
 /// for a single launch.
-pub(super) fn table(shown: &Explained, launches: &[Explained]) -> Option<(Table, Vec<Fact>)> {
+pub(super) fn table(
+    shown: &LaunchSummary,
+    launches: &[LaunchSummary],
+) -> Option<(Table, Vec<Fact>)> {
     if launches.len() < 2 {
         return None;
     }
@@ -138,29 +141,39 @@ fn time(split: &Split, cell: (Way, Cell)) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Bytes;
     use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::{Script, at};
 
-    use super::super::explained::Clocks;
+    use super::super::{About, Clocks, Explained, Launches};
     use super::*;
 
     /// Computes for 100 ns, waits for a CPU, and computes again.
-    fn launch(waits: u64) -> Explained {
-        let end = 200 + waits;
-        let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 100 + waits, 9, 7);
-        let trace = script.sleeps(0, end, 7, 0).trace();
-        Explained::new(trace, ThreadId(7), (at(0), at(end)), Clocks::default())
+    fn launches(all: &[u64]) -> Launches {
+        let about = About::default();
+        let mut launches = Launches::new(Bytes::default(), &about);
+        for waits in all {
+            let end = 200 + waits;
+            let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9);
+            let trace = script.runs(0, 100 + waits, 9, 7).sleeps(0, end, 7, 0).trace();
+            let window = (at(0), at(end));
+            let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
+            launches.add(launch, Bytes::default());
+        }
+        launches
     }
 
     #[test]
     fn launches_that_wait_elsewhere_are_not_alike() {
-        let launches = [50, 60, 70, 2_000].map(launch);
-        assert!((elsewhere(&launches[0].split, &launches[0].split)).abs() < 1e-12);
-        let all = Agreement::of(&launches[1], &launches);
+        let alike = launches(&[50, 60, 70, 2_000]);
+        let alike = alike.all();
+        assert!((elsewhere(&alike[0].split, &alike[0].split)).abs() < 1e-12);
+        let all = Agreement::of(&alike[1], alike);
         assert_eq!(all, Agreement { alike: 2, others: 3 });
         assert!(all.suffices());
-        let differ = [50, 2_000, 3_000, 90].map(launch);
-        assert!(!Agreement::of(&differ[0], &differ).suffices());
+        let differ = launches(&[50, 2_000, 3_000, 90]);
+        let differ = differ.all();
+        assert!(!Agreement::of(&differ[0], differ).suffices());
         assert!(
             Agreement::of(&differ[0], &differ[..1]).suffices(),
             "one launch agrees with itself"
@@ -169,13 +182,14 @@ mod tests {
 
     #[test]
     fn each_part_has_its_range_and_from_six_launches_on_an_interval() {
-        assert!(table(&launch(1), &[launch(1)]).is_none());
+        let one = launches(&[1]);
+        assert!(table(&one.all()[0], one.all()).is_none());
         for (waits, interval) in [
             (vec![300, 100, 200], None),
             ((1..=6).map(|i| i * 100).collect(), Some([100.0, 600.0])),
         ] {
-            let launches: Vec<Explained> = waits.iter().map(|&waits| launch(waits)).collect();
-            let (table, facts) = table(&launches[0], &launches).unwrap();
+            let launches = launches(&waits);
+            let (table, facts) = table(&launches.all()[0], launches.all()).unwrap();
             let row = table.rows.iter().find(|row| row[1] == "run-queue".into()).unwrap();
             let TableCell::Number(median) = row[2] else { panic!("{row:?}") };
             assert_eq!(median.interval, interval);

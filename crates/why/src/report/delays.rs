@@ -18,8 +18,8 @@ use unjank_measure::stats::order;
 use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
-use super::explained::Explained;
-use super::what_if::{Saving, changes};
+use super::launches::Launches;
+use super::what_if::Saving;
 use crate::path::{Activity, Way};
 use crate::split::{Cell, Split};
 
@@ -43,12 +43,13 @@ pub struct DelayCost {
 
 /// The five of them, in the order in which a touch meets them; empty without
 /// launches.
-pub fn delays(launches: &[Explained], about: &About) -> Vec<DelayCost> {
+pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
+    let savings = launches.savings();
+    let launches = launches.all();
     let mut totals: Vec<f64> = launches.iter().map(|launch| launch.total().get() as f64).collect();
     let Some((total, _)) = order::median(&mut totals) else { return Vec::new() };
-    let savings = changes(launches, about.handover.as_ref());
     let of = |delay: Delay| {
-        let known = delay.name != "launch" || launches.iter().any(|it| !it.highest.is_empty());
+        let known = delay.name != "launch" || launches.iter().any(|it| it.has_clocks);
         let mut costs: Vec<f64> =
             launches.iter().map(|launch| (delay.cost)(&launch.split).get() as f64).collect();
         let (value, interval) = order::median(&mut costs).filter(|_| known).unzip();
@@ -131,10 +132,11 @@ fn notes(cost: Option<&Quantity>, total: f64, saving: Option<&Saving>) -> Vec<St
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Bytes;
     use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::{Script, at};
 
-    use super::super::explained::Clocks;
+    use super::super::{Clocks, Explained};
     use super::*;
 
     fn launch(wait: u64, clocks: Clocks) -> Explained {
@@ -157,10 +159,12 @@ mod tests {
             at_start: [(0, 1_000)].into(),
             ..Clocks::default()
         };
-        let launches: Vec<Explained> =
-            (1..=6).map(|wait| launch(wait * 100, clocks.clone())).collect();
-        let command = vec!["git".to_owned()];
-        let all = delays(&launches, &About { command, ..About::default() });
+        let about = About { command: vec!["git".to_owned()], ..About::default() };
+        let mut launches = Launches::new(Bytes::default(), &about);
+        for wait in 1..=6 {
+            launches.add(launch(wait * 100, clocks.clone()), Bytes::default());
+        }
+        let all = delays(&launches, &about);
         assert_eq!(all.iter().map(|it| it.delay).collect::<Vec<_>>().len(), 5);
         assert_eq!(cost(&all, "jitter"), (Some(350.0), Some([100.0, 600.0])));
         // Half of the time that it had a CPU.
@@ -174,9 +178,11 @@ mod tests {
 
     #[test]
     fn without_frequencies_the_cost_of_the_clock_is_not_known() {
-        let all = delays(&[launch(100, Clocks::default())], &About::default());
+        let about = About::default();
+        let one = Launches::single(launch(100, Clocks::default()), &about);
+        let all = delays(&one, &about);
         assert_eq!(cost(&all, "launch"), (None, None));
         assert_eq!(cost(&all, "jitter"), (Some(100.0), None));
-        assert!(delays(&[], &About::default()).is_empty());
+        assert!(delays(&Launches::default(), &about).is_empty());
     }
 }

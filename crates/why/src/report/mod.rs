@@ -9,6 +9,7 @@ mod explained;
 mod family;
 mod handover;
 mod kin;
+mod launches;
 mod locks;
 mod names;
 mod next;
@@ -32,51 +33,49 @@ use unjank_measure::{Findings, Series, Unit};
 use unjank_units::Nanos;
 
 use crate::split::Cell;
+use agreement::Agreement;
 
 pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Subject, window};
 pub use family::Family;
 pub use handover::Handover;
+pub use launches::Launches;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
 pub use window::window_table;
 
-/// The launch of median length, which is drawn; `None` if there is none.
-pub fn typical(launches: &[Explained]) -> Option<&Explained> {
-    let mut by_length: Vec<&Explained> = launches.iter().collect();
-    by_length.sort_by_key(|launch| launch.total());
-    by_length.get(by_length.len().saturating_sub(1) / 2).copied()
-}
-
-/// What is said of launches of one program; the [`typical`] one is drawn.
-pub fn findings(launches: &[Explained], about: &About) -> Findings {
+/// What is said of launches of one program; the [`typical`](Launches::typical) one is
+/// drawn.
+pub fn findings(launches: &Launches, about: &About) -> Findings {
     let mut findings = Findings::default();
-    let Some(typical) = typical(launches) else {
+    let (Some(typical), Some(summary)) = (launches.typical(), launches.of_typical()) else {
         findings.warn("no launch was explained");
         return findings;
     };
+    let all = launches.all();
     let mut totals = Series::new("why/total");
-    for launch in launches {
+    for launch in all {
         totals.record(launch.total());
     }
     let totals = totals.finish();
     findings.facts = facts(typical);
-    let savings = what_if::changes(launches, about.handover.as_ref());
-    findings.verdicts.push(verdict::verdict(typical, launches, &totals, &savings, about));
+    let savings = launches.savings();
+    let agreement = Agreement::of(summary, all);
+    findings.verdicts.push(verdict::verdict(typical, agreement, &totals, &savings, about));
     findings.series.push(totals);
-    findings.tables.extend(next::table(&savings, launches.len(), about));
+    findings.tables.extend(next::table(&savings, all.len(), about));
     findings.tables.push(timeline::path(typical));
     findings.tables.push(split::table(typical));
-    if let Some((table, facts)) = agreement::table(typical, launches) {
+    if let Some((table, facts)) = agreement::table(summary, all) {
         findings.tables.push(table);
         findings.facts.extend(facts);
     }
     findings
         .tables
-        .extend([waits::table(typical), what_if::table(typical, &savings, launches.len(), about)]);
+        .extend([waits::table(typical), what_if::table(typical, &savings, all.len(), about)]);
     findings.tables.extend(locks::table(typical));
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(page_in::table(typical));
@@ -84,7 +83,7 @@ pub fn findings(launches: &[Explained], about: &About) -> Findings {
     findings.tables.extend(timeline::clock(typical));
     findings.tables.extend(timeline::requests(typical));
     warn(typical, &mut findings);
-    for warning in launches.iter().flat_map(|launch| &launch.warnings) {
+    for warning in launches.is_not_median().iter().chain(&launches.warnings) {
         findings.warn(warning);
     }
     findings
@@ -144,7 +143,8 @@ mod tests {
             let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0).trace();
             let clocks = Clocks { missing: missing.map(str::to_owned), ..Clocks::default() };
             let launch = Explained::new(trace, ThreadId(7), (at(0), at(400)), clocks);
-            findings(&[launch], &About::default()).unsupported.remove(0).reason
+            let about = About::default();
+            findings(&Launches::single(launch, &about), &about).unsupported.remove(0).reason
         };
         let itself = "the processor chooses its clock itself (amd-pstate-epp)";
         assert_eq!(reason(Some(itself)), format!("{itself}; it is part of computing"));

@@ -4,8 +4,7 @@ use unjank_measure::record::{Cell, Column, Number, Quantity, RunRecord, Table, V
 use unjank_measure::{Answer, Fact, Findings, Unit};
 
 use super::about::{About, Remedy};
-use super::explained::Explained;
-use super::what_if::changes;
+use super::launches::Launches;
 
 /// The fact of a predicted change.
 const PREDICTED: &str = "why/prove/predicted";
@@ -38,9 +37,9 @@ pub struct Prediction {
 
 /// The predictions for all changes of [`Remedy::PROVABLE`], the largest saving
 /// first.
-pub fn predictions(launches: &[Explained]) -> Vec<Prediction> {
-    let n = launches.len() as u64;
-    let savings = changes(launches, None).into_iter();
+pub fn predictions(launches: &Launches) -> Vec<Prediction> {
+    let n = launches.all().len() as u64;
+    let savings = launches.savings().into_iter();
     let provable = savings.filter(|saving| Remedy::PROVABLE.contains(&saving.remedy));
     let mut predictions: Vec<Prediction> = provable
         .map(|saving| {

@@ -17,7 +17,7 @@ const WORTH: f64 = 0.1;
 /// The answer for the shown launch, if the others agree with it.
 pub(super) fn verdict(
     launch: &Explained,
-    launches: &[Explained],
+    agreement: Agreement,
     totals: &SeriesRecord,
     savings: &[Saving],
     about: &About,
@@ -25,7 +25,6 @@ pub(super) fn verdict(
     let single = savings.iter().filter(|saving| saving.remedy != Remedy::All);
     let best = single.max_by(|a, b| a.share.total_cmp(&b.share));
     let lost = launch.trace.has_gap(launch.from, launch.to);
-    let agreement = Agreement::of(launch, launches);
     let unknown = launch.split.of_cell(Cell::Of(Activity::Unknown));
     let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
     let judged = best.map_or(Answer::No, judge);
@@ -63,7 +62,7 @@ pub(super) fn verdict(
         unit: Unit::Nanoseconds,
         interval: interval.map(|ends| ends.map(|end| end as f64)),
         at_least: None,
-        n: launches.len() as u64,
+        n: totals.n,
     });
     let pays = best.filter(|best| best.share >= WORTH);
     verdict.next = pays.and_then(|best| about.next(best.remedy));
@@ -84,10 +83,11 @@ fn judge(saving: &Saving) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Bytes;
     use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::{Script, at};
 
-    use super::super::{Clocks, findings};
+    use super::super::{Clocks, Launches, findings};
     use super::*;
 
     fn launch(script: &Script, end: u64) -> Explained {
@@ -95,10 +95,14 @@ mod tests {
         Explained::new(script.trace(), ThreadId(7), window, Clocks::default())
     }
 
-    fn verdict_of(launches: &[Explained]) -> Verdict {
+    fn verdict_of(all: Vec<Explained>) -> Verdict {
         let command = vec!["git".to_owned(), "st atus".to_owned()];
         let about = About { command, ..About::default() };
-        findings(launches, &about).verdicts.remove(0)
+        let mut launches = Launches::new(Bytes::default(), &about);
+        for launch in all {
+            launches.add(launch, Bytes::default());
+        }
+        findings(&launches, &about).verdicts.remove(0)
     }
 
     /// Computes for 200 ns, and waits for a CPU in between.
@@ -111,19 +115,19 @@ mod tests {
     #[test]
     fn a_change_that_saves_a_tenth_is_named_and_lost_events_decide_nothing() {
         let (script, end) = waits(200);
-        let verdict = verdict_of(&[launch(&script, end)]);
+        let verdict = verdict_of(vec![launch(&script, end)]);
         assert_eq!(verdict.answer, Answer::Yes);
         let expected = "Launching git 'st atus' took 400 ns: 50 % computing, 50 % waiting for a \
                         CPU. With a CPU before other programs, it would take 200 ns";
         assert_eq!(verdict.reason, expected);
         let next = verdict.next.as_deref();
         assert_eq!(next, Some("sudo unjank why --prove=cpu -- git 'st atus'"));
-        let gap = verdict_of(&[launch(&script.loses(1, 150, 160), end)]);
+        let gap = verdict_of(vec![launch(&script.loses(1, 150, 160), end)]);
         assert_eq!(gap.answer, Answer::CannotTell);
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
-        assert_eq!(verdict_of(&[launch(&computes, 400)]).answer, Answer::No);
+        assert_eq!(verdict_of(vec![launch(&computes, 400)]).answer, Answer::No);
         let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
-        let sleeps = verdict_of(&[launch(&sleeps, 400)]);
+        let sleeps = verdict_of(vec![launch(&sleeps, 400)]);
         assert_eq!(sleeps.answer, Answer::CannotTell);
         assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
     }
@@ -138,7 +142,7 @@ mod tests {
                     launch(&script, end)
                 })
                 .collect();
-            verdict_of(&launches)
+            verdict_of(launches)
         };
         assert_eq!(of(&[100, 90, 110]).answer, Answer::Yes);
         assert_eq!(of(&[1, 2, 3]).answer, Answer::No);

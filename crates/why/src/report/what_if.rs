@@ -43,23 +43,24 @@ const REMEDIES: [Remedy; 6] = [
     Remedy::All,
 ];
 
-/// Predicts every change for every launch.
-pub(super) fn changes(launches: &[Explained], handover: Option<&Handover>) -> Vec<Saving> {
+/// The predicted length of a launch with each of [`REMEDIES`].
+pub(super) type Lengths = [Nanos; REMEDIES.len()];
+
+/// Predicts every change for one launch.
+pub(super) fn lengths(launch: &Explained, handover: Option<&Handover>) -> Lengths {
     let handover = handover.map_or(HANDOVER, |measured| measured.time);
-    let predicted: Vec<[Nanos; REMEDIES.len()]> = launches
-        .iter()
-        .map(|launch| {
-            let replays = Replays::of(launch.window());
-            let same = Change::default();
-            REMEDIES.map(|remedy| match change(remedy, launch, handover) {
-                change if change == same => launch.total(),
-                change => replays.length(&change),
-            })
-        })
-        .collect();
+    let replays = Replays::of(launch.window());
+    let same = Change::default();
+    REMEDIES.map(|remedy| match change(remedy, launch, handover) {
+        change if change == same => launch.total(),
+        change => replays.length(&change),
+    })
+}
+
+/// What every change would save, by the length of each launch and those predicted.
+pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
     let saving = |(at, remedy): (usize, Remedy)| {
-        let totals = launches.iter().map(Explained::total);
-        let lengths = totals.zip(predicted.iter().map(|lengths| lengths[at]));
+        let lengths = launches.iter().map(|(total, lengths)| (*total, lengths[at]));
         of_lengths(remedy, &lengths.collect::<Vec<_>>())
     };
     REMEDIES.into_iter().enumerate().filter_map(saving).collect()

@@ -94,7 +94,7 @@ impl Shown {
             stacks: false,
             is_cold: false,
         };
-        let launches = record(&plan, root, &tracefs, None, monitor)?;
+        let launches = record(&plan, &about, root, &tracefs, None, monitor)?;
         let findings = report::findings(&launches, &about);
         Ok(Self { findings, costs: report::delays(&launches, &about), missing: None })
     }

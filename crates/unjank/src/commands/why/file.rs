@@ -13,7 +13,7 @@ use unjank_host::{Error, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
 use unjank_why::history::History;
-use unjank_why::report::{self, About, Clocks, Explained};
+use unjank_why::report::{self, About, Clocks, Explained, Launches};
 
 use crate::commands::measured::Settings;
 use crate::interrupt;
@@ -58,7 +58,7 @@ pub(super) fn explain(
     file: &Path,
     thread: Option<&str>,
     stored: bool,
-) -> Result<(Explained, Findings)> {
+) -> Result<(Launches, Findings)> {
     let mut recorded = read(file)?;
     let mut notes = std::mem::take(&mut recorded.notes);
     notes.extend(drop_foreign_calls(&mut recorded));
@@ -80,14 +80,14 @@ pub(super) fn explain(
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
     let table = report::window_table(&launch, &chosen);
-    let launches = [launch];
-    let mut findings = report::findings(&launches, &About { stored, ..About::default() });
-    let [launch] = launches;
+    let about = About { stored, ..About::default() };
+    let launches = Launches::single(launch, &about);
+    let mut findings = report::findings(&launches, &about);
     findings.tables.insert(0, table);
     for note in notes {
         findings.warn(note);
     }
-    Ok((launch, findings))
+    Ok((launches, findings))
 }
 
 fn read(file: &Path) -> Result<Recorded> {

@@ -11,7 +11,7 @@ use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
 use unjank_why::history::History;
 use unjank_why::record::{Kept, Recorded, Recording, Wanted};
-use unjank_why::report::{self, Clocks, Explained, Family};
+use unjank_why::report::{self, About, Clocks, Explained, Family, Launches};
 
 use super::clocks::ClockReader;
 use super::launch::{self, Launch, Plan};
@@ -22,17 +22,19 @@ use super::{files, kernel};
 const NOTABLE: Nanos = Nanos::from_millis(2);
 const NOTABLE_SHARE: u64 = 20;
 
-/// Launches the program as often as asked, unless interrupted. The recording of
-/// the first launch is kept in a file.
+/// Launches the program as often as asked, unless interrupted. Each recording is
+/// explained before the next launch. The recording of the first launch is kept in a
+/// file.
 pub(crate) fn record(
     plan: &Plan,
+    about: &About,
     root: &Root,
     tracefs: &Tracefs,
     mut keep: Option<Destination>,
     monitor: &dyn Monitor,
-) -> Result<Vec<Explained>> {
+) -> Result<Launches> {
     let clocks = ClockReader::new(root);
-    let mut launches = Vec::new();
+    let mut launches = Launches::new(plan.memory, about);
     let mut longest = Nanos::ZERO;
     for number in 0..plan.launches {
         monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
@@ -59,7 +61,9 @@ pub(crate) fn record(
         })?;
         let Some((launch, (recorded, kept))) = ready else { break };
         let kept = kept.zip(keep.take());
-        launches.push(explain(plan, root, &launch, recorded, (clocks, swap), kept)?);
+        let size = recorded.size;
+        let explained = explain(plan, root, &launch, recorded, (clocks, swap), kept)?;
+        launches.add(explained, size);
         longest = longest.max(Timestamp::now().since(begun));
     }
     Ok(launches)

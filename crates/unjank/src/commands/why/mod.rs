@@ -27,7 +27,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Bytes, Error, Nanos, Root, Support};
 use unjank_launch::bench::{Program, Ready};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Explained};
+use unjank_why::report::{self, About, Launches};
 
 use super::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let own = [perfetto, folded, ("--trace-file", args.trace_file.as_deref())];
     let code = command.run_beside(&own, |root, seed, monitor| {
         let (launches, findings) = explain(args, root, seed, monitor)?;
-        exported = report::typical(&launches).map_or(Ok(()), |launch| exports.write(launch));
+        exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
         Ok(findings)
     })?;
     exported.map(|()| ExitCode::from(code))
@@ -197,11 +197,10 @@ fn explain(
     root: &Root,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<(Vec<Explained>, Findings)> {
+) -> Result<(Launches, Findings)> {
     if let Some(path) = &args.recording.file {
-        let (launch, findings) =
-            file::explain(&args.recording, path, args.thread.as_deref(), !args.output.no_store)?;
-        return Ok((vec![launch], findings));
+        let thread = args.thread.as_deref();
+        return file::explain(&args.recording, path, thread, !args.output.no_store);
     }
     let plan = Plan {
         program: Program::new(args.command.clone(), args.ready.clone()),
@@ -230,11 +229,11 @@ fn explain(
                 }
                 None => unrecorded::launches(&plan, root, &reason, monitor)?,
             };
-            return Ok((Vec::new(), findings));
+            return Ok((Launches::default(), findings));
         }
     };
     if args.cost {
-        return Ok((Vec::new(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
+        return Ok((Launches::default(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
     let about = About {
         handover: handover::stored(&args.output, root),
@@ -246,9 +245,11 @@ fn explain(
     }
     let launches = match args.window.pid {
         Some(pid) => {
-            vec![window::record(&args.window, args.memory, (pid, thread), root, &tracefs, monitor)?]
+            let (of, memory) = ((pid, thread), args.memory);
+            let window = window::record(&args.window, memory, of, root, &tracefs, monitor)?;
+            Launches::single(window, &about)
         }
-        None => launches::record(&plan, root, &tracefs, keep, monitor)?,
+        None => launches::record(&plan, &about, root, &tracefs, keep, monitor)?,
     };
     let findings = report::findings(&launches, &about);
     Ok((launches, findings))

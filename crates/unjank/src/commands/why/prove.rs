@@ -9,7 +9,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Explained, Outcome, Prediction, Remedy, Shift};
+use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shift};
 
 use super::launch::Plan;
 use super::launches;
@@ -77,12 +77,12 @@ impl Experiment {
         tracefs: &Tracefs,
         seed: u64,
         monitor: &dyn Monitor,
-    ) -> Result<(Vec<Explained>, Findings)> {
+    ) -> Result<(Launches, Findings)> {
         // Before minutes of launches: whether this machine has the change at all.
         if let Wanted::Of(remedy) = self.wanted {
             arms(remedy, root)?;
         }
-        let launches = launches::record(&self.plan, root, tracefs, None, monitor)?;
+        let launches = launches::record(&self.plan, &self.about, root, tracefs, None, monitor)?;
         let mut findings = report::findings(&launches, &self.about);
         let Some(prediction) = self.choose(&launches, root) else {
             findings.not_supported(
@@ -126,7 +126,7 @@ impl Experiment {
     }
 
     /// The wanted change, or the best one that this machine has.
-    fn choose(&self, launches: &[Explained], root: &Root) -> Option<Prediction> {
+    fn choose(&self, launches: &Launches, root: &Root) -> Option<Prediction> {
         let mut predictions = report::predictions(launches).into_iter();
         match self.wanted {
             Wanted::Of(remedy) => predictions.find(|prediction| prediction.remedy == remedy),

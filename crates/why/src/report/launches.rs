@@ -1,0 +1,206 @@
+//! Launches of one program: what each says of all of them, and the recordings of
+//! those that may be drawn.
+
+use unjank_units::{Bytes, Nanos};
+
+use super::about::About;
+use super::explained::Explained;
+use super::handover::Handover;
+use super::what_if::{self, Lengths, Saving};
+use crate::split::Split;
+
+/// What of a launch is needed beside others.
+#[derive(Debug)]
+pub(super) struct LaunchSummary {
+    /// Its time by cause.
+    pub(super) split: Split,
+    /// Its predicted length with each change.
+    lengths: Lengths,
+    /// Whether its clock frequencies are known.
+    pub(super) has_clocks: bool,
+}
+
+impl LaunchSummary {
+    /// The length of the launch.
+    pub(super) fn total(&self) -> Nanos {
+        self.split.total()
+    }
+}
+
+/// Launches of one program, of which one is drawn. A launch is reduced to its
+/// summary when it is added. Its recording is kept only if it may be drawn, and all
+/// of them together fit in a limit.
+#[derive(Debug, Default)]
+pub struct Launches {
+    most: Bytes,
+    handover: Option<Handover>,
+    all: Vec<LaunchSummary>,
+    recordings: Vec<Kept>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The recording of a launch.
+#[derive(Debug)]
+struct Kept {
+    /// The launch: an index of `all`.
+    number: usize,
+    size: Bytes,
+    launch: Explained,
+}
+
+impl Launches {
+    /// No launches yet. Of their recordings, at most `most` are kept together, but
+    /// always one.
+    pub fn new(most: Bytes, about: &About) -> Self {
+        Self { most, handover: about.handover.clone(), ..Self::default() }
+    }
+
+    /// A single launch or window.
+    pub fn single(launch: Explained, about: &About) -> Self {
+        let mut launches = Self::new(Bytes::default(), about);
+        launches.add(launch, Bytes::default());
+        launches
+    }
+
+    /// Adds a launch. `size` is what its recording takes, as in `most`.
+    pub fn add(&mut self, mut launch: Explained, size: Bytes) {
+        self.warnings.append(&mut launch.warnings);
+        self.all.push(LaunchSummary {
+            split: launch.split.clone(),
+            lengths: what_if::lengths(&launch, self.handover.as_ref()),
+            has_clocks: !launch.highest.is_empty(),
+        });
+        self.recordings.push(Kept { number: self.all.len() - 1, size, launch });
+        while self.recordings.len() > 1 && self.size() > self.most {
+            let distances = self.distances();
+            let Some((farthest, _)) = self
+                .recordings
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, kept)| distances.get(kept.number).copied())
+            else {
+                break;
+            };
+            self.recordings.swap_remove(farthest);
+        }
+    }
+
+    /// The launch of median length, which is drawn, or the nearest one whose
+    /// recording is kept; `None` if there is none.
+    pub fn typical(&self) -> Option<&Explained> {
+        Some(&self.nearest()?.launch)
+    }
+
+    /// The summaries of all.
+    pub(super) fn all(&self) -> &[LaunchSummary] {
+        &self.all
+    }
+
+    /// The summary of the [`typical`](Self::typical) one.
+    pub(super) fn of_typical(&self) -> Option<&LaunchSummary> {
+        self.all.get(self.nearest()?.number)
+    }
+
+    /// What every change would save, over all of them.
+    pub(super) fn savings(&self) -> Vec<Saving> {
+        let lengths = self.all.iter().map(|launch| (launch.total(), launch.lengths));
+        what_if::savings(&lengths.collect::<Vec<_>>())
+    }
+
+    /// A warning if the typical launch is not the one of median length.
+    pub(super) fn is_not_median(&self) -> Option<String> {
+        let number = self.nearest()?.number;
+        let median = self.distances().iter().position(|&distance| distance == 0)?;
+        let [shown, median] = [self.all.get(number)?, self.all.get(median)?];
+        (shown.total() != median.total()).then(|| {
+            format!(
+                "the {} for events (--memory) hold the recordings of {} of {} launches: the shown \
+                 one takes {}, the one of median length {}",
+                self.most,
+                self.recordings.len(),
+                self.all.len(),
+                shown.total(),
+                median.total()
+            )
+        })
+    }
+
+    fn nearest(&self) -> Option<&Kept> {
+        let distances = self.distances();
+        self.recordings.iter().min_by_key(|kept| distances.get(kept.number).copied())
+    }
+
+    /// How many ranks each launch is away from the median one, the lower one of two.
+    fn distances(&self) -> Vec<usize> {
+        let mut by_length: Vec<usize> = (0..self.all.len()).collect();
+        by_length.sort_by_key(|&number| self.all.get(number).map(LaunchSummary::total));
+        let middle = by_length.len().saturating_sub(1) / 2;
+        let mut distances = vec![0; by_length.len()];
+        for (rank, number) in by_length.into_iter().enumerate() {
+            if let Some(distance) = distances.get_mut(number) {
+                *distance = rank.abs_diff(middle);
+            }
+        }
+        distances
+    }
+
+    fn size(&self) -> Bytes {
+        Bytes(self.recordings.iter().fold(0, |sum: u64, kept| sum.saturating_add(kept.size.get())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::super::{Clocks, findings};
+    use super::*;
+
+    /// Launches of these lengths, whose recordings take 10 bytes each.
+    fn launches(most: u64, lengths: &[u64]) -> Launches {
+        let mut launches = Launches::new(Bytes(most), &About::default());
+        for &length in lengths {
+            let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0).trace();
+            let window = (at(0), at(length));
+            let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
+            launches.add(launch, Bytes(10));
+        }
+        launches
+    }
+
+    fn kept(launches: &Launches) -> Vec<u64> {
+        let mut kept: Vec<u64> =
+            launches.recordings.iter().map(|kept| kept.launch.total().get()).collect();
+        kept.sort_unstable();
+        kept
+    }
+
+    #[test]
+    fn recordings_far_from_the_median_are_dropped() {
+        let all = [500, 100, 400, 200, 300];
+        let roomy = launches(50, &all);
+        assert_eq!(kept(&roomy), [100, 200, 300, 400, 500]);
+        assert_eq!(roomy.typical().unwrap().total(), Nanos(300));
+        assert_eq!(roomy.is_not_median(), None);
+        let narrow = launches(29, &all);
+        assert_eq!(kept(&narrow).len(), 2);
+        assert_eq!(narrow.typical().unwrap().total(), Nanos(300));
+        let one = launches(0, &all);
+        assert_eq!(kept(&one).len(), 1, "one is always kept");
+        assert!(launches(0, &[]).typical().is_none());
+    }
+
+    #[test]
+    fn what_is_said_of_all_counts_those_without_a_recording() {
+        let few = launches(10, &[100, 900, 800, 700, 600]);
+        assert_eq!(kept(&few), [700]);
+        let said = findings(&few, &About::default());
+        assert_eq!(said.series[0].n, 5);
+        assert_eq!(said.verdicts[0].measured.as_ref().unwrap().n, 5);
+        assert!(said.warnings.is_empty(), "{:?}", said.warnings);
+        let off = launches(10, &[100, 200, 900, 901, 902]);
+        let [warning] = &findings(&off, &About::default()).warnings[..] else { panic!() };
+        assert!(warning.contains("hold the recordings of 1 of 5 launches"), "{warning}");
+    }
+}
