@@ -22,7 +22,7 @@ const ALIKE: f64 = 2.0 / 3.0;
 const SHOWN: f64 = 0.01;
 
 /// How many launches are like the shown one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
     /// Those that are, without the shown one.
     pub(super) alike: usize,

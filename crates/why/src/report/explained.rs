@@ -87,6 +87,8 @@ pub struct Explained {
     /// The threads of the explained program, and of what it started.
     pub(super) family: BTreeSet<ThreadId>,
     pub(super) warnings: Vec<String>,
+    /// Of a launch: the recording ended before it was ready.
+    pub(super) is_cut: bool,
     /// Functions of the kernel by address, as far as they are known.
     pub(super) functions: BTreeMap<u64, String>,
     /// The machine's swap areas.
@@ -165,6 +167,7 @@ impl Explained {
             no_clocks,
             family,
             warnings: Vec::new(),
+            is_cut: false,
             functions: BTreeMap::new(),
             swap: Vec::new(),
             files: BTreeMap::new(),
@@ -181,6 +184,13 @@ impl Explained {
     /// Adds a warning with which the explanation must be read.
     pub fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
+    }
+
+    /// Says that the recording ended before the launch was ready, and why. What is
+    /// explained is only its begin.
+    pub fn cut_short(&mut self, why: impl Into<String>) {
+        self.is_cut = true;
+        self.warn(why);
     }
 
     /// The length of the window.

@@ -29,13 +29,18 @@ impl LaunchSummary {
 
 /// Launches of one program, of which one is drawn. A launch is reduced to its
 /// summary when it is added. Its recording is kept only if it may be drawn, and all
-/// of them together fit in a limit.
+/// of them together fit in a limit. A launch that was [cut
+/// short](Explained::cut_short) does not count, and is drawn only if all were.
 #[derive(Debug, Default)]
 pub struct Launches {
     most: Bytes,
     handover: Option<Handover>,
     all: Vec<LaunchSummary>,
     recordings: Vec<Kept>,
+    /// The number of launches that were cut short.
+    cut: usize,
+    /// The first of them, until there is another one.
+    first_cut: Option<Explained>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -64,6 +69,14 @@ impl Launches {
 
     /// Adds a launch. `size` is what its recording takes, as in `most`.
     pub fn add(&mut self, mut launch: Explained, size: Bytes) {
+        if launch.is_cut {
+            self.cut += 1;
+            if self.all.is_empty() {
+                self.first_cut.get_or_insert(launch);
+            }
+            return;
+        }
+        self.first_cut = None;
         self.warnings.append(&mut launch.warnings);
         self.all.push(LaunchSummary {
             split: launch.split.clone(),
@@ -88,15 +101,24 @@ impl Launches {
     /// The launch of median length, which is drawn, or the nearest one whose
     /// recording is kept; `None` if there is none.
     pub fn typical(&self) -> Option<&Explained> {
-        Some(&self.nearest()?.launch)
+        self.nearest().map(|kept| &kept.launch).or(self.first_cut.as_ref())
     }
 
-    /// The summaries of all.
+    /// Why nothing can be said of launches; `None` if one was recorded to its end.
+    pub fn missing(&self) -> Option<&'static str> {
+        match (self.all.len(), self.cut) {
+            (0, 0) => Some("no launch was explained"),
+            (0, _) => Some("the memory for events (--memory) was full before a launch ended"),
+            _ => None,
+        }
+    }
+
+    /// The summaries of all that were recorded to their end.
     pub(super) fn all(&self) -> &[LaunchSummary] {
         &self.all
     }
 
-    /// The summary of the [`typical`](Self::typical) one.
+    /// The summary of the [`typical`](Self::typical) one; `None` if it was cut short.
     pub(super) fn of_typical(&self) -> Option<&LaunchSummary> {
         self.all.get(self.nearest()?.number)
     }
@@ -105,6 +127,18 @@ impl Launches {
     pub(super) fn savings(&self) -> Vec<Saving> {
         let lengths = self.all.iter().map(|launch| (launch.total(), launch.lengths));
         what_if::savings(&lengths.collect::<Vec<_>>())
+    }
+
+    /// A warning if launches were left out because they were cut short.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let launches = self.cut + self.all.len();
+        (self.cut > 0 && launches > 1).then(|| {
+            format!(
+                "{} of {launches} launches are left out: the memory for events (--memory) was \
+                 full before their end",
+                self.cut
+            )
+        })
     }
 
     /// A warning if the typical launch is not the one of median length.
@@ -153,18 +187,22 @@ impl Launches {
 mod tests {
     use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::{Script, at};
+    use unjank_measure::Answer;
 
     use super::super::{Clocks, findings};
     use super::*;
+
+    fn launch(length: u64) -> Explained {
+        let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0).trace();
+        let window = (at(0), at(length));
+        Explained::new(trace, ThreadId(7), window, Clocks::default())
+    }
 
     /// Launches of these lengths, whose recordings take 10 bytes each.
     fn launches(most: u64, lengths: &[u64]) -> Launches {
         let mut launches = Launches::new(Bytes(most), &About::default());
         for &length in lengths {
-            let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0).trace();
-            let window = (at(0), at(length));
-            let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
-            launches.add(launch, Bytes(10));
+            launches.add(launch(length), Bytes(10));
         }
         launches
     }
@@ -202,5 +240,37 @@ mod tests {
         let off = launches(10, &[100, 200, 900, 901, 902]);
         let [warning] = &findings(&off, &About::default()).warnings[..] else { panic!() };
         assert!(warning.contains("hold the recordings of 1 of 5 launches"), "{warning}");
+    }
+
+    #[test]
+    fn a_launch_that_was_cut_short_does_not_count() {
+        let cut = || {
+            let mut cut = launch(1);
+            cut.cut_short("full");
+            cut
+        };
+        let mut all = launches(99, &[]);
+        assert!(all.missing().unwrap().starts_with("no launch"));
+        all.add(cut(), Bytes(10));
+        let none = findings(&all, &About::default());
+        let verdict = &none.verdicts[0];
+        assert_eq!((verdict.answer, &verdict.measured), (Answer::CannotTell, &None));
+        let expected = "The first 1 ns: 100 % computing. The recording ended there, before the \
+                        launch did";
+        assert_eq!(verdict.reason, expected);
+        assert_eq!(none.series[0].labels["launch"], "cut short");
+        assert!(none.facts.iter().all(|fact| fact.labels["launch"] == "cut short"));
+        assert_eq!(none.warnings, ["full"]);
+        assert!(all.missing().unwrap().contains("--memory"));
+        for launch in [launch(500), cut(), launch(400)] {
+            all.add(launch, Bytes(10));
+        }
+        assert_eq!(all.missing(), None);
+        let said = findings(&all, &About::default());
+        assert_eq!(said.series[0].n, 2);
+        assert_eq!(all.typical().unwrap().total(), Nanos(400));
+        assert!(said.facts.iter().all(|fact| !fact.labels.contains_key("launch")));
+        let [warning] = &said.warnings[..] else { panic!("{:?}", said.warnings) };
+        assert!(warning.starts_with("2 of 4 launches are left out: "), "{warning}");
     }
 }

@@ -29,11 +29,12 @@ mod window;
 
 use unjank_host::Support;
 use unjank_measure::record::Fact;
-use unjank_measure::{Findings, Series, Unit};
+use unjank_measure::{Findings, Series, SeriesRecord, Unit};
 use unjank_units::Nanos;
 
 use crate::split::Cell;
 use agreement::Agreement;
+use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
@@ -51,31 +52,26 @@ pub use window::window_table;
 /// drawn.
 pub fn findings(launches: &Launches, about: &About) -> Findings {
     let mut findings = Findings::default();
-    let (Some(typical), Some(summary)) = (launches.typical(), launches.of_typical()) else {
-        findings.warn("no launch was explained");
+    let Some(typical) = launches.typical() else {
+        findings.warn(launches.missing().unwrap_or_default());
         return findings;
     };
-    let all = launches.all();
-    let mut totals = Series::new("why/total");
-    for launch in all {
-        totals.record(launch.total());
-    }
-    let totals = totals.finish();
+    let (all, summary) = (launches.all(), launches.of_typical());
+    let totals = totals(typical, all);
     findings.facts = facts(typical);
     let savings = launches.savings();
-    let agreement = Agreement::of(summary, all);
+    let agreement = summary.map(|summary| Agreement::of(summary, all)).unwrap_or_default();
     findings.verdicts.push(verdict::verdict(typical, agreement, &totals, &savings, about));
     findings.series.push(totals);
     findings.tables.extend(next::table(&savings, all.len(), about));
     findings.tables.push(timeline::path(typical));
     findings.tables.push(split::table(typical));
-    if let Some((table, facts)) = agreement::table(summary, all) {
+    if let Some((table, facts)) = summary.and_then(|summary| agreement::table(summary, all)) {
         findings.tables.push(table);
         findings.facts.extend(facts);
     }
-    findings
-        .tables
-        .extend([waits::table(typical), what_if::table(typical, &savings, all.len(), about)]);
+    findings.tables.push(waits::table(typical));
+    findings.tables.extend(what_if::table(typical, &savings, all.len(), about));
     findings.tables.extend(locks::table(typical));
     findings.tables.extend(run_queue::table(typical));
     findings.tables.extend(page_in::table(typical));
@@ -83,11 +79,28 @@ pub fn findings(launches: &Launches, about: &About) -> Findings {
     findings.tables.extend(timeline::clock(typical));
     findings.tables.extend(timeline::requests(typical));
     warn(typical, &mut findings);
-    for warning in launches.is_not_median().iter().chain(&launches.warnings) {
+    let of_all = launches.left_out().into_iter().chain(launches.is_not_median());
+    for warning in of_all.chain(launches.warnings.iter().chain(&typical.warnings).cloned()) {
         findings.warn(warning);
     }
     findings
 }
+
+/// The lengths of all launches, or of the begin that the recording has.
+fn totals(typical: &Explained, all: &[LaunchSummary]) -> SeriesRecord {
+    let mut totals = Series::new("why/total");
+    if typical.is_cut {
+        totals.record(typical.total());
+        return totals.with_label(CUT_SHORT.0, CUT_SHORT.1).finish();
+    }
+    for launch in all {
+        totals.record(launch.total());
+    }
+    totals.finish()
+}
+
+/// The label of times of a launch that was cut short. They are not compared with others.
+const CUT_SHORT: (&str, &str) = ("launch", "cut short");
 
 /// `why/total`, and its parts `why/time`, which add up to it.
 fn facts(launch: &Explained) -> Vec<Fact> {
@@ -98,6 +111,10 @@ fn facts(launch: &Explained) -> Vec<Fact> {
         fact.labels.insert("way".to_owned(), way.name().to_owned());
         fact.labels.insert("activity".to_owned(), cell.name().to_owned());
         facts.push(fact);
+    }
+    if launch.is_cut {
+        let labelled = facts.into_iter().map(|fact| fact.with_label(CUT_SHORT.0, CUT_SHORT.1));
+        return labelled.collect();
     }
     facts
 }

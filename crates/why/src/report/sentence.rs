@@ -31,6 +31,12 @@ pub(super) fn sentence(launch: &Explained, best: Option<&Saving>, about: &About)
         (Subject::Window, _) => {
             format!("{} spent {total}", thread_name(&launch.history, launch.thread))
         }
+        (Subject::Launch, subject) if launch.is_cut && subject.is_empty() => {
+            format!("The first {total}")
+        }
+        (Subject::Launch, subject) if launch.is_cut => {
+            format!("The first {total} of launching {subject}")
+        }
         (Subject::Launch, subject) if subject.is_empty() => format!("It took {total}"),
         (Subject::Launch, subject) => format!("Launching {subject} took {total}"),
     };

@@ -31,10 +31,12 @@ pub(super) fn verdict(
     // What is unknown might be saved as well.
     let most_saved = best.map_or(0.0, |best| best.share_range[1]) + unknown;
     let unknown_matters = judged == Answer::No && unknown > 0.0 && most_saved >= WORTH;
-    let answer =
-        if lost || unknown_matters || !agreement.suffices() { Answer::CannotTell } else { judged };
+    let undecided = launch.is_cut || lost || unknown_matters || !agreement.suffices();
+    let answer = if undecided { Answer::CannotTell } else { judged };
     let mut reason = sentence(launch, best, about);
-    if lost {
+    if launch.is_cut {
+        reason.push_str(". The recording ended there, before the launch did");
+    } else if lost {
         reason = format!("{reason}. Events of this time were lost, so nothing is sure");
     } else if !agreement.suffices() {
         let Agreement { alike, others } = agreement;
@@ -56,7 +58,7 @@ pub(super) fn verdict(
     };
     let mut verdict = Verdict::new("why", question, answer, reason);
     let interval = totals.summary.and_then(|summary| summary.intervals[0]);
-    verdict.measured = Some(Quantity {
+    verdict.measured = (!launch.is_cut).then(|| Quantity {
         name: measured.to_owned(),
         value: launch.total().get() as f64,
         unit: Unit::Nanoseconds,

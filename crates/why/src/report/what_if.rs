@@ -112,13 +112,16 @@ fn middle(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
     Some((median, interval.or(range)))
 }
 
-/// A row for each change.
+/// A row for each change; `None` without any.
 pub(super) fn table(
     launch: &Explained,
     savings: &[Saving],
     launches: usize,
     about: &About,
-) -> Table {
+) -> Option<Table> {
+    if savings.is_empty() {
+        return None;
+    }
     let columns = [
         Column::text("if"),
         Column::of("then", Unit::Nanoseconds),
@@ -155,14 +158,14 @@ pub(super) fn table(
             ),
         });
     }
-    match launches {
+    Some(match launches {
         0 | 1 => table,
         2..=5 => table.with_note(format!(
             "medians of {launches} launches; in brackets the least and the most"
         )),
         _ => table
             .with_note(format!("medians of {launches} launches; in brackets their 95 % intervals")),
-    }
+    })
 }
 
 #[cfg(test)]

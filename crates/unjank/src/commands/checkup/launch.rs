@@ -96,7 +96,8 @@ impl Shown {
         };
         let launches = record(&plan, &about, root, &tracefs, None, monitor)?;
         let findings = report::findings(&launches, &about);
-        Ok(Self { findings, costs: report::delays(&launches, &about), missing: None })
+        let missing = launches.missing().map(str::to_owned);
+        Ok(Self { findings, costs: report::delays(&launches, &about), missing })
     }
 
     /// Adds to the row of each delay what it cost, and behind the rows what else

@@ -125,7 +125,7 @@ fn explain(
         explained.warn(FOREIGN);
     }
     if to < ready {
-        explained.warn(memory_was_full(plan.memory, to.since(from)));
+        explained.cut_short(memory_was_full(plan.memory, to.since(from)));
     }
     match step {
         Some(step) => {

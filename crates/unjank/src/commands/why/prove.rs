@@ -85,10 +85,9 @@ impl Experiment {
         let launches = launches::record(&self.plan, &self.about, root, tracefs, None, monitor)?;
         let mut findings = report::findings(&launches, &self.about);
         let Some(prediction) = self.choose(&launches, root) else {
-            findings.not_supported(
-                "why/prove",
-                "no change that can be applied from outside is predicted to save 1 % of the launch",
-            );
+            let none = "no change that can be applied from outside is predicted to save 1 % of \
+                        the launch";
+            findings.not_supported("why/prove", launches.missing().unwrap_or(none));
             return Ok((launches, findings));
         };
         let arms = arms(prediction.remedy, root)?;
