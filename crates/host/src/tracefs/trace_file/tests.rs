@@ -121,6 +121,23 @@ fn a_written_file_that_is_cut_off_is_refused() {
     }
 }
 
+/// Half a million CPUs of all buffers could name one page.
+#[test]
+fn pages_that_two_cpus_name_are_refused() {
+    let (mut bytes, ..) = written();
+    let table = bytes.windows(10).position(|it| it == b"flyrecord\0").unwrap() + 10;
+    bytes.copy_within(table..table + 16, table + 16);
+    let fault = read(&bytes).unwrap_err().to_string();
+    assert!(fault.ends_with("these pages were named before"), "{fault}");
+    // The last one is enough.
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let last = number(table) + number(table + 8) - 4096;
+    bytes[table + 16..table + 24].copy_from_slice(&last.to_le_bytes());
+    bytes[table + 24..table + 32].copy_from_slice(&4096_u64.to_le_bytes());
+    let fault = read(&bytes).unwrap_err().to_string();
+    assert_eq!(fault, format!("byte {last}: these pages were named before"));
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 

@@ -1,5 +1,7 @@
 //! The pages of the ring buffers.
 
+use std::collections::BTreeMap;
+
 use super::super::super::decode::Decoder;
 use super::super::super::trace::{CpuTrace, Trace};
 use super::super::fault::Fault;
@@ -13,7 +15,8 @@ use crate::clock::Timestamp;
 /// Decodes the pages of all buffers.
 pub(super) fn trace(file: &[u8], parts: &Parts, births: Births) -> Result<Trace, Fault> {
     let decoder = parts.formats.decoder(births);
-    let mut reading = Reading { file, parts, decoder, budget: Budget::default() };
+    let (budget, taken) = (Budget::default(), BTreeMap::new());
+    let mut reading = Reading { file, parts, decoder, budget, taken };
     let annex = parts.options.annex.as_ref();
     let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
     let mut whole: Option<Trace> = None;
@@ -32,6 +35,8 @@ struct Reading<'a> {
     parts: &'a Parts,
     decoder: Decoder,
     budget: Budget,
+    /// The places of pages that were read: where each begins and ends.
+    taken: BTreeMap<usize, usize>,
 }
 
 impl Reading<'_> {
@@ -63,14 +68,30 @@ impl Reading<'_> {
             for _ in 0..parts {
                 let at = cursor.place();
                 let part = self.parts.algorithm.part(&mut cursor, &mut self.budget)?;
+                self.take(at, cursor.place())?;
                 self.add(&mut trace, pages, &part, at)?;
             }
         } else {
             let at = cursor.place();
             let content = cursor.bytes(place.size, "pages of a CPU")?;
+            self.take(at, cursor.place())?;
             self.add(&mut trace, pages, content, at)?;
         }
         Ok(trace)
+    }
+
+    /// Notes that pages were read here. A file that names pages any number of times
+    /// would take any time and memory.
+    fn take(&mut self, from: usize, to: usize) -> Result<(), Fault> {
+        if from == to {
+            return Ok(());
+        }
+        let before = self.taken.range(..to).next_back();
+        if before.is_some_and(|(_, &end)| end > from) {
+            return Err(Fault::at_byte(from, "these pages were named before"));
+        }
+        self.taken.insert(from, to);
+        Ok(())
     }
 
     fn add(
