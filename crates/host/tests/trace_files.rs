@@ -4,8 +4,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
-use unjank_host::tracefs::trace_file::{Fault, Recorded, read};
+use unjank_host::input::Stop;
+use unjank_host::tracefs::trace_file::{Fault, Recorded, read, read_until};
 use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent};
 
 const FORMS: [&str; 4] = ["launch.v6.dat", "launch.v7.dat", "launch.v7.zlib.dat", "launch.txt"];
@@ -22,6 +24,18 @@ fn events(recorded: &Recorded) -> Vec<(usize, Event)> {
 
 fn fault(bytes: &[u8]) -> String {
     read(bytes).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn a_stop_request_ends_the_reading_of_every_form() {
+    let stop = Stop::default();
+    for name in FORMS {
+        assert!(read_until(&bytes(name), &stop).is_ok(), "{name}");
+    }
+    stop.flag().store(true, Ordering::Relaxed);
+    for name in FORMS {
+        assert!(read_until(&bytes(name), &stop).unwrap_err().is_stop(), "{name}");
+    }
 }
 
 #[test]

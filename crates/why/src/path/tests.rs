@@ -167,6 +167,7 @@ fn a_thread_that_was_born_in_the_window_leads_to_its_parent() {
 
 mod invented {
     use proptest::prelude::*;
+    use unjank_host::input::Stop;
     use unjank_host::tracefs::{Context, EventKind, Gap};
     use unjank_units::Nanos;
 
@@ -294,12 +295,13 @@ mod invented {
                     let (highest, thread) = (&clocks, id);
                     let window =
                         Window { trace: &trace, history: &history, highest, family: &family, thread, from, to };
-                    let replays = Replays::of(window);
-                    let same = replays.length(&Change::default());
+                    let stop = Stop::default();
+                    let replays = Replays::of(window, &stop).unwrap();
+                    let same = replays.length(&Change::default()).unwrap();
                     prop_assert_eq!(same, to.since(from));
                     let boosted = family.clone();
                     let faster = Change { boosted, ..Change::default() };
-                    prop_assert!(replays.length(&faster) <= same);
+                    prop_assert!(replays.length(&faster).unwrap() <= same);
                     let split = crate::split::Split::of(&found, &history, &clocks);
                     prop_assert_eq!(split.total(), Nanos(last - first));
                 }

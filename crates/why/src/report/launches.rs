@@ -1,6 +1,7 @@
 //! Launches of one program: what each says of all of them, and the recordings of
 //! those that may be drawn.
 
+use unjank_host::input::Stop;
 use unjank_units::{Bytes, Nanos};
 
 use super::about::About;
@@ -42,6 +43,7 @@ pub struct Launches {
     /// The first of them, until there is another one.
     first_cut: Option<Explained>,
     pub(super) warnings: Vec<String>,
+    stop: Stop,
 }
 
 /// The recording of a launch.
@@ -60,11 +62,22 @@ impl Launches {
         Self { most, handover: about.handover.clone(), ..Self::default() }
     }
 
+    /// Adds no launch that is still replayed when a stop is requested.
+    #[must_use]
+    pub fn until(self, stop: Stop) -> Self {
+        Self { stop, ..self }
+    }
+
     /// A single launch or window.
     pub fn single(launch: Explained, about: &About) -> Self {
-        let mut launches = Self::new(Bytes::default(), about);
-        launches.add(launch, Bytes::default());
-        launches
+        Self::new(Bytes::default(), about).with(launch)
+    }
+
+    /// The same launches and this one.
+    #[must_use]
+    pub fn with(mut self, launch: Explained) -> Self {
+        self.add(launch, Bytes::default());
+        self
     }
 
     /// Adds a launch. `size` is what its recording takes, as in `most`.
@@ -76,11 +89,13 @@ impl Launches {
             }
             return;
         }
+        let lengths = what_if::lengths(&launch, self.handover.as_ref(), &self.stop);
+        let Some(lengths) = lengths else { return };
         self.first_cut = None;
         self.warnings.append(&mut launch.warnings);
         self.all.push(LaunchSummary {
             split: launch.split.clone(),
-            lengths: what_if::lengths(&launch, self.handover.as_ref()),
+            lengths,
             has_clocks: !launch.highest.is_empty(),
         });
         self.recordings.push(Kept { number: self.all.len() - 1, size, launch });
@@ -185,12 +200,15 @@ impl Launches {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::{Script, at};
     use unjank_measure::Answer;
 
     use super::super::{Clocks, findings};
     use super::*;
+    use crate::history::History;
 
     fn launch(length: u64) -> Explained {
         let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0).trace();
@@ -240,6 +258,18 @@ mod tests {
         let off = launches(10, &[100, 200, 900, 901, 902]);
         let [warning] = &findings(&off, &About::default()).warnings[..] else { panic!() };
         assert!(warning.contains("hold the recordings of 1 of 5 launches"), "{warning}");
+    }
+
+    #[test]
+    fn a_stop_request_ends_the_replays_of_a_launch() {
+        let stop = Stop::default();
+        let launches = Launches::default().until(stop.clone()).with(launch(100));
+        stop.flag().store(true, Ordering::Relaxed);
+        let launches = launches.with(launch(200));
+        assert_eq!(launches.all().len(), 1);
+        assert_eq!(launches.typical().unwrap().total(), Nanos(100));
+        let trace = Script::new().runs(0, 0, 9, 7).trace();
+        assert!(History::until(&trace, &stop).is_none());
     }
 
     #[test]

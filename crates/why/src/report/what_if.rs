@@ -1,5 +1,6 @@
 //! What changes would save.
 
+use unjank_host::input::Stop;
 use unjank_measure::Unit;
 use unjank_measure::record::{Column, Number, Table};
 use unjank_measure::stats::order;
@@ -46,15 +47,23 @@ const REMEDIES: [Remedy; 6] = [
 /// The predicted length of a launch with each of [`REMEDIES`].
 pub(super) type Lengths = [Nanos; REMEDIES.len()];
 
-/// Predicts every change for one launch.
-pub(super) fn lengths(launch: &Explained, handover: Option<&Handover>) -> Lengths {
+/// Predicts every change for one launch; `None` after a stop request.
+pub(super) fn lengths(
+    launch: &Explained,
+    handover: Option<&Handover>,
+    stop: &Stop,
+) -> Option<Lengths> {
     let handover = handover.map_or(HANDOVER, |measured| measured.time);
-    let replays = Replays::of(launch.window());
+    let replays = Replays::of(launch.window(), stop)?;
     let same = Change::default();
-    REMEDIES.map(|remedy| match change(remedy, launch, handover) {
-        change if change == same => launch.total(),
-        change => replays.length(&change),
-    })
+    let mut lengths = [launch.total(); REMEDIES.len()];
+    for (length, remedy) in lengths.iter_mut().zip(REMEDIES) {
+        let change = change(remedy, launch, handover);
+        if change != same {
+            *length = replays.length(&change)?;
+        }
+    }
+    Some(lengths)
 }
 
 /// What every change would save, by the length of each launch and those predicted.

@@ -15,6 +15,7 @@ mod replay;
 mod steps;
 mod window;
 
+use unjank_host::input::Stop;
 use unjank_units::Nanos;
 
 use self::actors::Actors;
@@ -28,23 +29,25 @@ pub struct Replays<'a> {
     window: Window<'a>,
     actors: Actors<'a>,
     steps: Vec<Step>,
+    stop: &'a Stop,
 }
 
 impl<'a> Replays<'a> {
-    /// Puts everything that happened in the window in order.
-    pub fn of(window: Window<'a>) -> Self {
+    /// Puts everything that happened in the window in order; `None` after a stop
+    /// request.
+    pub fn of(window: Window<'a>, stop: &'a Stop) -> Option<Self> {
         let actors = Actors::of(&window);
-        let steps = steps(&window, &actors);
-        Self { window, actors, steps }
+        let steps = steps(&window, &actors, stop)?;
+        Some(Self { window, actors, steps, stop })
     }
 
     /// When the thread would have reached the end of the window, counted from its
     /// begin, if `change` had been made. Without a change: the length of the
-    /// window.
-    pub fn length(&self, change: &Change) -> Nanos {
+    /// window. `None` after a stop request.
+    pub fn length(&self, change: &Change) -> Option<Nanos> {
         let Window { thread, from, to, .. } = self.window;
-        let Some(explained) = self.actors.find(thread, to) else { return to.since(from) };
-        Replay::new(self.window, &self.actors, explained, change).run(&self.steps)
+        let Some(explained) = self.actors.find(thread, to) else { return Some(to.since(from)) };
+        Replay::new(self.window, &self.actors, explained, change).run(&self.steps, self.stop)
     }
 }
 

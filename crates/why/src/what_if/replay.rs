@@ -1,6 +1,7 @@
 //! One replay of the steps of a window.
 
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 use unjank_host::tracefs::Occupant;
 use unjank_units::Nanos;
 
@@ -63,10 +64,13 @@ impl<'a> Replay<'a> {
     }
 
     /// Takes all steps up to the end of the window. Returns when the explained
-    /// thread is there.
-    pub(super) fn run(mut self, steps: &[Step]) -> Nanos {
+    /// thread is there; `None` after a stop request.
+    pub(super) fn run(mut self, steps: &[Step], stop: &Stop) -> Option<Nanos> {
         let Window { from, to, .. } = self.window;
         for &step in steps {
+            if stop.is_requested() {
+                return None;
+            }
             let (of, begun) = (self.actors.life(step.actor), self.begun[step.actor.place()]);
             let number = of.spans.start + (begun as usize).saturating_sub(1);
             let Some(span) = of.life.spans.get(number) else { continue };
@@ -77,14 +81,14 @@ impl<'a> Replay<'a> {
                 self.begin(step.actor, number, &span, born.unwrap_or(recorded));
             } else if step.actor == self.explained && span.to >= to {
                 let end = self.moment(self.explained, to).unwrap_or(0.0);
-                return Nanos(end.round() as u64);
+                return Some(Nanos(end.round() as u64));
             } else {
                 self.leave(step, number, &span);
             }
         }
         // Nothing is known of it from the end of its last span on: that stays as it was.
         let end = self.last(self.explained).map_or(0.0, |last| last.at(to));
-        Nanos(end.round() as u64)
+        Some(Nanos(end.round() as u64))
     }
 
     /// A thread begins a span at a changed moment.

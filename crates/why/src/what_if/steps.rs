@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 
 use super::actors::{Actor, Actors, OfWindow};
 use super::window::Window;
@@ -44,13 +45,16 @@ struct Place {
 
 /// All steps in a window, in an order in which each comes after those that it
 /// depends on: a wait ends, and a thread is born, while its waker or parent is
-/// in a span that has begun and not ended.
-pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
+/// in a span that has begun and not ended. `None` after a stop request.
+pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>, stop: &Stop) -> Option<Vec<Step>> {
     let first = actors.iter().filter_map(|(actor, it)| first(window, actor, it));
     let mut next: BinaryHeap<Reverse<Place>> = first.map(Reverse).collect();
     // Each thread begins one span, and ends all.
     let mut steps = Vec::with_capacity(actors.places());
     while let Some(mut place) = next.peek_mut() {
+        if stop.is_requested() {
+            return None;
+        }
         let Reverse(Place { what, actor, span, .. }) = *place;
         let it = actors.life(actor);
         let cause = match what {
@@ -69,7 +73,7 @@ pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>) -> Vec<Step> {
             None => drop(PeekMut::pop(place)),
         }
     }
-    steps
+    Some(steps)
 }
 
 /// The first step of a thread.

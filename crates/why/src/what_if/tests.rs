@@ -28,9 +28,10 @@ fn length_of(trace: &Trace, to: u64, change: &Change, highest: &HighestClocks) -
         from: at(0),
         to: at(to),
     };
-    let replays = Replays::of(window);
-    assert_eq!(replays.length(&Change::default()), Nanos(to), "as recorded");
-    replays.length(change).get()
+    let stop = Stop::default();
+    let replays = Replays::of(window, &stop).unwrap();
+    assert_eq!(replays.length(&Change::default()), Some(Nanos(to)), "as recorded");
+    replays.length(change).unwrap().get()
 }
 
 fn boosted(threads: &[u32]) -> Change {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::input::Stopped;
+
 /// An error in the content of a recording, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -17,6 +19,8 @@ enum FaultPosition {
     Line(usize),
     /// The file as a whole.
     File,
+    /// Not known: the file was not read to its end.
+    Stopped,
 }
 
 impl Fault {
@@ -31,6 +35,15 @@ impl Fault {
     pub(super) fn of_file(what: impl Into<String>) -> Self {
         Self { position: FaultPosition::File, what: what.into() }
     }
+
+    pub(super) fn stopped() -> Self {
+        Self { position: FaultPosition::Stopped, what: Stopped.to_string() }
+    }
+
+    /// Whether a stop request ended the reading.
+    pub fn is_stop(&self) -> bool {
+        self.position == FaultPosition::Stopped
+    }
 }
 
 impl fmt::Display for Fault {
@@ -38,7 +51,7 @@ impl fmt::Display for Fault {
         match self.position {
             FaultPosition::Byte(byte) => write!(f, "byte {byte}: {}", self.what),
             FaultPosition::Line(line) => write!(f, "line {line}: {}", self.what),
-            FaultPosition::File => f.write_str(&self.what),
+            FaultPosition::File | FaultPosition::Stopped => f.write_str(&self.what),
         }
     }
 }

@@ -32,12 +32,23 @@ pub use limits::{MOST_BYTES, MOST_EVENTS};
 pub use recorded::Recorded;
 pub use write::{Buffer, write};
 
+use crate::input::Stop;
+
 /// Reads a recording: `trace.dat` by its first bytes, else text.
 ///
 /// # Errors
 /// What is wrong with the file, and where.
 pub fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
-    let recorded = if dat::is_dat(bytes) { dat::read(bytes)? } else { text::read(bytes)? };
+    read_until(bytes, &Stop::default())
+}
+
+/// As [`read`], until a stop request.
+///
+/// # Errors
+/// As `read`; [`Fault::is_stop`] after a stop request.
+pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
+    let is_dat = dat::is_dat(bytes);
+    let recorded = if is_dat { dat::read(bytes, stop)? } else { text::read(bytes, stop)? };
     if recorded.trace.is_empty() {
         return Err(Fault::of_file("it has no events that are known here"));
     }

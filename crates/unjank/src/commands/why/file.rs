@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use unjank_host::input::Input;
+use unjank_host::input::{Input, Stopped};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::EventKind;
 use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
-use unjank_host::{Error, Timestamp};
+use unjank_host::{Bytes, Error, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
 use unjank_why::history::History;
@@ -74,14 +74,18 @@ pub(super) fn explain(
         annex.unwrap_or_default();
     let clocks = Clocks { highest, at_start, missing: None };
     let (trace, window) = (recorded.trace, (from, to));
-    let history = History::of(&trace);
+    let stopped = || failed(file, io::Error::other(Stopped));
+    let history = History::until(&trace, &interrupt::stop()).ok_or_else(stopped)?;
     let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
     launch.know_swap(swap);
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
     let table = report::window_table(&launch, &chosen);
     let about = About { stored, ..About::default() };
-    let launches = Launches::single(launch, &about);
+    let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);
+    if launches.typical().is_none() {
+        return Err(stopped().into());
+    }
     let mut findings = report::findings(&launches, &about);
     findings.tables.insert(0, table);
     for note in notes {
@@ -91,12 +95,22 @@ pub(super) fn explain(
 }
 
 fn read(file: &Path) -> Result<Recorded> {
-    let failed = |why: io::Error| Error::file("read", file, why).of_named_file();
-    let input = Input::named(file, &interrupt::stop()).map_err(failed)?;
+    let failed = |why| failed(file, why);
+    let stop = interrupt::stop();
+    let input = Input::named(file, &stop).map_err(failed)?;
     let bytes = input.bytes(MOST_BYTES).map_err(failed)?;
-    let recorded = trace_file::read(&bytes)
-        .map_err(|fault| failed(io::Error::new(io::ErrorKind::InvalidData, fault)))?;
+    let recorded = trace_file::read_until(&bytes, &stop).map_err(|fault| {
+        failed(if fault.is_stop() {
+            io::Error::other(Stopped)
+        } else {
+            io::Error::new(io::ErrorKind::InvalidData, fault)
+        })
+    })?;
     Ok(recorded)
+}
+
+fn failed(file: &Path, why: io::Error) -> Error {
+    Error::file("read", file, why).of_named_file()
 }
 
 /// Removes system calls whose numbers mean something else here.

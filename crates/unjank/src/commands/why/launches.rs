@@ -17,6 +17,7 @@ use super::clocks::ClockReader;
 use super::launch::{self, Launch, Plan};
 use super::window::{FOREIGN, memory_was_full};
 use super::{files, kernel};
+use crate::interrupt;
 
 /// The end of a program is worth a warning from this time on, and from this part of the launch on.
 const NOTABLE: Nanos = Nanos::from_millis(2);
@@ -34,7 +35,7 @@ pub(crate) fn record(
     monitor: &dyn Monitor,
 ) -> Result<Launches> {
     let clocks = ClockReader::new(root);
-    let mut launches = Launches::new(plan.memory, about);
+    let mut launches = Launches::new(plan.memory, about).until(interrupt::stop());
     let mut longest = Nanos::ZERO;
     for number in 0..plan.launches {
         monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
@@ -63,6 +64,7 @@ pub(crate) fn record(
         let kept = kept.zip(keep.take());
         let size = recorded.size;
         let explained = explain(plan, root, &launch, recorded, (clocks, swap), kept)?;
+        let Some(explained) = explained else { break };
         launches.add(explained, size);
         longest = longest.max(Timestamp::now().since(begun));
     }
@@ -76,6 +78,7 @@ pub(super) fn start(plan: &Plan, root: &Root, tracefs: &Tracefs) -> Result<Recor
     Ok(Recording::start(tracefs, root, &Wanted { threads, memory, stacks })?)
 }
 
+/// Explains a launch; `None` if the user wants to stop.
 fn explain(
     plan: &Plan,
     root: &Root,
@@ -83,12 +86,12 @@ fn explain(
     recorded: Recorded,
     (clocks, swap): (Clocks, Vec<Area>),
     kept: Option<(Kept, Destination)>,
-) -> Result<Explained> {
+) -> Result<Option<Explained>> {
     let Recorded { trace, full_at, stacks, .. } = recorded;
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
     let (from, _) = report::window(&trace, process, launch.began, launch.ready());
-    let history = History::of(&trace);
+    let Some(history) = History::until(&trace, &interrupt::stop()) else { return Ok(None) };
     let is_whole = full_at.is_none_or(|full| full >= launch.ready());
     let step = launch.noticed.filter(|_| is_whole).and_then(|noticed| {
         report::last_step(&trace, &history, &family, noticed, (from, launch.ready()))
@@ -159,7 +162,7 @@ fn explain(
              time until a service is ready, use --ready"
         ));
     }
-    Ok(explained)
+    Ok(Some(explained))
 }
 
 /// A warning if a program that ended needed much longer until all of it was gone.

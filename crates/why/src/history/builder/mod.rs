@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Trace};
 
@@ -38,6 +39,15 @@ impl History {
     /// threads that slept at a moment in the trace: a trace that does not name a
     /// thread before that moment does not have what it sleeps in.
     pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
+        Self::built(trace, asleep, &Stop::default()).unwrap_or_default()
+    }
+
+    /// As `of`; `None` after a stop request.
+    pub fn until(trace: &Trace, stop: &Stop) -> Option<Self> {
+        Self::built(trace, &[], stop)
+    }
+
+    fn built(trace: &Trace, asleep: &[Asleep], stop: &Stop) -> Option<Self> {
         let kernel = trace.kernel_threads.iter().copied().collect();
         let (begin, end) = (begin(trace), end(trace));
         let gaps = Gaps::of(trace, (begin, end));
@@ -45,13 +55,16 @@ impl History {
         let mut builder = Builder { begin, end, gaps, kernel, cpus, ..Builder::default() };
         let mut asleep = asleep.iter().peekable();
         for (place, event) in in_order(&trace.cpus) {
+            if stop.is_requested() {
+                return None;
+            }
             while let Some(seen) = asleep.next_if(|seen| seen.at <= event.at) {
                 builder.is_asleep(seen);
             }
             builder.apply(place, &event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
-        builder.finish()
+        Some(builder.finish())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Times in which events were lost.
 
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, Event};
@@ -130,8 +131,13 @@ fn a_replay_keeps_what_is_lost() {
         from: at(0),
         to: at(400),
     };
-    let replays = Replays::of(window);
-    assert_eq!(replays.length(&Change::default()), Nanos(400));
+    let stop = Stop::default();
+    let replays = Replays::of(window, &stop).unwrap();
+    assert_eq!(replays.length(&Change::default()), Some(Nanos(400)));
     let boosted = Change { boosted: [ThreadId(7)].into(), ..Change::default() };
-    assert_eq!(replays.length(&boosted), Nanos(400 - 50 - 100), "but not the 50 ns that are lost");
+    assert_eq!(
+        replays.length(&boosted),
+        Some(Nanos(400 - 50 - 100)),
+        "but not the 50 ns that are lost"
+    );
 }

@@ -25,6 +25,7 @@ use super::super::storage::StorageEvent;
 use super::super::trace::Trace;
 use super::fault::Fault;
 use super::recorded::Recorded;
+use crate::input::Stop;
 use formats::Births;
 
 /// Whether these are the first bytes of a `trace.dat`.
@@ -33,7 +34,7 @@ pub(super) fn is_dat(bytes: &[u8]) -> bool {
 }
 
 /// Reads a file.
-pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
+pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     let parts = parts::read(bytes)?;
     if !parts.formats.has_switches() {
         return Err(Fault::of_file(
@@ -41,9 +42,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
         ));
     }
     let births = parts.formats.births();
-    let mut trace = pages::trace(bytes, &parts, births)?;
+    let mut trace = pages::trace(bytes, &parts, births, stop)?;
     if births == Births::NewTask && !has_births(&trace) {
-        trace = pages::trace(bytes, &parts, Births::Fork)?;
+        trace = pages::trace(bytes, &parts, Births::Fork, stop)?;
     }
     let options = parts.options;
     trace.lost = options.lost;

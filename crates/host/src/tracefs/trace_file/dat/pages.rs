@@ -11,12 +11,18 @@ use super::formats::Births;
 use super::options::CpuPages;
 use super::parts::{Pages, Parts};
 use crate::clock::Timestamp;
+use crate::input::Stop;
 
 /// Decodes the pages of all buffers.
-pub(super) fn trace(file: &[u8], parts: &Parts, births: Births) -> Result<Trace, Fault> {
+pub(super) fn trace(
+    file: &[u8],
+    parts: &Parts,
+    births: Births,
+    stop: &Stop,
+) -> Result<Trace, Fault> {
     let decoder = parts.formats.decoder(births);
     let (budget, taken) = (Budget::default(), BTreeMap::new());
-    let mut reading = Reading { file, parts, decoder, budget, taken };
+    let mut reading = Reading { file, parts, decoder, budget, taken, stop };
     let annex = parts.options.annex.as_ref();
     let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
     let mut whole: Option<Trace> = None;
@@ -37,6 +43,7 @@ struct Reading<'a> {
     budget: Budget,
     /// The places of pages that were read: where each begins and ends.
     taken: BTreeMap<usize, usize>,
+    stop: &'a Stop,
 }
 
 impl Reading<'_> {
@@ -102,6 +109,9 @@ impl Reading<'_> {
         at: usize,
     ) -> Result<(), Fault> {
         for (page, index) in content.chunks(pages.page_size).zip(0..) {
+            if self.stop.is_requested() {
+                return Err(Fault::stopped());
+            }
             let before = trace.events.len();
             trace.push_page(&self.parts.layout, &self.decoder, page).map_err(|why| {
                 let at = at + index * pages.page_size;

@@ -22,15 +22,19 @@ use super::fault::Fault;
 use super::limits::Budget;
 use super::recorded::Recorded;
 use crate::clock::Timestamp;
+use crate::input::Stop;
 use line::Line;
 
 /// The longest line in bytes.
 const LONGEST_LINE: usize = 1 << 16;
 
 /// Reads a text.
-pub(super) fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
+pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     let mut reading = Reading::default();
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        if stop.is_requested() {
+            return Err(Fault::stopped());
+        }
         if line.len() > LONGEST_LINE {
             let what = format!("a line of more than {LONGEST_LINE} bytes is not ftrace's");
             return Err(Fault::at_line(number, what));
