@@ -168,12 +168,10 @@ impl<'a> Replay<'a> {
     ) -> f64 {
         let length = span.to.since(span.from).get() as f64;
         let Some(wake) = wake else { return slept + length };
-        if let Some(hit) = self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
-            return slept + (hit.get() as f64).min(length);
-        }
         let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
         let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
-        match wake.by {
+        let mut asked = None;
+        let end = match wake.by {
             Origin::Thread(_) => slept.max(did(wake.at)),
             // Its own timer runs from its sleep on, another's from when that was armed.
             Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
@@ -186,11 +184,17 @@ impl<'a> Replay<'a> {
                         Origin::Thread(_) => did(request.issued),
                         Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
                     };
+                    asked = Some(issued);
                     slept.max(issued + wake.at.since(request.issued).get() as f64)
                 }
                 None => slept + length,
             },
             Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
+        };
+        match self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
+            // Whoever asks for the next request sleeps before that is issued.
+            Some(hit) => end.min(slept.max(asked.unwrap_or(slept)) + hit.get() as f64),
+            None => end,
         }
     }
 

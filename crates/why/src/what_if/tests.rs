@@ -164,6 +164,26 @@ fn what_is_read_from_storage_is_in_memory() {
 }
 
 #[test]
+fn an_idle_worker_is_not_woken_before_the_read_that_it_waits_for_was_issued() {
+    // 5 sleeps from the beginning on. It completes what 7 has read at 200, and wakes 7.
+    let [issued, completed] = issued("R");
+    let script = Script::new()
+        .runs(1, 0, 0, 5)
+        .runs(0, 0, 0, 7)
+        .sleeps(1, 10, 5, 0)
+        .happens(0, 200, Context::Thread, issued)
+        .sleeps(0, 210, 7, 0)
+        .happens(2, 500, Context::Irq, completed)
+        .happens(2, 500, Context::Irq, waking(5))
+        .runs(1, 500, 0, 5)
+        .wakes(1, 550, 7, 0)
+        .runs(0, 550, 0, 7)
+        .sleeps(0, 600, 7, 0);
+    // It is there at 201, and works for 50 ns before it wakes 7.
+    assert_eq!(length(&script, 600, &cached()), 301);
+}
+
+#[test]
 fn a_kernel_thread_that_delivers_a_page_ends_its_wait() {
     let script = Script::new()
         .runs(0, 0, 0, 7)
