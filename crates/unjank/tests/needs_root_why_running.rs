@@ -260,6 +260,18 @@ fn a_program_whose_first_thread_ends_first_is_explained_to_its_last() {
 }
 
 #[test]
+fn a_program_that_another_thread_ends_is_explained_to_the_end_of_that() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (_directory, program) = compiled("ender");
+    let record = explained(&["--", program.to_str().unwrap()]);
+    assert!(of(&record, "own", "timer") >= 299 * MILLISECOND, "{}", record["facts"]);
+    assert!(unknown(&record) * 50 <= total(&record), "{}", record["facts"]);
+    assert!(warnings(&record).contains("another thread than "), "{}", warnings(&record));
+}
+
+#[test]
 fn a_program_that_execs_forty_times_under_changing_names_is_one_launch() {
     if !unjank_needs::root() {
         return;

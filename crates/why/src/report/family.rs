@@ -77,21 +77,26 @@ impl Family {
         self.threads.get(&thread)?.ended
     }
 
-    /// The thread whose end is the end of the first process: the first one, or,
-    /// if that called `exit(2)` before, the one that called `exit_group(2)`, or
-    /// the last one. `None` if the first thread ended and others run on.
+    /// The thread whose end is the end of the first process: the one that called
+    /// `exit_group(2)`; without it, the first one, or, if that called `exit(2)`
+    /// before, the last one. `None` if the first thread ended and others run on.
     pub fn last_of_process(&self) -> Option<ThreadId> {
-        if !self.first_left || self.end_of(self.first).is_none() {
-            return Some(self.first);
-        }
         if self.ended_by.is_some() {
             return self.ended_by;
+        }
+        if !self.first_has_left() {
+            return Some(self.first);
         }
         let of_process = || self.threads.iter().filter(|(_, member)| member.of_first_process);
         if of_process().any(|(_, member)| member.ended.is_none()) {
             return None;
         }
         of_process().max_by_key(|(_, member)| member.ended).map(|(thread, _)| *thread)
+    }
+
+    /// Whether the first thread ended by itself, before the process.
+    pub fn first_has_left(&self) -> bool {
+        self.first_left && self.end_of(self.first).is_some()
     }
 
     /// The number of threads of other processes of the family that did not end.
@@ -150,7 +155,12 @@ mod tests {
         let threads = starts(starts(Script::new(), 10, 7, 21, true), 20, 21, 22, true);
         let killed = ends(ends(threads.clone(), 100, 7), 101, 21);
         assert_eq!(of(&killed).last_of_process(), Some(ThreadId(7)), "it ended with its process");
+        let ended = calls(threads.clone(), 95, 22, EXIT_GROUP);
+        let ended = ends(ends(ended, 100, 7), 101, 22);
+        assert_eq!(of(&ended).last_of_process(), Some(ThreadId(22)), "the first one slept");
+        assert!(!of(&ended).first_has_left());
         let threads = ends(calls(threads, 90, 7, EXIT), 100, 7);
+        assert!(of(&threads).first_has_left());
         assert_eq!(of(&threads).last_of_process(), None, "others go on");
         let exits = calls(threads.clone(), 290, 22, EXIT_GROUP);
         assert_eq!(of(&exits).last_of_process(), Some(ThreadId(22)));

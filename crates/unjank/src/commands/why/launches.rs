@@ -136,6 +136,9 @@ fn explain(
                 explained.warn(rest);
             }
         }
+        None if thread != process && !family.first_has_left() => {
+            explained.warn("another thread than the first one ended the program, and is explained");
+        }
         None if thread != process => explained.warn(format!(
             "the program's first thread ended {} before its last one, which is explained",
             family.end_of(thread).unwrap_or(to).since(family.end_of(process).unwrap_or(to))
