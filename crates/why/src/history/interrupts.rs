@@ -56,11 +56,11 @@ impl Interrupts {
     /// Notes another event of this CPU that is neither the completion of a request,
     /// nor a packet, nor the expiry of a timer.
     pub(super) fn apply(&mut self, event: &Event) {
-        let Event { current, context, kind, .. } = *event;
+        let Event { context, kind, .. } = *event;
         match kind {
             // Another interrupt may follow before a thread does something.
             EventKind::IrqExit(_) => self.known = None,
-            EventKind::SoftirqEntry(vector) => self.begin(vector, current),
+            EventKind::SoftirqEntry(vector) => self.begin(vector),
             EventKind::SoftirqExit(_) => (self.soft, self.packet) = (None, None),
             EventKind::TimerEnds => {
                 self.timers_end = true;
@@ -78,16 +78,12 @@ impl Interrupts {
         *self = Self { timers_end: self.timers_end, ..Self::default() };
     }
 
-    fn begin(&mut self, vector: Softirq, current: ThreadId) {
+    fn begin(&mut self, vector: Softirq) {
         self.packet = None;
         let cause = match vector {
-            // Without events of packets: if no device had interrupted, the
-            // current thread sent them over loopback.
-            NET_RX if self.device.is_none() && current != ThreadId(0) => {
-                self.packet = Some(Packet { sent: None, by: Origin::Thread(current) });
-                None
-            }
-            NET_RX => Some(Cause::Network),
+            // Without events of packets and an interrupt of a device, any thread may
+            // have sent them over loopback.
+            NET_RX => self.device.map(|_| Cause::Network),
             HI | NET_TX | BLOCK | IRQ_POLL | TASKLET => self.device.map(Cause::Device),
             // Timers and requests have events of their own. Grace periods of
             // RCU and load balancing belong to no device.

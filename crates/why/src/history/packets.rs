@@ -9,8 +9,8 @@ use super::origin::Origin;
 /// A packet that a soft interrupt works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packet {
-    /// When it was put into a queue, if that is in the trace.
-    pub(super) sent: Option<Timestamp>,
+    /// When it was put into a queue.
+    pub(super) sent: Timestamp,
     /// Who sent it.
     pub(super) by: Origin,
 }
@@ -23,7 +23,7 @@ pub(super) struct Packets {
 
 impl Packets {
     pub(super) fn queue(&mut self, packet: u64, at: Timestamp, by: Origin) {
-        self.queued.insert(packet, Packet { sent: Some(at), by });
+        self.queued.insert(packet, Packet { sent: at, by });
     }
 
     /// The packet that is taken; `None` if it came from outside.

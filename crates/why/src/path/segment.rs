@@ -132,6 +132,7 @@ pub enum Certainty {
     /// The trace shows that the thread needed what the path leads to: its own
     /// state, its own request, a message, the end of its child, a lock whose
     /// holder had its priority. That it needed the work item in which a thread of
-    /// the kernel woke it is inferred.
+    /// the kernel woke it is inferred, and so is what other threads did before they
+    /// queued the work item, issued the request or armed the timer.
     Proved,
 }

@@ -157,7 +157,8 @@ impl Walk<'_> {
                         let queued_at = queued.at.clamp(from, since);
                         let busy = At { follows_work: false, ..at };
                         self.explain(thread, queued_at, since, busy);
-                        self.follow(queued.by, thread, from, queued_at, at);
+                        let inferred = At { certainty: Certainty::Inferred, ..at };
+                        self.follow(queued.by, thread, from, queued_at, inferred);
                         return;
                     }
                 }
@@ -327,7 +328,8 @@ impl Walk<'_> {
         self.before(armed.by, thread, from, armed_at, at);
     }
 
-    /// Explains the time before `by` did what `thread` then waited for.
+    /// Explains the time before `by` did what `thread` then waited for. Whether it did
+    /// that as early as it could is inferred.
     fn before(&mut self, by: ThreadId, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         if from >= to {
             return;
@@ -337,7 +339,8 @@ impl Walk<'_> {
             Way::Own => Way::Other,
             way => way,
         };
-        self.follow(Origin::Thread(by), thread, from, to, At { way, ..at });
+        let certainty = if by == thread { at.certainty } else { Certainty::Inferred };
+        self.follow(Origin::Thread(by), thread, from, to, At { way, certainty, ..at });
     }
 
     /// Explains a wait for a request: the device, and before it its issuer.

@@ -53,7 +53,7 @@ impl Builder {
             }
             _ => by,
         };
-        let sent = interrupts.packet(event.context).and_then(|packet| packet.sent);
+        let sent = interrupts.packet(event.context).map(|packet| packet.sent);
         let waker = match by {
             Origin::Thread(waker) => self.threads.get(&waker),
             Origin::Interrupt(_) => None,

@@ -147,3 +147,43 @@ fn a_work_item_is_the_last_waker_and_no_proof() {
     let inferred = |thread| (thread, Way::Work, Certainty::Inferred);
     assert_eq!(sure, [inferred(3), inferred(9)]);
 }
+
+#[test]
+fn what_another_thread_did_before_it_issued_a_request_is_inferred() {
+    // 7 waits from 100 on for a request that 3 issues at 130.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, FAULT)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 130, Context::Thread, EventKind::Storage(StorageEvent::Issued(read(8))))
+        .happens(2, 200, Context::Irq, EventKind::Storage(StorageEvent::Completed(read(8))))
+        .happens(2, 200, Context::Irq, woken(7))
+        .runs(0, 205, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    let segments = found(&script, 100, 205).segments;
+    let sure: Vec<_> = segments.iter().map(|it| (it.thread.0, it.activity, it.certainty)).collect();
+    assert_eq!(
+        sure,
+        [
+            (3, Activity::Computing, Certainty::Inferred),
+            (7, Activity::PageIn, Certainty::Proved),
+            (7, Activity::RunQueue, Certainty::Proved),
+        ]
+    );
+}
+
+#[test]
+fn who_queued_a_work_item_is_inferred() {
+    // The explained thread is one of the kernel, and no wait leads to its work item.
+    let script = Script::new()
+        .runs(1, 0, 0, 7)
+        .runs(2, 0, 0, 3)
+        .happens(2, 150, Context::Thread, EventKind::WorkQueued { item: 5, function: 6 })
+        .happens(1, 200, Context::Thread, EventKind::WorkBegins { item: 5, function: 6 })
+        .sleeps(1, 300, 7, 0);
+    let segments = found(&script, 100, 300).segments;
+    let sure: Vec<_> = segments.iter().map(|it| (it.thread.0, it.certainty)).collect();
+    let [queues, works] = [(3, Certainty::Inferred), (7, Certainty::Proved)];
+    assert_eq!(sure, [queues, works]);
+}

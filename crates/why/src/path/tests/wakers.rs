@@ -133,6 +133,24 @@ fn a_packet_leads_to_its_sender_and_others_come_from_outside() {
 }
 
 #[test]
+fn a_packet_without_events_of_packets_is_not_blamed_on_the_interrupted_thread() {
+    let of = |device: bool| {
+        let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).sleeps(0, 100, 7, 0);
+        let interrupted = EventKind::IrqEntry(disk());
+        let script =
+            if device { script.happens(1, 220, Context::Irq, interrupted) } else { script };
+        let script = script
+            .happens(1, 230, Context::Softirq, NET_RX)
+            .happens(1, 240, Context::Softirq, woken(7))
+            .runs(0, 250, 0, 7)
+            .sleeps(0, 300, 7, 0);
+        path(&script, 7, 100, 250).remove(0)
+    };
+    assert_eq!(of(true), "100-240 t7 own Network");
+    assert_eq!(of(false), "100-240 t7 own Unknown", "from outside, or from any thread");
+}
+
+#[test]
 fn a_packet_may_wait_for_the_thread_that_delivers_it() {
     let script = Script::new()
         .runs(0, 0, 0, 7)
