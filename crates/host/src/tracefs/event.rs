@@ -201,7 +201,17 @@ impl Task {
     pub fn is_idle(&self) -> bool {
         self.tid == ThreadId(0)
     }
+
+    /// Whether no ordinary thread gets a CPU from it, whatever their nice values:
+    /// it has a real-time policy or `SCHED_DEADLINE`, as far as the trace has its
+    /// priority.
+    pub fn is_real_time(&self) -> bool {
+        !self.comm.as_bytes().is_empty() && self.prio < HIGHEST_ORDINARY
+    }
 }
+
+/// The kernel's priority of nice value −20 (`MAX_RT_PRIO`).
+const HIGHEST_ORDINARY: i32 = 100;
 
 /// The name, or `thread 77` without one.
 impl fmt::Display for Task {

@@ -146,13 +146,17 @@ impl<'a> Replay<'a> {
         way.map_or(1.0, |way| (handover.get() as f64 / way).min(1.0))
     }
 
-    /// How long a thread that is not boosted had the CPU in a span.
+    /// How long a thread that is not boosted had the CPU in a span. The time of
+    /// real-time threads stays: a nice value does not take it from them.
     fn behind_others(&self, cpu: usize, span: &Span) -> Nanos {
         let Some(cpu) = self.window.trace.cpu(cpu) else { return Nanos::ZERO };
         let boosted = &self.change.boosted;
-        let others = cpu.between(span.from, span.to).into_iter().filter(
-            |stretch| matches!(stretch.who, Occupant::Thread(task) if !boosted.contains(&task.tid)),
-        );
+        let others = cpu.between(span.from, span.to).into_iter().filter(|stretch| {
+            matches!(
+                stretch.who,
+                Occupant::Thread(task) if !task.is_real_time() && !boosted.contains(&task.tid)
+            )
+        });
         others.fold(Nanos::ZERO, |sum, stretch| sum + stretch.to.since(stretch.from))
     }
 

@@ -74,6 +74,28 @@ fn a_boosted_thread_waits_for_boosted_threads_only() {
 }
 
 #[test]
+fn a_nice_value_takes_no_time_back_from_a_real_time_thread() {
+    let with_priority = |prio: i32| {
+        let mut trace = waits_for_the_cpu().trace();
+        for cpu in &mut trace.cpus {
+            let events = cpu.events.iter().map(|mut event| {
+                if let EventKind::Switch { prev, next, .. } = &mut event.kind {
+                    for hog in [prev, next].into_iter().filter(|task| task.tid == ThreadId(9)) {
+                        hog.prio = prio;
+                    }
+                }
+                event
+            });
+            cpu.events = events.collect();
+        }
+        length_of(&trace, 600, &boosted(&[7]), &HighestClocks::new())
+    };
+    assert_eq!(with_priority(100), 300, "nice -20");
+    assert_eq!(with_priority(98), 500, "the lowest real-time priority");
+    assert_eq!(with_priority(-1), 500, "SCHED_DEADLINE");
+}
+
+#[test]
 fn what_is_not_known_of_the_end_of_a_window_stays() {
     let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
     for change in [boosted(&[7]), cached()] {
