@@ -20,7 +20,7 @@ fn a_spinning_thread_is_diagnosed_and_a_sleeping_one_is_not() {
     }
     assert_eq!(kinds(&examined, "spins"), [[DiagnosisKind::Spins]]);
     assert_eq!(examined.reports[0].observed.name, "spins", "the worst is first");
-    assert_eq!(examined.findings.verdicts[0].answer, Answer::Yes);
+    assert_eq!(examined.findings.verdicts[0].answer, Answer::No);
     assert!(kinds(&examined, "waits").iter().flatten().all(|kind| *kind == DiagnosisKind::Fine));
 }
 

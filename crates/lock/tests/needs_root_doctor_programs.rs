@@ -78,7 +78,7 @@ fn a_mutex_in_shared_memory_is_one_lock_for_all_processes() {
     build(Command::new("cc").arg("-pthread").arg("-o").arg(&program).arg(source("shared_mutex.c")));
     let victim = Victim::of(&mut Command::new(&program));
     let examined = look(victim.id(), |it| having(it, DiagnosisKind::LongWaits) == 6);
-    assert_eq!(answer(&examined), Answer::Yes);
+    assert_eq!(answer(&examined), Answer::No);
     let processes = examined.findings.fact_named("lock/doctor/processes");
     assert_eq!(processes.map(|fact| fact.value), Some(7.0));
     let evidence = evidence(&examined, DiagnosisKind::LongWaits);
@@ -104,16 +104,16 @@ fn backends_of_postgresql_wait_for_a_row() {
     }
     let Some(mut server) = Server::start() else { return };
     server.contend(16, "", 1);
-    let examined = look(server.process(), |it| answer(it) != Answer::No);
+    let examined = look(server.process(), |it| answer(it) != Answer::Yes);
     let processes = examined.findings.fact_named("lock/doctor/processes");
     assert!(processes.is_some_and(|fact| fact.value > 16.0), "all backends are watched");
     // One backend does not show for which other one it waits.
     let backend = server.backend();
-    let examined = look_at(backend, false, |it| answer(it) != Answer::No);
+    let examined = look_at(backend, false, |it| answer(it) != Answer::Yes);
     assert_eq!(examined.reports.len(), 1);
     server.contend(16, "select pg_sleep(0.01);", 12);
     let examined = look(server.process(), |it| having(it, DiagnosisKind::LongWaits) > 8);
-    assert_eq!(answer(&examined), Answer::Yes);
+    assert_eq!(answer(&examined), Answer::No);
     let mut all = examined.reports.iter().flat_map(|it| &it.diagnoses);
     assert!(all.any(|it| it.evidence.contains("its title")));
 }
@@ -127,7 +127,7 @@ fn threads_of_java_take_turns_on_a_monitor() {
     let victim = Victim::of(Command::new("java").arg(source("Monitor.java")));
     // Two of the eight may have it by turns for a long time.
     let examined = look(victim.id(), |it| having(it, DiagnosisKind::TakesTurns) >= 2);
-    assert_eq!(answer(&examined), Answer::Yes);
+    assert_eq!(answer(&examined), Answer::No);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn threads_of_python_wait_for_its_interpreter() {
     }
     let victim = Victim::of(Command::new("python3").arg(source("gil.py")));
     let examined = look(victim.id(), |it| having(it, DiagnosisKind::LongWaits) == 5);
-    assert_eq!(answer(&examined), Answer::Yes);
+    assert_eq!(answer(&examined), Answer::No);
     let evidence = evidence(&examined, DiagnosisKind::LongWaits);
     assert!(evidence.contains("the GIL of CPython"), "{evidence}");
 }
@@ -160,9 +160,9 @@ fn a_mutex_of_go_is_named_or_the_answer_is_cannot_tell() {
     build(compile().args(["-ldflags", "-s -w", "-o"]).arg(&stripped).arg(source("mutex.go")));
     let victim = Victim::of(Command::new(&named).arg("short"));
     // On a busy machine its threads may run one after the other, and then hardly fight.
-    let examined = look(victim.id(), |it| answer(it) != Answer::No);
+    let examined = look(victim.id(), |it| answer(it) != Answer::Yes);
     if has(&examined, DiagnosisKind::LockCode) {
-        assert_eq!(answer(&examined), Answer::Yes);
+        assert_eq!(answer(&examined), Answer::No);
     }
     drop(victim);
     for program in [&named, &stripped] {

@@ -16,6 +16,7 @@
 //! | `heat` | curves as rows of a heat map |
 //! | `timeline` | a critical path over time |
 //! | `chart` | scales, labels, curves: SVG without colours |
+//! | `tone` | which answers are good, with their signs |
 //! | `visible` | escapes text from a record |
 
 mod chart;
@@ -34,6 +35,7 @@ mod samples;
 mod table;
 mod terminal;
 mod timeline;
+mod tone;
 mod visible;
 mod words;
 

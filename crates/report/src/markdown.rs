@@ -13,7 +13,7 @@ use crate::samples::Worst;
 use crate::table::{self, drawn, heading, is_numeric, text, used};
 use crate::timeline::{self, Timeline};
 use crate::visible::visible;
-use crate::words;
+use crate::{tone, words};
 
 /// The width of a path in characters.
 const LINE: usize = 100;
@@ -111,7 +111,7 @@ fn verdict(verdict: &Verdict) -> Vec<String> {
     };
     vec![
         code(&verdict.subject),
-        format!("{} {}", words::symbol(verdict.answer), verdict.answer.words()),
+        format!("{} {}", tone::symbol(verdict.answer), verdict.answer.words()),
         measured,
         healthy,
         format!("{} {}", plain(&verdict.question), plain(&words::sentence(&verdict.reason))),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Change, Curve, Point, Quantity, SeriesRecord, Unit, Verdict};
+use unjank_measure::{Change, Curve, Point, Quantity, SeriesRecord, Unit, Verdict};
 
 use crate::visible::visible;
 
@@ -86,19 +86,6 @@ pub(crate) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// A sign for the answer, which does not need colour.
-pub(crate) fn symbol(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Healthy | Answer::Better => "●",
-        Answer::Slow | Answer::Worse => "▲",
-        Answer::CannotTell => "◆",
-        Answer::Same => "=",
-        Answer::Yes => "✓",
-        Answer::No => "✗",
-        Answer::NotAvailable => "○",
-    }
 }
 
 /// A reason as a sentence: with a capital and a full stop.

@@ -63,7 +63,7 @@ fn a_record_of_the_former_version_is_shown_in_full() {
     let kept = Kept::new();
     let text = kept.prints(&["runs", "show", file]);
     for part in [
-        "lock/unjank      ◆ cannot tell  49.7 % (4.56–328 %)",
+        "lock/unjank      ? cannot tell  49.7 % (4.56–328 %)",
         "lock/bench/floor                                  19,227       0  1.07 µs",
         "unjank lock bench\n",
         "\nCurves ",

@@ -67,9 +67,9 @@ fn verdict(
     let n = beside_hog.n;
     let [low, high] = proportion::interval(inverted, n);
     let answer = if low > TOLERATED {
-        Answer::Yes
-    } else if high < TOLERATED {
         Answer::No
+    } else if high < TOLERATED {
+        Answer::Yes
     } else {
         Answer::CannotTell
     };
@@ -82,13 +82,14 @@ fn verdict(
     });
     Verdict {
         measured: p99(beside_hog),
-        next: (answer == Answer::Yes).then(|| {
+        next: (answer == Answer::No).then(|| {
             "unjank ipc inversion --transport pi   # docs/reference/pi-channel.md".to_owned()
         }),
         ..Verdict::new(
             format!("ipc/{transport}"),
             format!(
-                "Does a real-time call over {transport} wait for threads that are less urgent?"
+                "Does a real-time call over {transport} return without waiting for less urgent \
+                 threads?"
             ),
             answer,
             format!(
@@ -133,9 +134,9 @@ mod tests {
 
     #[test]
     fn many_slow_calls_are_an_inversion_and_few_are_not() {
-        assert_eq!(answer(150, 50), Answer::Yes);
-        assert_eq!(answer(0, 200), Answer::No);
-        assert_eq!(answer(2, 200), Answer::No);
+        assert_eq!(answer(150, 50), Answer::No);
+        assert_eq!(answer(0, 200), Answer::Yes);
+        assert_eq!(answer(2, 200), Answer::Yes);
         assert_eq!(answer(1, 9), Answer::CannotTell);
     }
 }

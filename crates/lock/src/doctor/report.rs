@@ -40,7 +40,7 @@ pub(super) fn report(
         count => format!("{who} with {} processes that it has started", count - 1),
     };
     let (answer, reason) = overall(reports, &coverage(&watched, reports));
-    let question = format!("Does {who} waste its time in waiting?");
+    let question = format!("Do the threads of {who} wait without waste?");
     findings.verdicts.push(verdict(question, answer, reason));
     findings.tables.extend(tables(reports, options));
     for sentence in surroundings(totals) {

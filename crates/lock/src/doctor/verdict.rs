@@ -1,6 +1,6 @@
-//! Whether a program wastes its time in waiting, or why that is unknown: pure.
+//! Whether a program waits without waste, or why that is unknown: pure.
 //!
-//! The answer is "no" only if waits for locks would have been observed.
+//! The answer is `yes` only if waits for locks would have been observed.
 
 use std::collections::BTreeSet;
 
@@ -60,16 +60,17 @@ pub(super) fn overall(reports: &[ThreadReport], coverage: &Coverage) -> (Answer,
     let unknown = unknown.filter(|it| it.observed.cpu_share() >= WORTH_A_WORD).count();
     let blind = blind_spots(reports.len(), coverage);
     let answer = if surely >= WORTH_A_WORD || held_up {
-        Answer::Yes
-    } else if !doubtful && unknown == 0 && blind.is_empty() {
         Answer::No
+    } else if !doubtful && unknown == 0 && blind.is_empty() {
+        Answer::Yes
     } else {
         Answer::CannotTell
     };
+    let wasteful = seen + suspected;
     let mut reasons = vec![format!(
-        "{} of its {} threads, {} of a CPU out of {} that it uses",
-        seen + suspected,
+        "{wasteful} of its {} threads {} {} of a CPU out of {} that it uses",
         reports.len(),
+        if wasteful == 1 { "wastes" } else { "waste" },
         percent(wasted),
         percent(used),
     )];
@@ -78,7 +79,7 @@ pub(super) fn overall(reports: &[ThreadReport], coverage: &Coverage) -> (Answer,
     reasons.extend(counted.map(|(count, words)| format!("{count} {words}")));
     match (answer, coverage.traced) {
         (Answer::CannotTell, _) => reasons.extend(blind),
-        (Answer::No, Some(traced)) => {
+        (Answer::Yes, Some(traced)) => {
             reasons.push(format!("{} waits on futexes were seen in {traced}", coverage.waits));
         }
         _ => {}
@@ -158,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_no_only_with_full_coverage() {
+    fn the_answer_is_good_only_with_full_coverage() {
         let answer_for = |coverage: Coverage| overall(&[fine(), fine()], &coverage);
         let (answer, reason) = answer_for(seen());
-        assert_eq!(answer, Answer::No);
+        assert_eq!(answer, Answer::Yes);
         assert!(reason.ends_with("; 9 waits on futexes were seen in 1.00 s"), "{reason}");
         for (coverage, why) in [
             (Coverage { traced: None, ..seen() }, "were not traced"),
@@ -181,22 +182,22 @@ mod tests {
             Coverage { runtimes: [LanguageRuntime::CPython].into(), ..seen() },
             Coverage { monitors: 99.0, ..seen() },
         ] {
-            assert_eq!(answer_for(coverage).0, Answer::No);
+            assert_eq!(answer_for(coverage).0, Answer::Yes);
         }
         // A single thread may wait for other processes.
-        assert_eq!(overall(&[fine()], &seen()).0, Answer::No);
+        assert_eq!(overall(&[fine()], &seen()).0, Answer::Yes);
         for blind in [Coverage::default(), Coverage { outside: 1, ..seen() }] {
             assert_eq!(overall(&[fine()], &blind).0, Answer::CannotTell);
         }
     }
 
     #[test]
-    fn certain_waste_is_a_yes_even_without_coverage() {
+    fn certain_waste_is_a_no_even_without_coverage() {
         let blind = Coverage::default();
         for (kind, certainty, wasted, expected) in [
-            (DiagnosisKind::Yields, Certainty::Certain, 0.01, Answer::Yes),
-            (DiagnosisKind::LongWaits, Certainty::Certain, 0.0, Answer::Yes),
-            (DiagnosisKind::TakesTurns, Certainty::Certain, 0.0, Answer::Yes),
+            (DiagnosisKind::Yields, Certainty::Certain, 0.01, Answer::No),
+            (DiagnosisKind::LongWaits, Certainty::Certain, 0.0, Answer::No),
+            (DiagnosisKind::TakesTurns, Certainty::Certain, 0.0, Answer::No),
             (DiagnosisKind::TakesTurns, Certainty::Suspected, 0.0, Answer::CannotTell),
             (DiagnosisKind::Spins, Certainty::Suspected, 0.5, Answer::CannotTell),
             (DiagnosisKind::CannotTell, Certainty::Certain, 0.0, Answer::CannotTell),
@@ -206,13 +207,13 @@ mod tests {
             assert_eq!(overall(&reports, &blind).0, expected, "{kind:?} {certainty:?}");
         }
         for (certainty, expected) in
-            [(Certainty::Certain, Answer::Yes), (Certainty::Suspected, Answer::CannotTell)]
+            [(Certainty::Certain, Answer::No), (Certainty::Suspected, Answer::CannotTell)]
         {
             let mut both = report(DiagnosisKind::Naps, Certainty::Certain, 0.009);
             both.diagnoses.extend(report(DiagnosisKind::TakesTurns, certainty, 0.0).diagnoses);
             assert_eq!(overall(&[both, fine()], &seen()).0, expected, "beside naps");
         }
         let slight = [report(DiagnosisKind::WakesNobody, Certainty::Certain, 0.009), fine()];
-        assert_eq!(overall(&slight, &seen()).0, Answer::No);
+        assert_eq!(overall(&slight, &seen()).0, Answer::Yes);
     }
 }

@@ -17,9 +17,10 @@ pub enum Answer {
     /// The whole interval of the difference lies within the smallest difference
     /// that matters.
     Same,
-    /// Yes, to a question that is about neither health nor a difference.
+    /// The good answer to a question that is about neither health nor a difference.
+    /// Such questions are worded so that `yes` is what the user hopes for.
     Yes,
-    /// No, to such a question.
+    /// The bad answer to such a question.
     No,
     /// The data does not decide the question.
     CannotTell,

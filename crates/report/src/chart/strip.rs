@@ -9,6 +9,7 @@ use crate::chart::mark::mark;
 use crate::chart::path::number;
 use crate::chart::plot::{Axis, Paper};
 use crate::chart::scale::{Domain, Scale};
+use crate::tone::Tone;
 use crate::words;
 
 /// The paper of a strip.
@@ -175,24 +176,19 @@ fn tick_texts(ticks: &[(f64, String)], x: &Scale) -> Markup {
 
 /// The style sheet's class for an answer.
 pub(crate) fn class_of(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Healthy | Answer::Better => "good",
-        Answer::Slow | Answer::Worse => "bad",
-        Answer::CannotTell => "open",
-        Answer::Same | Answer::Yes | Answer::No | Answer::NotAvailable => "none",
+    match Tone::of(answer) {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Open => "open",
+        Tone::None => "none",
     }
 }
 
 fn shape_of(answer: Answer) -> usize {
-    match answer {
-        Answer::Healthy
-        | Answer::Better
-        | Answer::Same
-        | Answer::Yes
-        | Answer::No
-        | Answer::NotAvailable => 0,
-        Answer::Slow | Answer::Worse => 2,
-        Answer::CannotTell => 3,
+    match Tone::of(answer) {
+        Tone::Good | Tone::None => 0,
+        Tone::Bad => 2,
+        Tone::Open => 3,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::chart::svg;
 use crate::delay;
 use crate::headline::headline;
 use crate::html::outline::Outline;
+use crate::tone;
 use crate::visible::visible;
 use crate::words;
 
@@ -36,7 +37,7 @@ fn row(verdict: &Verdict, headline: &str, shared: Domain, outline: &Outline) -> 
         div class={ "verdict " (strip::class_of(verdict.answer)) } {
             div class="said" {
                 p class="kicker" {
-                    span class="word" { (words::symbol(verdict.answer)) " " (verdict.answer.words()) }
+                    span class="word" { (tone::symbol(verdict.answer)) " " (verdict.answer.words()) }
                     span class="subject" { (visible(&verdict.subject)) }
                     @if let Some(meaning) = delay::meaning(&verdict.subject) {
                         span class="meaning" { (meaning) }

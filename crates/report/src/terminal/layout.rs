@@ -103,8 +103,8 @@ mod tests {
         let rows = |paint: bool| {
             let cell = |text: &str| if paint { Paint::Bad.on(text) } else { text.to_owned() };
             vec![
-                vec![cell("a long name of something"), cell("1"), cell("▲ slow")],
-                vec![cell("b"), cell("20"), cell("● healthy and more words")],
+                vec![cell("a long name of something"), cell("1"), cell("✗ slow")],
+                vec![cell("b"), cell("20"), cell("✓ healthy and more words")],
             ]
         };
         let kinds = [Column::Text, Column::Fixed(2), Column::Text];

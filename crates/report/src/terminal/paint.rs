@@ -7,6 +7,8 @@
 
 use unjank_measure::Answer;
 
+use crate::tone::Tone;
+
 /// The meaning of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
@@ -38,11 +40,11 @@ const RESET: &str = "\u{1b}[0m";
 impl Paint {
     /// The colour of an answer.
     pub(super) fn of(answer: Answer) -> Self {
-        match answer {
-            Answer::Healthy | Answer::Better => Self::Good,
-            Answer::Slow | Answer::Worse => Self::Bad,
-            Answer::CannotTell => Self::Open,
-            Answer::Same | Answer::Yes | Answer::No | Answer::NotAvailable => Self::Soft,
+        match Tone::of(answer) {
+            Tone::Good => Self::Good,
+            Tone::Bad => Self::Bad,
+            Tone::Open => Self::Open,
+            Tone::None => Self::Soft,
         }
     }
 

@@ -5,7 +5,7 @@ use unjank_measure::Verdict;
 use super::layout::{Column, GAP, columns, paragraph, widest};
 use super::paint::{Paint, heading};
 use crate::visible::visible;
-use crate::words;
+use crate::{tone, words};
 
 /// Subjects wider than this are wrapped.
 const SUBJECT: usize = 28;
@@ -62,7 +62,7 @@ pub(super) fn block(
 fn row(verdict: &Verdict) -> Vec<String> {
     let quantity = verdict.measured.as_ref().or(verdict.effect.as_ref());
     let value = quantity.map_or_else(|| "n/a".to_owned(), words::measured);
-    let answer = format!("{} {}", words::symbol(verdict.answer), verdict.answer.words());
+    let answer = format!("{} {}", tone::symbol(verdict.answer), verdict.answer.words());
     vec![
         Paint::Strong.on(&visible(&verdict.subject)),
         Paint::of(verdict.answer).on(&answer),

@@ -164,7 +164,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
     );
     let mut verdict = Verdict::new(
         "swap/analyze/thrash",
-        format!("Does {} thrash?", to.label),
+        format!("Is {} free of thrashing?", to.label),
         Answer::CannotTell,
         why_not(analysis),
     );
@@ -180,7 +180,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
         {
             single(number, episode, by, to);
         }
-        verdict.answer = if episodes.is_empty() { Answer::No } else { Answer::Yes };
+        verdict.answer = if episodes.is_empty() { Answer::Yes } else { Answer::No };
         verdict.measured = Some(Quantity {
             name: "share of time in which it thrashes".to_owned(),
             value: (time.as_secs_f64() / analysis.summary.span.as_secs_f64()).min(1.0),
