@@ -28,7 +28,7 @@ the file lies. The trace is written when the recording ends, also with Ctrl-C; s
 convert and other commands read it.
 
 The command's output goes to stderr. With --memory-limit it runs in a control group
-of its own; processes that are left in it are killed at the end. docs/reference/swap.md
+of its own; processes that are left in it are killed at the end. docs/reference/swap/record.md
 has the limits of such a trace.")]
 pub(crate) struct Args {
     /// The file for the trace: a Parquet table; - is stdout

@@ -30,7 +30,7 @@ use args::ServiceArgs;
 The process connector reports every program that starts. If that is a launch,
 the service raises the clock at once, and restores the exact former values when
 the launch is over: its processes are idle, have ended, or took too long.
-/etc/unjank/boost.toml defines what a launch is (docs/reference/launch.md has all
+/etc/unjank/boost.toml defines what a launch is (docs/reference/launch/boost.md has all
 keys); options override it. Everything is restored when the service ends, even
 if it is killed.
 

@@ -38,7 +38,7 @@ A boost (--boost) is one of
   performance  the performance governor all the time, to compare with
 
 Nothing is measured: numbers come from models of the kernel's governors and from
-the powers of the device's profile. docs/reference/launch.md describes profiles.")]
+the powers of the device's profile. docs/reference/launch/simulate.md describes profiles.")]
 pub(crate) struct Args {
     /// Load profiles: a shipped one (burst, bursts, half, staircase, frames, app), or a file
     /// (.toml, or .json of rt-app) [default: a launch, see --work]

@@ -28,7 +28,7 @@ use crate::output::{self, Progress};
   unjank swap convert game.parquet - --to csv | head
 
 A Parquet table has the columns time_ns, process, pid, space, page, operation and
-backing, among others; pandas, DuckDB and Spark read it. docs/reference/swap.md lists
+backing, among others; pandas, DuckDB and Spark read it. docs/reference/swap/convert.md lists
 the contents of each format. Lines that make no event are counted and reported at the
 end. A malformed line ends the conversion, unless --skip-bad counts it. The output
 appears when it is complete, or not at all.")]

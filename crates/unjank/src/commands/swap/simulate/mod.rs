@@ -43,7 +43,7 @@ A policy (--policy) is RULE/REPLACEMENT: which pages enter the tier, and which p
   all          every rule with LRU, and every replacement policy with always
 Without --policy, the first policy depends on the cost of a write (--write-cost):
 always/lru up to 0.05, paper up to 0.25, refault above.
-docs/reference/swap.md explains the policies and the output. All numbers are modelled:
+docs/reference/swap/simulate.md explains the policies and the output. All numbers are modelled:
 nothing is measured.")]
 pub(crate) struct Args {
     /// Traces, compressed or not, or - for stdin; several are merged by time
