@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs all tests in three lanes side by side, because most of them wait most of the time: those in
 # virtual phones, one phone at a time; those of the command `unjank`; and those of the libraries.
-# Prints the output of one lane after the other. All tests run, and the script fails at the end if
-# one failed. Programs that tests start are built once, without optimisation.
+# The phones take longest, so they start as soon as their programs are built. Prints the output of
+# one lane after the other. All tests run, and the script fails at the end if one failed.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -45,19 +45,29 @@ test_libraries() {
     return $status
 }
 
-"$cargo" build --locked --workspace --lib --bins --examples --tests || exit
-./scripts/java.sh build || exit
+phones=
+libraries=
+# shellcheck disable=SC2086 # One process each, or none.
+trap 'kill $phones $libraries 2>/dev/null' EXIT INT TERM
 
+"$cargo" build --locked --workspace --bins --examples || exit
+run --no-run --test 'needs_lab*' || exit
 test_phones >"$target/phones.log" 2>&1 &
 phones=$!
+# Cargo lets one build at a time into the directory: the phones' first, which has nothing to build.
+while kill -0 $phones 2>/dev/null && ! grep -q ' Running ' "$target/phones.log"; do sleep 0.1; done
+
+"$cargo" build --locked --workspace --lib --bins --examples --tests || exit
+./scripts/java.sh build || exit
 test_libraries >"$target/libraries.log" 2>&1 &
 libraries=$!
-trap 'kill $phones $libraries 2>/dev/null' INT TERM
 
 failed=0
 test_command || failed=1
 wait $libraries || failed=1
+libraries=
 cat "$target/libraries.log"
 wait $phones || failed=1
+phones=
 cat "$target/phones.log"
 exit $failed
