@@ -28,7 +28,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Creates a socket below `place`, such as `/tmp`.
+    /// Creates a socket below `place`, in which no other user may replace the
+    /// socket's directory: `/tmp`, for example, is sticky.
     ///
     /// # Errors
     /// `File` if nothing can be created there.

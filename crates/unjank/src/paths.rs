@@ -1,6 +1,6 @@
 //! The directories of unjank's files: the XDG base directories.
 //!
-//! sudo(8) can leave HOME set to the caller's. Root's files there would be in
+//! sudo(8) and su(1) can leave HOME and TMPDIR set to the caller's. Root's files there would be in
 //! the caller's way, and links could redirect them. So root uses such
 //! directories only if no other user can change them or a directory above
 //! them, and otherwise those of the machine.
@@ -8,7 +8,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use unjank_host::files::{is_untrusted, resolve_links};
+use anyhow::Context as _;
+use tempfile::TempDir;
+
+use unjank_host::files::{is_untrusted, is_untrusted_directory, resolve_links};
 use unjank_host::process::is_root;
 use unjank_host::storage::ScratchFile;
 use unjank_host::{Error, Result};
@@ -19,6 +22,26 @@ pub(crate) fn scratch() -> PathBuf {
     let holds_files =
         |dir: &PathBuf| ScratchFile::create(dir).is_ok_and(|file| file.yes().is_some());
     cache().filter(holds_files).unwrap_or_else(|| PathBuf::from("/var/tmp"))
+}
+
+/// The directory for temporary directories: TMPDIR, but for root only a place in
+/// which no other user can replace them.
+pub(crate) fn temporary() -> PathBuf {
+    // Android has no /tmp, and its /data/local/tmp belongs to the user shell.
+    let places = [env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/data/local".into()];
+    let usable = |place: PathBuf| {
+        let place = if is_root() { resolve_links(&place).ok()? } else { place };
+        (!is_untrusted_directory(&place)).then_some(place)
+    };
+    places.into_iter().find_map(usable).unwrap_or_else(|| PathBuf::from("/run"))
+}
+
+/// A new temporary directory that only this user can enter. It is removed when
+/// it is dropped.
+pub(crate) fn temporary_directory() -> anyhow::Result<TempDir> {
+    let place = temporary();
+    tempfile::tempdir_in(&place)
+        .with_context(|| format!("while making a directory in {}", place.display()))
 }
 
 /// The run store in the user's data directory, if there is one.

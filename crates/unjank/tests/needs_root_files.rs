@@ -326,3 +326,49 @@ fn a_default_store_that_others_can_replace_is_refused_before_measuring() {
     let output = with_home(&home, "1777", &[&arguments[..], &["--no-store"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
+
+/// As su(1) leaves it to root.
+#[test]
+fn root_creates_nothing_in_the_temporary_directory_of_another_user() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let theirs = places.theirs("");
+    let changed = || fs::metadata(&theirs).unwrap().ctime_nsec();
+    let before = changed();
+    let with = |temporary: &Path, arguments: &[&str]| {
+        let mut command = Command::new(unjank());
+        command.args(arguments).env("TMPDIR", temporary).output().unwrap()
+    };
+    let sweep = ["swap", "sweep", "--preset", "games", "--tier", "64MiB", "--policy", "lru"];
+    let swept = with(&theirs, &[&sweep[..], &["--no-store"]].concat());
+    assert_eq!(swept.status.code(), Some(0), "{}", stderr(&swept));
+    let program = places.dir.path().join("program");
+    fs::write(
+        &program,
+        "#!/usr/bin/env python3\nimport os, socket, sys\n\
+         open(sys.argv[1], 'w').write(os.environ['NOTIFY_SOCKET'])\n\
+         s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n\
+         s.sendto(b'READY=1', os.environ['NOTIFY_SOCKET'])\n",
+    )
+    .unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let told = places.dir.path().join("told");
+    let bench = ["launch", "bench", "--no-store", "-n", "1", "--warm-up", "0", "--ready=notify"];
+    let words = [program.to_str().unwrap(), told.to_str().unwrap()];
+    let notified = |temporary: &Path| {
+        let launched = with(temporary, &[&bench[..], &["--"], &words[..]].concat());
+        assert_eq!(launched.status.code(), Some(0), "{}", stderr(&launched));
+        PathBuf::from(fs::read_to_string(&told).unwrap())
+    };
+    assert!(!notified(&theirs).starts_with(&theirs));
+    assert_eq!(changed(), before, "nothing was created there");
+    // A directory that only root can write to, and one as /tmp is, are used.
+    for (name, mode) in [("own", 0o700), ("sticky", 0o1777)] {
+        let own = places.dir.path().join(name);
+        fs::create_dir(&own).unwrap();
+        fs::set_permissions(&own, PermissionsExt::from_mode(mode)).unwrap();
+        assert!(notified(&own).starts_with(&own), "{name}");
+    }
+}

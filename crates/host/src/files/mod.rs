@@ -18,7 +18,9 @@ mod destination;
 mod tree;
 mod whole_file;
 
-pub use crate::trusted_place::{is_untrusted, read_trusted, read_untrusted, resolve_links};
+pub use crate::trusted_place::{
+    is_untrusted, is_untrusted_directory, read_trusted, read_untrusted, resolve_links,
+};
 pub use destination::{Destination, is_stdout};
 pub(crate) use tree::write_tree;
 pub use whole_file::{Existing, Readers, WholeFile, exists};

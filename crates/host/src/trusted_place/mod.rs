@@ -26,7 +26,7 @@ use rustix::process::geteuid;
 
 use crate::error::{Error, Result};
 
-pub use untrusted::{is_untrusted, read_untrusted, resolve_links};
+pub use untrusted::{is_untrusted, is_untrusted_directory, read_untrusted, resolve_links};
 
 /// The number of links that the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;

@@ -43,12 +43,24 @@ pub fn is_untrusted(path: &Path) -> bool {
     geteuid().is_root() && ours_alone(path).is_err()
 }
 
-fn ours_alone(path: &Path) -> Result<()> {
-    let there = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(Path::new("/"));
-    let mut walk = Walk::begin(there, Missing::Refuse, Requirement::OnlyOurs, "open")?;
+/// Whether root must not create directories in the directory `path`, a path
+/// without links: other users could replace them. In a sticky directory of root,
+/// such as `/tmp`, they cannot. Always false for other users.
+pub fn is_untrusted_directory(path: &Path) -> bool {
+    geteuid().is_root() && enter_ours(path).is_err()
+}
+
+fn enter_ours(directory: &Path) -> Result<Walk<'_>> {
+    let mut walk = Walk::begin(directory, Missing::Refuse, Requirement::OnlyOurs, "open")?;
     while let Some(name) = walk.left.pop_front() {
         walk.step(&name)?;
     }
+    Ok(walk)
+}
+
+fn ours_alone(path: &Path) -> Result<()> {
+    let there = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(Path::new("/"));
+    let walk = enter_ours(there)?;
     // For the last directory, the sticky bit is not enough.
     check(&walk.stat(&walk.dir)?, &walk.shown, OTHERS_WRITE)?;
     let name = path.file_name().filter(|_| path.parent() == Some(there));
@@ -90,7 +102,7 @@ pub fn read_untrusted(path: &Path, most: Bytes) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
     use super::*;
 
@@ -118,6 +130,28 @@ mod tests {
             let why = resolve_links(&at("to-file")).unwrap_err();
             assert_eq!(why.class(), crate::ErrorClass::Permission);
         }
+    }
+
+    #[test]
+    fn directories_in_which_others_can_replace_ours_are_untrusted() {
+        if !geteuid().is_root() {
+            return println!("concerns only root");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(dir.path()).unwrap();
+        let at = |name: &str, mode: u32, owner: u32| {
+            let path = top.join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            chown(&path, Some(owner), None).unwrap();
+            path
+        };
+        assert!(!is_untrusted_directory(&at("ours", 0o755, 0)));
+        assert!(!is_untrusted_directory(&at("sticky", 0o1777, 0)));
+        assert!(is_untrusted_directory(&at("open", 0o777, 0)));
+        assert!(is_untrusted_directory(&at("theirs", 0o700, 65534)));
+        assert!(is_untrusted_directory(&at("theirs/sticky", 0o1777, 0)));
+        assert!(is_untrusted_directory(&top.join("missing")));
     }
 
     #[test]

@@ -38,7 +38,6 @@ fn run_all(
     trials: &mut [Vec<Trial>],
     findings: &mut Findings,
 ) -> Result<()> {
-    let dir = tempfile::tempdir().map_err(|error| Error::file("make", "a directory", error))?;
     let plan = Plan { pairs: options.rounds, warm_up: 0, seed: options.seed };
     let order: Vec<usize> = rounds(options.cells.len(), &plan).concat();
     let mut refused: Vec<(usize, Error)> = Vec::new();
@@ -55,7 +54,7 @@ fn run_all(
             monitor.progress(done, &cell.to_string());
         };
         progress(0.0);
-        match Trial::run(cell, options, dir.path(), root, monitor, &mut progress) {
+        match Trial::run(cell, options, root, monitor, &mut progress) {
             Ok(Some(trial)) => trials[place].push(trial),
             Ok(None) => break,
             Err(error) => refused.push((place, error)),

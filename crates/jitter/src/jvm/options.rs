@@ -15,6 +15,8 @@ pub struct Options {
     pub rounds: usize,
     /// The measuring application.
     pub jar: PathBuf,
+    /// A new directory of this user for the application's files.
+    pub directory: PathBuf,
     /// Trace the scheduler if possible, to find the threads that had the CPU.
     pub trace: bool,
     /// Allow priorities above 90, and machines without real-time throttling.

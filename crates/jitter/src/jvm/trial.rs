@@ -53,7 +53,6 @@ impl Trial {
     pub(crate) fn run(
         cell: &Cell,
         options: &Options,
-        dir: &Path,
         root: &Root,
         monitor: &dyn Monitor,
         progress: &mut dyn FnMut(f64),
@@ -66,7 +65,7 @@ impl Trial {
         if cell.variant.is_realtime() {
             check_policy(root, Policy::Fifo(load.priorities.measuring), options.force)?;
         }
-        let out = dir.join("run.ujj");
+        let out = options.directory.join("run.ujj");
         let java = cell.java(load, &options.jar, &out);
         let Some(mut application) = Application::start(java, &cell.cpus, monitor)? else {
             return Ok(None);

@@ -42,7 +42,8 @@ pub struct Options {
 /// The means by which programs report that they are ready.
 #[derive(Debug, Clone, Default)]
 pub struct ReadyMeans {
-    /// A directory in which a socket can be made, for programs that notify.
+    /// A directory in which a socket can be made, for programs that notify. No
+    /// other user may replace entries there.
     pub sockets: PathBuf,
     /// The X display, for programs whose window is waited for.
     pub display: Option<String>,

@@ -18,7 +18,7 @@ use unjank_jitter::jvm::variant::{Priorities, Variant};
 use cpus::Cpus;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::values;
+use crate::{paths, values};
 
 /// Wake-ups of a cell with `--quick`.
 const QUICK: u64 = 3_000;
@@ -153,7 +153,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run(|root, seed, monitor| {
         let rounds = args.rounds as usize;
         let (trace, force) = (!args.no_trace, args.force);
-        let options = Options { cells, load, rounds, jar, trace, force, seed };
+        let scratch = paths::temporary_directory()?;
+        let directory = scratch.path().to_owned();
+        let options = Options { cells, load, rounds, jar, directory, trace, force, seed };
         Ok(matrix::run(&options, root, monitor)?)
     })
 }

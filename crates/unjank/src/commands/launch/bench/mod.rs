@@ -190,7 +190,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
 /// The temporary directory and the X display of this user.
 pub(crate) fn ready_means() -> ReadyMeans {
     let display = env::var("DISPLAY").ok().filter(|display| !display.is_empty());
-    ReadyMeans { sockets: env::temp_dir(), display }
+    ReadyMeans { sockets: paths::temporary(), display }
 }
 
 /// A session that restores the knobs of conditions.

@@ -41,7 +41,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     }
     let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
     // A socket of its own, apart from that of a service that already runs.
-    let sockets = tempfile::tempdir().context("while making a directory for the service")?;
+    let sockets = paths::temporary_directory()?;
     let mut findings = Findings::default();
     let launches = match args.skip {
         Some(Skip::Launches) => None,

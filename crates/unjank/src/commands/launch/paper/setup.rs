@@ -1,6 +1,5 @@
 //! Sets up the paper's experiments on this machine.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use super::args::Args;
 use crate::commands::launch::load::Threads;
 use crate::commands::launch::load_app::{LoadAppArgs, workloads};
 use crate::commands::launch::{machine, shorthand};
+use crate::paths;
 
 /// The paper's device.
 pub(super) const DEVICE: &str = "exynos4210";
@@ -93,7 +93,7 @@ pub(super) fn launches(
         timeout: Nanos::from_millis(30_000),
         energy_window: Nanos::from_millis(3_000),
         drop_caches: false,
-        means: ReadyMeans { sockets: env::temp_dir(), display: None },
+        means: ReadyMeans { sockets: paths::temporary(), display: None },
     })
 }
 

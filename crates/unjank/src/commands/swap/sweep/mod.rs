@@ -20,7 +20,7 @@ use super::policies::{Policies, flatten, policies};
 use super::reading::ReadingArgs;
 use super::write_cost::WriteCostArgs;
 use crate::commands::measured::{self, OutputArgs};
-use crate::exit;
+use crate::{exit, paths};
 use sizes::Sizes;
 
 /// Arguments of `unjank swap sweep`.
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
         .with("write_cost", args.write_cost.get());
     let command = measured::Command { name: "swap sweep", output: &args.output, settings };
-    let scratch = tempfile::tempdir().context("while making a directory for finished cells")?;
+    let scratch = paths::temporary_directory()?;
     let mut failed = false;
     let code = command.run_for_code(|_, _, monitor| {
         let partial = partial(args, scratch.path())?;
