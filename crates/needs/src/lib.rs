@@ -1,7 +1,8 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
-//! wait on a busy machine ([`wait`]).
+//! wait on a busy machine ([`wait`]), and for each other ([`turns`]).
 
+pub mod turns;
 pub mod wait;
 
 use std::fmt::Display;

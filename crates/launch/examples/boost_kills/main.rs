@@ -48,7 +48,8 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     }
     let (&unjank, rest) = arguments.split_first().ok_or(USAGE)?;
     let directory = env::temp_dir().join(format!("boost-kills-{}", std::process::id()));
-    fs::create_dir_all(&directory)?;
+    // Not what another user has put there.
+    fs::create_dir(&directory)?;
     let rate = fs::read_to_string(RATE);
     if rate.is_ok() {
         fs::write(RATE, "100000")?;

@@ -18,7 +18,9 @@ int main(int count, char **arguments) {
     snprintf(name, sizeof name, "%s/perf-%d.map", arguments[2], getpid());
     void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
                        -1, 0);
-    FILE *map = fopen(name, "w");
+    // Any user may have put a link there.
+    unlink(name);
+    FILE *map = fopen(name, "wx");
     if (place == MAP_FAILED || map == NULL) return 1;
     fprintf(map, "%lx %zx %s\n", (unsigned long)place, sizeof code, arguments[3]);
     fclose(map);

@@ -4,11 +4,10 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
 
-mod slot;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 use serde_json::Value;
 
@@ -56,11 +55,14 @@ pub(crate) fn lab_run_counted() -> Command {
     command
 }
 
-/// Waits for a slot for the phone. The command has the slot's file as its stdin, which it does not
-/// read, so the slot is free again when it ends.
+/// Waits for its turn: a phone is one program that computes without a pause, and with more phones
+/// than CPUs, each would run so rarely that its emulated CPUs wait for each other. The command has
+/// the file of its turn as its stdin, which it does not read, so the turn ends with it.
 fn run_by(accelerator: &str) -> Command {
     let mut command = Command::new(unjank());
-    command.args(["lab", "run", "--accel", accelerator]).stdin(Stdio::from(slot::take()));
+    let cpus = thread::available_parallelism().unwrap().get();
+    let turn = unjank_needs::turns::take("unjank-phones", cpus);
+    command.args(["lab", "run", "--accel", accelerator]).stdin(Stdio::from(turn));
     command
 }
 
