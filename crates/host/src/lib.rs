@@ -97,6 +97,7 @@ pub mod surroundings;
 pub mod swap_area;
 pub mod temporary_swap;
 pub mod terminal;
+pub mod text;
 pub mod thread_activity;
 pub mod thread_ledger;
 pub mod threads;

@@ -30,7 +30,6 @@ pub mod record;
 pub mod series;
 pub mod stats;
 pub mod store;
-pub mod text;
 
 pub use compare::{Comparison, compare};
 pub use effect::{Effect, Side};

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use unjank_measure::text::steers_terminal as acts;
+use unjank_host::text::steers_terminal as acts;
 
 /// The longest text shown, in characters.
 const LONGEST: usize = 800;

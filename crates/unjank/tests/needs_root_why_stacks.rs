@@ -4,12 +4,14 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
+mod hostile;
 mod known;
 
 use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt as _;
+use hostile::{BIDI, check, check_both};
 use known::Known;
 use serde_json::Value;
 
@@ -81,23 +83,47 @@ fn generated_code_has_the_names_that_its_program_gives_it_and_no_others() {
         return;
     }
     let known = Known::new();
-    let hostile = "evil;\u{1b}[31m\nffffffff 1 other";
-    let (_, folded) = explain(&known, &known.command("generated", &["/tmp", hostile]));
-    remove_maps(hostile);
-    assert!(folded.contains(";evil,\\u{1b}[31m "), "{folded}");
-    assert!(!folded.contains('\u{1b}'), "{folded}");
+    let hostile = format!("evil;\u{1b}[31m{BIDI}\nffffffff 1 other");
+    let maps = Maps(&hostile);
+    let (_, folded) = explain(&known, &known.command("generated", &["/tmp", &hostile]));
+    drop(maps);
+    assert!(folded.contains(";evil,\\u{1b}[31mb\\u{202e}\\u{2066}\\u{9b}2J "), "{folded}");
+    check(&folded, "folded stacks");
     // A map that is not there.
     let (_, folded) =
         explain(&known, &known.command("generated", &[&known.file("."), "elsewhere"]));
     assert!(folded.contains(";0x") && !folded.contains("elsewhere"), "{folded}");
 }
 
-fn remove_maps(with: &str) {
-    for file in std::fs::read_dir("/tmp").unwrap() {
-        let path = file.unwrap().path();
-        let is_map = path.file_name().and_then(|name| name.to_str()).is_some_and(is_map);
-        if is_map && std::fs::read_to_string(&path).is_ok_and(|text| text.contains(with)) {
-            std::fs::remove_file(path).unwrap();
+#[test]
+fn the_name_of_a_function_steers_no_terminal() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let program = known.command("named", &[]);
+    let perfetto = known.file("trace.perfetto");
+    let mut why = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    why.args(["why", "--no-store", "--perfetto", &perfetto, "--folded", "-", "--"]).args(program);
+    let output = why.output().unwrap();
+    let both = check_both(&output, "why");
+    assert!(both.contains("evil\\u{202e}\\u{2066}\\u{200b}"), "{both}");
+    let trace = std::fs::read(perfetto).unwrap();
+    let has = |text: &str| trace.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    assert!(has("evil\\u{202e}") && !has("\u{202e}"), "the trace has the name escaped");
+}
+
+/// The maps of generated code in /tmp that contain this text, which are removed at the end.
+struct Maps<'a>(&'a str);
+
+impl Drop for Maps<'_> {
+    fn drop(&mut self) {
+        for file in std::fs::read_dir("/tmp").into_iter().flatten().flatten() {
+            let path = file.path();
+            let is_map = path.file_name().and_then(|name| name.to_str()).is_some_and(is_map);
+            if is_map && std::fs::read_to_string(&path).is_ok_and(|text| text.contains(self.0)) {
+                let _gone_already = std::fs::remove_file(path);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::clock::Timestamp;
 use crate::kernel_symbols;
 use crate::program_code::{functions, generated_functions};
 use crate::root::Root;
+use crate::text::steers_terminal;
 
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;
@@ -65,11 +66,11 @@ fn frame(place: Place, name: Option<String>, files: &CodeFiles) -> Frame {
     Frame { text, is_named: false, is_kernel }
 }
 
-/// A name of bounded length without control characters.
+/// A name of bounded length without characters that steer a terminal.
 fn clean(name: &str) -> String {
     let mut text = String::new();
     for character in name.chars().take(LONGEST_NAME) {
-        if character.is_control() {
+        if steers_terminal(character) {
             text.extend(character.escape_default());
         } else {
             text.push(character);
@@ -95,8 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_cut_and_has_no_control_characters() {
+    fn a_name_is_cut_and_steers_no_terminal() {
         assert_eq!(clean("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+        assert_eq!(clean("größer\u{202e}\u{200b}"), "größer\\u{202e}\\u{200b}");
         assert_eq!(clean(&"x".repeat(9_999)).len(), LONGEST_NAME);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use unjank_measure::text::steers_terminal;
+use unjank_host::text::steers_terminal;
 
 use super::event::{ProcessIndex, Space};
 
