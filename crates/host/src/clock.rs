@@ -103,6 +103,11 @@ pub fn process_cpu_time() -> Nanos {
     Nanos(nanos(clock_gettime(ClockId::ProcessCPUTime)))
 }
 
+/// The time since boot, with suspend: `CLOCK_BOOTTIME`.
+pub(crate) fn since_boot() -> Nanos {
+    Nanos(nanos(clock_gettime(ClockId::Boottime)))
+}
+
 /// The length of a tick: 1/HZ of this kernel, the resolution of its coarse
 /// clocks (`clock_getres(2)`).
 pub fn tick() -> Nanos {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, getpgid};
 
+use crate::clock::since_boot;
 use crate::root::Root;
 use unjank_units::{Bytes, Nanos};
 
@@ -161,6 +162,19 @@ pub fn cpu_time(number: u32) -> Option<Nanos> {
     (!failed).then(|| Nanos(seconds.saturating_mul(1_000_000_000) + time.tv_nsec as u64))
 }
 
+/// When process `number` began, in clock ticks since boot. The number of a dead
+/// process may be reused, but not with the same start.
+pub(crate) fn start(root: &Root, number: u32) -> Option<u64> {
+    Stat::parse(&root.read(file(number, "stat")).ok()?).map(|stat| stat.start)
+}
+
+/// The time since process `number` began.
+pub(crate) fn age(root: &Root, number: u32) -> Option<Nanos> {
+    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let start = start(root, number)?.saturating_mul(tick);
+    Some(Nanos(since_boot().get().saturating_sub(start)))
+}
+
 fn file(number: u32, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{number}/{name}"))
 }
@@ -171,6 +185,7 @@ struct Stat {
     state: char,
     group: u32,
     major_faults: u64,
+    start: u64,
 }
 
 impl Stat {
@@ -186,7 +201,8 @@ impl Stat {
         let state = fields.next()?.chars().next()?;
         let group = fields.nth(1)?.parse().ok()?;
         let major_faults = fields.nth(6)?.parse().ok()?;
-        Some(Self { state, group, major_faults })
+        let start = fields.nth(9)?.parse().ok()?;
+        Some(Self { state, group, major_faults, start })
     }
 }
 
@@ -211,7 +227,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_does_not_shift_fields() {
         let text = "7 (a) b) (c) D 1 7 7 0 -1 4194560 10 20 33 40 1 2 3 4 20 0 1 0 5 6 7";
-        let stat = Stat { state: 'D', group: 7, major_faults: 33 };
+        let stat = Stat { state: 'D', group: 7, major_faults: 33, start: 5 };
         assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse("7 (a"), None);
         assert_eq!(Stat::parse("7 (a) S 1"), None);

@@ -21,13 +21,16 @@ const LONGEST_LINE: u64 = 4_096;
 const LONGEST_NAME: usize = 200;
 
 /// The names at these addresses of `process`, if it or root has written the
-/// map.
+/// map since it began. An older map is that of another process with the same
+/// number.
 pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u64, String> {
-    open(root, process).map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
+    let file = open(root, process);
+    let age = file.as_ref().and_then(|_| pid::age(root, process));
+    let file = file.filter(|file| age.is_some_and(|age| is_newer(file, age)));
+    file.map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
 }
 
-/// As `names`, of a process that began after `began` and may have ended. An older
-/// map is that of another process with the same number.
+/// As `names`, of a process that began after `began` and may have ended.
 pub(crate) fn names_since(
     root: &Root,
     process: u32,
@@ -54,14 +57,15 @@ fn open_left(root: &Root, process: u32) -> Option<File> {
     open_owned(root, &format!("/tmp/perf-{process}.map"), None)
 }
 
-/// Anybody may write to /tmp, so the file must belong to this user or to root.
+/// Anybody may write to /tmp, so the file must belong to this user or to root, and
+/// must not be another name of a file elsewhere.
 fn open_owned(root: &Root, path: &str, user: Option<u32>) -> Option<File> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY);
     let file = options.open(root.resolve(path)).ok()?;
     let about = file.metadata().ok()?;
-    let owner = about.uid();
-    (about.is_file() && (owner == 0 || Some(owner) == user)).then_some(file)
+    let is_ours = about.uid() == 0 || Some(about.uid()) == user;
+    (about.is_file() && about.nlink() == 1 && is_ours).then_some(file)
 }
 
 /// Whether a file was written at most `ago`, and a second for coarse clocks, before
@@ -133,6 +137,7 @@ mod tests {
         let (root, tmp) = (Root::at(top.path()), top.path().join("proc/7/root/tmp"));
         std::fs::create_dir_all(&tmp).unwrap();
         std::fs::write(top.path().join("proc/7/status"), "Name:\ta\nNSpid:\t7\t3\n").unwrap();
+        std::fs::copy("/proc/self/stat", top.path().join("proc/7/stat")).unwrap();
         let (file, map) = (tmp.join("there"), tmp.join("perf-3.map"));
         std::fs::write(&file, "10 10 it\n").unwrap();
         assert!(names(&root, 7, &[0x10]).is_empty());
@@ -140,6 +145,12 @@ mod tests {
         assert!(names(&root, 7, &[0x10]).is_empty(), "a link");
         std::fs::rename(&file, &map).unwrap();
         assert_eq!(names(&root, 7, &[0x10])[&0x10], "it");
+        std::fs::hard_link(&map, &file).unwrap();
+        assert!(names(&root, 7, &[0x10]).is_empty(), "it has another name");
+        std::fs::remove_file(&file).unwrap();
+        let before = std::time::SystemTime::now() - Duration::from_secs(40 * 365 * 86_400);
+        File::options().write(true).open(&map).unwrap().set_modified(before).unwrap();
+        assert!(names(&root, 7, &[0x10]).is_empty(), "it is older than the process");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::mount::Tracefs;
 use crate::error::{Error, Result};
+use crate::process::pid;
 use crate::root::Root;
 use crate::support::Support;
 
@@ -142,10 +143,10 @@ pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
 /// A new name for an instance of this process.
 pub(super) fn fresh_name(root: &Root) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let pid = std::process::id();
-    let started = start_time(root, pid).unwrap_or(0);
+    let id = std::process::id();
+    let started = pid::start(root, id).unwrap_or(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{PREFIX}{pid}-{started}-{number}")
+    format!("{PREFIX}{id}-{started}-{number}")
 }
 
 /// The process in an instance's name.
@@ -168,18 +169,8 @@ impl Owner {
     }
 
     fn is_alive(self, root: &Root) -> bool {
-        start_time(root, self.pid) == Some(self.started)
+        pid::start(root, self.pid) == Some(self.started)
     }
-}
-
-/// The start time of a process, in clock ticks since boot: field 22 of
-/// `/proc/pid/stat` (`proc_pid_stat(5)`). The id of a dead process may be
-/// reused, but not with the same start time.
-fn start_time(root: &Root, pid: u32) -> Option<u64> {
-    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the name in parentheses, which may contain anything.
-    let (_, behind_name) = stat.rsplit_once(')')?;
-    behind_name.split_whitespace().nth(19)?.parse().ok()
 }
 
 #[cfg(test)]
