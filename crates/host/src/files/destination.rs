@@ -7,7 +7,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, accessat, fstat, openat, statat};
+use rustix::fs::{
+    Access, AtFlags, FileType, Mode, OFlags, accessat, fstat, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -131,6 +133,18 @@ impl Destination {
         }
         Ok(opened.into())
     }
+
+    /// Removes the file, or the link with its name.
+    ///
+    /// # Errors
+    /// `File` if it does not exist or cannot be removed; `Invalid` for a stream.
+    pub fn remove(&self) -> Result<()> {
+        let Target::Entry { directory, name } = &self.target else {
+            return Err(no_file(&self.path));
+        };
+        unlinkat(directory, name, AtFlags::empty())
+            .map_err(|source| Error::file("remove", &self.path, source.into()))
+    }
 }
 
 /// Another descriptor of the standard output.
@@ -202,8 +216,25 @@ mod tests {
             assert_eq!(error.class(), ErrorClass::Usage);
             assert!(error.to_string().ends_with("it is not a regular file"), "{error}");
             assert!(Destination::open(path).unwrap().open_or_create().is_err());
+            assert!(Destination::open(path).unwrap().remove().is_err());
         }
         assert!(!is_stdout(Path::new("./-")));
+    }
+
+    #[test]
+    fn a_file_is_removed_from_the_directory_that_was_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["ours", "elsewhere"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::write(at(name).join("cells"), name).unwrap();
+        }
+        let destination = Destination::open(&at("ours/cells")).unwrap();
+        fs::rename(at("ours"), at("moved")).unwrap();
+        symlink("elsewhere", at("ours")).unwrap();
+        destination.remove().unwrap();
+        assert!(at("elsewhere/cells").exists() && !at("moved/cells").exists());
+        assert!(destination.remove().unwrap_err().is_not_found());
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Identity {
 /// The finished cells of a sweep.
 #[derive(Debug)]
 pub struct Checkpoint {
-    path: PathBuf,
+    destination: Destination,
     file: File,
     cells: Vec<Cell>,
     combinations: HashSet<Combination>,
@@ -70,7 +70,8 @@ impl Checkpoint {
         let of = serde_json::to_string(of)
             .map_err(|why| Error::Invalid(format!("the sweep cannot be kept: {why}")))?;
         let error = |source| Error::file("open", path, source);
-        let mut file = Destination::open(path)?.open_or_create()?;
+        let destination = Destination::open(path)?;
+        let mut file = destination.open_or_create()?;
         file.try_lock().map_err(|_| {
             Error::Invalid(format!("{} is in use by another sweep", path.display()))
         })?;
@@ -106,7 +107,7 @@ impl Checkpoint {
             file.write_all(format!("{of}\n").as_bytes()).map_err(error)?;
         }
         let combinations = cells.iter().map(|cell| cell.combination.clone()).collect();
-        Ok(Self { path: path.to_owned(), file, cells, combinations })
+        Ok(Self { destination, file, cells, combinations })
     }
 
     /// Whether this combination is finished.
@@ -119,7 +120,7 @@ impl Checkpoint {
     /// # Errors
     /// The file cannot be written.
     pub fn keep(&mut self, cell: Cell) -> Result<()> {
-        let error = |source| Error::file("write", &self.path, source);
+        let error = |source| Error::file("write", self.destination.path(), source);
         let mut line = serde_json::to_vec(&cell).map_err(|why| error(why.into()))?;
         line.push(b'\n');
         // A single write: a line is complete, or it is cut off when the file is opened again.
@@ -141,7 +142,7 @@ impl Checkpoint {
     /// # Errors
     /// The file cannot be removed.
     pub fn finish(self) -> Result<()> {
-        std::fs::remove_file(&self.path).map_err(|source| Error::file("remove", &self.path, source))
+        self.destination.remove()
     }
 }
 

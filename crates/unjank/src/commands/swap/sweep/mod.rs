@@ -269,9 +269,11 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
 fn partial(args: &Args, scratch: &Path) -> Result<PathBuf> {
     let Some(out) = &args.out else { return Ok(scratch.join("sweep")) };
     let partial = partial_of(out);
-    if args.restart && partial.exists() {
-        std::fs::remove_file(&partial)
-            .with_context(|| format!("while removing {}", partial.display()))?;
+    if args.restart {
+        match Destination::open(&partial)?.remove() {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
     }
     Ok(partial)
 }
