@@ -43,10 +43,11 @@ fn hidden(script: &str, scratch: &Path, unjank: &Command) -> Output {
 
 /// Ways to hide /proc. The last one runs unjank in a chroot: the file system of `/`
 /// without those mounted in it.
-const WAYS: [&str; 3] = [
+const WAYS: [&str; 4] = [
     "mount -t tmpfs none /proc",
     "mount -t tmpfs none /proc && mkdir -p /proc/sys/kernel/random /proc/sys/vm && \
      echo x > /proc/sys/kernel/random/boot_id",
+    "mount --bind /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id",
     "mkdir \"$1/root\" && mount --bind / \"$1/root\" && r=\"$1/root\" && shift && \
      exec chroot \"$r\" \"$@\"",
 ];

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 
 use procfs_core::process::MountInfo;
 
-use super::kernel_fs::{KernelFs, kernel_fs};
-use super::visible::PLACES;
+use super::kernel_fs::{KernelFs, PLACES, kernel_fs};
 
 /// Why `opened`, which is at `path` on the running machine, is not the kernel's
 /// file of that name; `None` if it is, or if that cannot be determined.

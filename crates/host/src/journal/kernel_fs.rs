@@ -17,6 +17,21 @@ pub(super) enum KernelFs {
     Tracefs,
 }
 
+/// The mount points of the kernel's file systems that have knobs, innermost
+/// first.
+pub(super) const PLACES: [(&str, KernelFs); 9] = [
+    ("/sys/fs/cgroup", KernelFs::Cgroup),
+    ("/sys/fs/resctrl", KernelFs::Resctrl),
+    ("/sys/kernel/config", KernelFs::Configfs),
+    ("/sys/kernel/debug/tracing", KernelFs::Tracefs),
+    ("/sys/kernel/debug", KernelFs::Debugfs),
+    ("/sys/kernel/tracing", KernelFs::Tracefs),
+    ("/sys", KernelFs::Sysfs),
+    ("/proc", KernelFs::Procfs),
+    // Android has control groups there.
+    ("/dev", KernelFs::Cgroup),
+];
+
 /// The kernel's file system that contains `opened`, if it has knobs.
 pub(super) fn kernel_fs(opened: impl AsFd) -> Option<KernelFs> {
     // The type of `f_type` varies; the numbers have 32 bits everywhere.

@@ -8,23 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::kernel_fs::{KernelFs, kernel_fs};
+use super::covered::why_covered;
+use super::kernel_fs::{KernelFs, PLACES, kernel_fs};
 use crate::root::Root;
-
-/// The mount points of the kernel's file systems that have knobs, innermost
-/// first.
-pub(super) const PLACES: [(&str, KernelFs); 9] = [
-    ("/sys/fs/cgroup", KernelFs::Cgroup),
-    ("/sys/fs/resctrl", KernelFs::Resctrl),
-    ("/sys/kernel/config", KernelFs::Configfs),
-    ("/sys/kernel/debug/tracing", KernelFs::Tracefs),
-    ("/sys/kernel/debug", KernelFs::Debugfs),
-    ("/sys/kernel/tracing", KernelFs::Tracefs),
-    ("/sys", KernelFs::Sysfs),
-    ("/proc", KernelFs::Procfs),
-    // Android has control groups there.
-    ("/dev", KernelFs::Cgroup),
-];
 
 /// Why `path` may exist without being visible; `None` if it would be visible.
 /// In a tree that stands for a machine, `/proc`, `/sys` or `/dev` must exist.
@@ -69,9 +55,15 @@ pub(crate) fn why_no_proc(root: &Root, file: &str) -> Option<String> {
         return None;
     }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let is_there = openat(CWD, root.resolve(file), flags, Mode::empty())
-        .is_ok_and(|file| kernel_fs(file) == Some(KernelFs::Procfs));
-    (!is_there).then(|| format!("{file} is not the kernel's here, so nothing can be determined"))
+    let opened = openat(CWD, root.resolve(file), flags, Mode::empty()).ok();
+    let opened = opened.filter(|opened| kernel_fs(opened) == Some(KernelFs::Procfs));
+    let covered = opened.as_ref().map(|opened| why_covered(opened, Path::new(file)));
+    let why = match covered {
+        Some(None) => return None,
+        Some(Some(covered)) => format!(" ({covered})"),
+        None => String::new(),
+    };
+    Some(format!("{file} is not the kernel's here{why}, so nothing can be determined"))
 }
 
 #[cfg(test)]
