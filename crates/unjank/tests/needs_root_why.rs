@@ -160,6 +160,9 @@ fn what_another_change_would_save_is_never_more_than_there_is() {
     for row in rows(&record, "why/what_if").filter(|row| row[1] != "n/a") {
         let saved = row[2]["value"].as_f64().unwrap();
         assert!((-1.0..=1e-9).contains(&saved), "{row}");
+        assert!(row[2]["interval"].is_null(), "{row}");
+        let [least, most] = [3, 4].map(|at| row[at]["value"].as_f64().unwrap());
+        assert!(most <= saved && saved <= least, "{row}");
     }
     let reason = record["verdicts"][0]["reason"].as_str().unwrap();
     assert!(reason.starts_with("Launching sh -c 'ls / | sort; ls /usr' took "), "{reason}");

@@ -56,14 +56,19 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     let verdict = &first["verdicts"][0];
     assert_eq!(verdict["subject"], "why/prove");
     assert!(["yes", "no", "cannot_tell"].contains(&verdict["answer"].as_str().unwrap()));
-    for name in ["why/prove/predicted", "why/prove/measured"] {
-        let fact = facts(&first, name).next().unwrap();
+    for fact in facts(&first, "why/prove/predicted").chain(facts(&first, "why/prove/measured")) {
         assert_eq!(fact["labels"]["change"], "cpu");
-        let interval: Vec<f64> =
-            fact["interval"].as_array().unwrap().iter().map(|end| end.as_f64().unwrap()).collect();
-        let value = fact["value"].as_f64().unwrap();
-        assert!(interval[0] <= value && value <= interval[1], "{fact}");
     }
+    let find = |name: &str| first["facts"].as_array().unwrap().iter().find(|it| it["name"] == name);
+    let fact = |name: &str| find(name).unwrap().clone();
+    let value = |value: &Value| value.as_f64().unwrap();
+    let measured = fact("why/prove/measured");
+    let [low, high] = [0, 1].map(|end| value(&measured["interval"][end]));
+    assert!(low <= value(&measured["value"]) && value(&measured["value"]) <= high, "{measured}");
+    // Two launches have a range and no interval.
+    let names = ["/least", "", "/most"].map(|end| format!("why/prove/predicted{end}"));
+    assert!(names.each_ref().map(|name| value(&fact(name)["value"])).is_sorted());
+    assert!(fact(&names[1])["interval"].is_null());
     assert_eq!(rows(&first, "why/proof").len(), 3);
     let changed = first["changes"].as_array().unwrap();
     assert_eq!(changed.iter().any(|change| change["knob"] == AUTOGROUPS), before.is_some());

@@ -19,6 +19,7 @@ mod ready;
 mod run_queue;
 mod sentence;
 mod split;
+mod spread;
 mod stacks;
 mod storage;
 mod timeline;
@@ -46,6 +47,7 @@ pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
 pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
+pub use spread::Spread;
 pub use window::window_table;
 
 /// What is said of launches of one program; the [`typical`](Launches::typical) one is

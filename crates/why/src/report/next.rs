@@ -41,8 +41,7 @@ mod tests {
     use super::*;
 
     fn saving(remedy: Remedy, share: f64) -> Saving {
-        let share_range = [share, share];
-        Saving { remedy, after: 1.0, after_range: None, share, share_range }
+        Saving { remedy, after: 1.0, after_spread: None, share, share_spread: None }
     }
 
     #[test]

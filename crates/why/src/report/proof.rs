@@ -5,9 +5,12 @@ use unjank_measure::{Answer, Fact, Findings, Unit};
 
 use super::about::{About, Remedy};
 use super::launches::Launches;
+use super::spread::Spread;
 
 /// The fact of a predicted change.
 const PREDICTED: &str = "why/prove/predicted";
+/// The facts of the shortest and the longest of two to five predicted launches.
+const PREDICTED_RANGE: [&str; 2] = ["why/prove/predicted/least", "why/prove/predicted/most"];
 /// The fact of a measured change.
 const MEASURED: &str = "why/prove/measured";
 /// The label of both: what `--prove` calls the remedy.
@@ -20,10 +23,16 @@ const PROGRAM: &str = "program";
 pub struct Shift {
     /// The median.
     pub value: f64,
-    /// Its 95 % interval; of two to five predicted launches, their range.
-    pub range: Option<[f64; 2]>,
+    /// How far the launches or pairs lie apart, if there are several.
+    pub spread: Option<Spread>,
     /// Launches, or pairs of launches.
     pub n: u64,
+}
+
+impl Shift {
+    fn interval(self) -> Option<[f64; 2]> {
+        self.spread.and_then(Spread::interval)
+    }
 }
 
 /// A change that can be applied from outside, and what it is predicted to do.
@@ -43,9 +52,8 @@ pub fn predictions(launches: &Launches) -> Vec<Prediction> {
     let provable = savings.filter(|saving| Remedy::PROVABLE.contains(&saving.remedy));
     let mut predictions: Vec<Prediction> = provable
         .map(|saving| {
-            let [low, high] = saving.share_range;
-            let range = saving.after_range.map(|_| [-high, -low]);
-            let shift = Shift { value: -saving.share, range, n };
+            let spread = saving.share_spread.map(Spread::negated);
+            let shift = Shift { value: -saving.share, spread, n };
             Prediction { remedy: saving.remedy, shift }
         })
         .collect();
@@ -66,15 +74,23 @@ pub struct Outcome {
 pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findings {
     let mut findings = Findings::default();
     let program = about.command.first().map_or("", String::as_str);
-    let fact = |name: &str, shift: Shift| {
-        let mut fact = Fact::new(name, shift.value + 0.0, Unit::Change)
+    let fact = |name: &str, value: f64, n: u64| {
+        let mut fact = Fact::new(name, value + 0.0, Unit::Change)
             .with_label(REMEDY, prediction.remedy.option().unwrap_or_default())
             .with_label(PROGRAM, program);
-        (fact.interval, fact.n) = (shift.range, Some(shift.n));
+        fact.n = Some(n);
         fact
     };
-    findings.facts.push(fact(PREDICTED, prediction.shift));
-    findings.facts.push(fact(MEASURED, outcome.shift));
+    for (name, shift) in [(PREDICTED, prediction.shift), (MEASURED, outcome.shift)] {
+        let mut median = fact(name, shift.value, shift.n);
+        median.interval = shift.interval();
+        findings.facts.push(median);
+    }
+    if let Some(range) = prediction.shift.spread.and_then(Spread::range) {
+        let n = prediction.shift.n;
+        let ends = PREDICTED_RANGE.into_iter().zip(range);
+        findings.facts.extend(ends.map(|(name, end)| fact(name, end, n)));
+    }
     findings.tables.push(table(prediction, outcome));
     findings.verdicts.push(verdict(prediction, outcome));
     findings
@@ -91,12 +107,16 @@ fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
     let (predicted, measured) = (prediction.shift, outcome.shift);
     let title = format!("Predicted and measured: {}", prediction.remedy.name());
     let mut table = Table::new("why/proof", title, columns);
-    let change = |shift: Shift| Cell::from(Number::new(shift.value + 0.0).within(shift.range));
+    let change = |shift: Shift| Cell::from(Number::new(shift.value + 0.0).within(shift.interval()));
     let count = |shift: Shift| Cell::number(shift.n as f64);
     table.push(["without it".into(), Cell::number(without), Cell::Empty, count(measured)]);
     let after = Cell::number(without * (1.0 + predicted.value));
     table.push(["with it, predicted".into(), after, change(predicted), count(predicted)]);
     table.push(["with it, measured".into(), Cell::number(with), change(measured), count(measured)]);
+    if let Some([low, high]) = predicted.spread.and_then(Spread::range) {
+        let [low, high] = [low, high].map(|end| Unit::Change.show(end));
+        table = table.with_note(format!("the predictions of the launches are {low} to {high}"));
+    }
     table.with_note(
         "predicted from recorded launches; measured in alternating pairs of launches that were not \
          recorded: the median difference within pairs",
@@ -105,7 +125,7 @@ fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
 
 fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
     let (predicted, measured) = (prediction.shift, outcome.shift);
-    let show = |shift: Shift| match shift.range {
+    let show = |shift: Shift| match shift.spread.map(Spread::ends) {
         Some([low, high]) => format!(
             "{} ({} to {})",
             Unit::Change.show(shift.value),
@@ -128,19 +148,19 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
         name: format!("change of the launch {condition}"),
         value: measured.value + 0.0,
         unit: Unit::Change,
-        interval: measured.range,
+        interval: measured.interval(),
         at_least: None,
         n: measured.n,
     });
     verdict
 }
 
-/// Whether a prediction held: the intervals have a value in common. That is not known without an
-/// interval of the measurement, or if it extends further than half of what was predicted to either
+/// Whether a prediction held: its interval or range, and the interval of the measurement, have a
+/// value in common. That is not known without an interval of the measurement, or if it extends further than half of what was predicted to either
 /// side: it would have a value in common with most predictions.
 fn held(predicted: Shift, measured: Shift) -> Answer {
-    let [low, high] = predicted.range.unwrap_or([predicted.value; 2]);
-    match measured.range {
+    let [low, high] = predicted.spread.map_or([predicted.value; 2], Spread::ends);
+    match measured.interval() {
         Some([least, most]) if most < low || high < least => Answer::No,
         Some([least, most]) if most - least <= predicted.value.abs() => Answer::Yes,
         Some(_) | None => Answer::CannotTell,
@@ -168,24 +188,29 @@ impl Proved {
         let fact = |name: &str| record.findings.facts.iter().find(|fact| fact.name == name);
         let (predicted, measured) = (fact(PREDICTED)?, fact(MEASURED)?);
         let label = |name: &str| measured.labels.get(name).cloned();
-        let shift = |fact: &Fact| Shift {
+        let range = PREDICTED_RANGE.map(|name| fact(name).map(|fact| fact.value));
+        let range = match range {
+            [Some(least), Some(most)] => Some(Spread::Range([least, most])),
+            _ => None,
+        };
+        let shift = |fact: &Fact, range: Option<Spread>| Shift {
             value: fact.value,
-            range: fact.interval,
+            spread: fact.interval.map(Spread::Interval).or(range),
             n: fact.n.unwrap_or_default(),
         };
         Some(Self {
             at: record.started_at.clone(),
             program: label(PROGRAM)?,
             change: label(REMEDY)?,
-            predicted: shift(predicted),
-            measured: shift(measured),
+            predicted: shift(predicted, range),
+            measured: shift(measured, None),
         })
     }
 
     /// The error of the prediction as a share of what the change saved; `None` if
     /// it is not certain that it saved anything.
     fn error(&self) -> Option<f64> {
-        let saves = self.measured.range.is_some_and(|[_, most]| most < 0.0);
+        let saves = self.measured.interval().is_some_and(|[_, most]| most < 0.0);
         let error = (self.predicted.value - self.measured.value) / self.measured.value.abs();
         saves.then_some(error)
     }
@@ -210,7 +235,7 @@ pub fn calibration(all: &[Proved]) -> Findings {
     ];
     let mut table = Table::new("why/calibration", "Predictions and their outcomes", columns);
     for one in all {
-        let number = |shift: Shift| Cell::from(Number::new(shift.value).within(shift.range));
+        let number = |shift: Shift| Cell::from(Number::new(shift.value).within(shift.interval()));
         table.push([
             one.at.as_str().into(),
             one.program.as_str().into(),
@@ -263,7 +288,7 @@ mod tests {
     use super::*;
 
     fn shift(value: f64, range: Option<[f64; 2]>) -> Shift {
-        Shift { value, range, n: 10 }
+        Shift { value, spread: range.map(Spread::Interval), n: 10 }
     }
 
     #[test]
@@ -320,5 +345,22 @@ mod tests {
         assert_eq!(names, [PREDICTED, MEASURED]);
         assert_eq!(findings.facts[1].labels[REMEDY], "cpu");
         assert_eq!(findings.tables[0].rows.len(), 3);
+    }
+
+    #[test]
+    fn the_range_of_few_launches_is_stored_as_a_range() {
+        let range = Spread::Range([-0.5, -0.3]);
+        let shift = Shift { value: -0.4, spread: Some(range), n: 4 };
+        let prediction = Prediction { remedy: Remedy::ProgramFirst, shift };
+        let measured = Shift { value: -0.2, spread: Some(Spread::Interval([-0.3, -0.1])), n: 10 };
+        let outcome = Outcome { medians: [200.0, 130.0], shift: measured };
+        let findings = proof(&prediction, &outcome, &About::default());
+        let value = |name: &str| findings.fact_named(name).unwrap().value;
+        assert_eq!(findings.fact_named(PREDICTED).unwrap().interval, None);
+        assert_eq!(Spread::Range(PREDICTED_RANGE.map(value)), range);
+        assert_eq!(findings.verdicts[0].answer, Answer::Yes, "they have -0.3 in common");
+        let [least, most] = range.ends().map(|end| Unit::Change.show(end));
+        let note = &findings.tables[0].notes[0];
+        assert!(note.ends_with(&format!("are {least} to {most}")), "{note}");
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn verdict(
     let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
     let judged = best.map_or(Answer::No, judge);
     // What is unknown might be saved as well.
-    let most_saved = best.map_or(0.0, |best| best.share_range[1]) + unknown;
+    let most_saved = best.map_or(0.0, |best| best.share_ends()[1]) + unknown;
     let unknown_matters = judged == Answer::No && unknown > 0.0 && most_saved >= WORTH;
     let undecided = launch.is_cut || lost || unknown_matters || !agreement.suffices();
     let answer = if undecided { Answer::CannotTell } else { judged };
@@ -47,7 +47,7 @@ pub(super) fn verdict(
     } else if unknown_matters {
         reason.push_str(". A change might also save time whose cause is unknown");
     } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
-        let [low, high] = best.share_range.map(|share| 100.0 * share);
+        let [low, high] = best.share_ends().map(|share| 100.0 * share);
         reason = format!("{reason}. Over all launches it saves {low:.0} to {high:.0} %");
     }
     let (question, measured) = match launch.subject {
@@ -73,7 +73,7 @@ pub(super) fn verdict(
 
 /// Whether a saving is worth its change, by the interval or range of its share.
 fn judge(saving: &Saving) -> Answer {
-    let [low, high] = saving.share_range;
+    let [low, high] = saving.share_ends();
     if low >= WORTH {
         Answer::Yes
     } else if high < WORTH {

@@ -2,13 +2,13 @@
 
 use unjank_host::input::Stop;
 use unjank_measure::Unit;
-use unjank_measure::record::{Column, Number, Table};
-use unjank_measure::stats::order;
+use unjank_measure::record::{Cell as TableCell, Column, Number, Table};
 use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
 use super::handover::Handover;
+use super::spread::Spread;
 use crate::path::Way;
 use crate::what_if::{Change, Replays};
 
@@ -25,13 +25,19 @@ pub(super) struct Saving {
     pub(super) remedy: Remedy,
     /// The median predicted length.
     pub(super) after: f64,
-    /// Its 95 % interval, or with fewer than six launches its range; `None` for
-    /// one launch.
-    pub(super) after_range: Option<[f64; 2]>,
+    /// How far the predicted lengths lie apart; `None` for one launch.
+    pub(super) after_spread: Option<Spread>,
     /// The median of the saved shares of each launch.
     pub(super) share: f64,
-    /// As of `after`. For one launch, the share itself at both ends.
-    pub(super) share_range: [f64; 2],
+    /// As of `after`.
+    pub(super) share_spread: Option<Spread>,
+}
+
+impl Saving {
+    /// The ends of the spread of the share; for one launch, the share itself.
+    pub(super) fn share_ends(&self) -> [f64; 2] {
+        self.share_spread.map_or([self.share; 2], Spread::ends)
+    }
 }
 
 /// The changes, in the order of the table.
@@ -104,21 +110,9 @@ fn of_lengths(remedy: Remedy, lengths: &[(Nanos, Nanos)]) -> Option<Saving> {
     };
     let mut shares: Vec<f64> = lengths.iter().map(share).collect();
     let mut after: Vec<f64> = lengths.iter().map(|(_, after)| after.get() as f64).collect();
-    let (median, after_range) = middle(&mut after)?;
-    let (share, share_range) = middle(&mut shares)?;
-    let share_range = share_range.unwrap_or([share, share]);
-    Some(Saving { remedy, after: median, after_range, share, share_range })
-}
-
-/// The median, and its 95 % interval or, of too few values, their range; `None`
-/// for the range of one.
-fn middle(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
-    let (median, interval) = order::median(values)?;
-    let range = match values {
-        [least, .., most] => Some([*least, *most]),
-        _ => None,
-    };
-    Some((median, interval.or(range)))
+    let (after, after_spread) = Spread::of(&mut after)?;
+    let (share, share_spread) = Spread::of(&mut shares)?;
+    Some(Saving { remedy, after, after_spread, share, share_spread })
 }
 
 /// A row for each change; `None` without any.
@@ -131,11 +125,14 @@ pub(super) fn table(
     if savings.is_empty() {
         return None;
     }
-    let columns = [
+    let mut columns = vec![
         Column::text("if"),
         Column::of("then", Unit::Nanoseconds),
         Column::of("saved", Unit::Change),
     ];
+    if savings.iter().any(|saving| saving.share_spread.is_some_and(|it| it.range().is_some())) {
+        columns.extend(["least", "most"].map(|name| Column::of(name, Unit::Change)));
+    }
     let title = match launch.subject {
         Subject::Launch => format!("What would make it faster than {}", launch.total()),
         Subject::Window => format!("What would do the same in less than {}", launch.total()),
@@ -146,13 +143,17 @@ pub(super) fn table(
             table.push([saving.remedy.name().into(), "n/a".into()]);
             continue;
         }
-        let [low, high] = saving.share_range;
-        let range = saving.after_range.map(|_| [-high + 0.0, -low + 0.0]);
-        table.push([
+        let after_interval = saving.after_spread.and_then(Spread::interval);
+        let saved = saving.share_spread.map(Spread::negated);
+        let mut row = vec![
             saving.remedy.name().into(),
-            Number::new(saving.after).within(saving.after_range).into(),
-            Number::new(-saving.share + 0.0).within(range).into(),
-        ]);
+            Number::new(saving.after).within(after_interval).into(),
+            Number::new(0.0 - saving.share).within(saved.and_then(Spread::interval)).into(),
+        ];
+        if let Some([most, least]) = saved.and_then(Spread::range) {
+            row.extend([least, most].map(TableCell::number));
+        }
+        table.push(row);
     }
     table = table.with_note(
         "predicted from the recorded wake-ups: timeouts, races and work that moves to other \
@@ -170,7 +171,7 @@ pub(super) fn table(
     Some(match launches {
         0 | 1 => table,
         2..=5 => table.with_note(format!(
-            "medians of {launches} launches; in brackets the least and the most"
+            "medians of {launches} launches, and the least and the most that any of them saves"
         )),
         _ => table
             .with_note(format!("medians of {launches} launches; in brackets their 95 % intervals")),
@@ -189,17 +190,17 @@ mod tests {
     #[test]
     fn savings_are_shares_of_each_launch() {
         let one = saving(&[(400, 300)]);
-        assert_eq!((one.after, one.after_range), (300.0, None));
-        assert_eq!((one.share, one.share_range), (0.25, [0.25, 0.25]));
+        assert_eq!((one.after, one.after_spread), (300.0, None));
+        assert_eq!((one.share, one.share_ends()), (0.25, [0.25, 0.25]));
         let three = saving(&[(400, 300), (1_000, 500), (100, 100)]);
-        assert_eq!((three.after, three.after_range), (300.0, Some([100.0, 500.0])));
-        assert_eq!((three.share, three.share_range), (0.25, [0.0, 0.5]));
+        assert_eq!((three.after, three.after_spread), (300.0, Some(Spread::Range([100.0, 500.0]))));
+        assert_eq!((three.share, three.share_ends()), (0.25, [0.0, 0.5]));
     }
 
     #[test]
     fn many_launches_have_an_interval_that_leaves_out_extremes() {
         let lengths: Vec<(u64, u64)> = (1..=20).map(|i| (1_000, 500 + i)).collect();
-        assert_eq!(saving(&lengths).after_range, Some([506.0, 515.0]));
+        assert_eq!(saving(&lengths).after_spread, Some(Spread::Interval([506.0, 515.0])));
         assert!(of_lengths(Remedy::All, &[]).is_none());
     }
 }

@@ -9,7 +9,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shift};
+use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shift, Spread};
 
 use super::launch::Plan;
 use super::launches;
@@ -112,7 +112,7 @@ impl Experiment {
             medians: [without.value, with.value],
             shift: Shift {
                 value: difference.value,
-                range: difference.interval,
+                spread: difference.interval.map(Spread::Interval),
                 n: difference.n.unwrap_or_default(),
             },
         };
