@@ -260,6 +260,19 @@ fn a_program_whose_first_thread_ends_first_is_explained_to_its_last() {
 }
 
 #[test]
+fn a_joined_thread_is_a_child_and_no_lock() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (_directory, program) = compiled("join");
+    let record = explained(&["--", program.to_str().unwrap()]);
+    // It may have slept for a while before it is joined.
+    assert!(of(&record, "child", "timer") >= 100 * MILLISECOND, "{}", record["facts"]);
+    let of_locks = |fact: &Value| fact["labels"]["way"] == "lock";
+    assert!(!facts(&record, "why/time").any(of_locks), "{}", record["facts"]);
+}
+
+#[test]
 fn a_program_that_another_thread_ends_is_explained_to_the_end_of_that() {
     if !unjank_needs::root() {
         return;

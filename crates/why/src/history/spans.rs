@@ -63,6 +63,8 @@ enum By {
     Thread(u32),
     /// A thread that was about to exit.
     Exiting(u32),
+    /// A thread whose end was waited for, and whether the trace had that already.
+    Joined(u32, bool),
     Timer,
     /// A timer, and the place in `armed` of who armed it.
     ArmedTimer(u32),
@@ -171,6 +173,7 @@ impl Spans {
         };
         self.carriers.extend(wake.carrier.map(|carrier| (place, carrier)));
         let by = match wake.by {
+            Origin::Thread(thread) if wake.joined => By::Joined(thread.0, wake.exiting),
             Origin::Thread(thread) if wake.exiting => By::Exiting(thread.0),
             Origin::Thread(thread) => By::Thread(thread.0),
             Origin::Interrupt(Cause::Timer(None)) => By::Timer,
@@ -209,7 +212,9 @@ impl Spans {
     fn wake(&self, place: u32, sleep: &Sleep, at: Timestamp) -> Option<Wake> {
         let by = match sleep.by {
             By::Nobody => return None,
-            By::Thread(thread) | By::Exiting(thread) => Origin::Thread(ThreadId(thread)),
+            By::Thread(thread) | By::Exiting(thread) | By::Joined(thread, _) => {
+                Origin::Thread(ThreadId(thread))
+            }
             By::Timer => Origin::Interrupt(Cause::Timer(None)),
             By::ArmedTimer(place) => {
                 Origin::Interrupt(Cause::Timer(Some(self.armed[place as usize])))
@@ -225,7 +230,8 @@ impl Spans {
             at,
             by,
             during: (sleep.during != NO_CALL).then_some(sleep.during),
-            exiting: matches!(sleep.by, By::Exiting(_)),
+            exiting: matches!(sleep.by, By::Exiting(_) | By::Joined(_, true)),
+            joined: matches!(sleep.by, By::Joined(..)),
             carrier: carrier.ok().map(|carrier| self.carriers[carrier].1),
         })
     }
@@ -253,7 +259,7 @@ mod tests {
     use super::*;
 
     fn wake(nanos: u64, by: Origin) -> Wake {
-        Wake { at: at(nanos), by, during: None, exiting: false, carrier: None }
+        Wake { at: at(nanos), by, during: None, exiting: false, joined: false, carrier: None }
     }
 
     fn states() -> Vec<State> {

@@ -19,6 +19,8 @@ pub(super) struct Thread {
     pub(super) state: Option<(State, Timestamp)>,
     /// What it does in the kernel, if anything.
     pub(super) wait: Wait,
+    /// Whether that may be a wait for the end of a thread.
+    pub(super) awaits_end: bool,
     /// The file for whose pages it made room in memory last, in what it does.
     pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
@@ -45,7 +47,7 @@ impl Thread {
 
     /// It enters the kernel, or leaves it.
     pub(super) fn does(&mut self, wait: Wait) {
-        (self.wait, self.reads) = (wait, None);
+        (self.wait, self.awaits_end, self.reads) = (wait, false, None);
     }
 
     /// It touched a page of a file.

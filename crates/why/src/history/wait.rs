@@ -31,6 +31,11 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// Whether it is the end of the thread by its own call.
+    pub(super) fn is_exit(self) -> bool {
+        matches!(self, Self::Call { number, .. } if number == EXIT)
+    }
+
     /// The number of the system call.
     pub(super) fn call(self) -> Option<i32> {
         match self {
@@ -40,6 +45,30 @@ impl Wait {
         }
     }
 }
+
+/// Whether a system call may wait for the end of a thread: in the futex that the
+/// kernel clears then (`CLONE_CHILD_CLEARTID` of `clone(2)`).
+///
+/// The kernel wakes these waiters without a call of the thread, and without
+/// `FUTEX_PRIVATE_FLAG`, which is another futex. In its exit it also wakes those of
+/// robust locks that the thread holds, if the value of the lock has `FUTEX_WAITERS`
+/// (`handle_futex_death` of `kernel/futex/core.c`); the number of a thread has not.
+pub(super) fn awaits_thread(number: i64, arguments: &[u64; 6]) -> bool {
+    let [_, operation, value, ..] = *arguments;
+    let (operation, value) = (operation as i32, value as u32);
+    let is_wait = matches!(operation & libc::FUTEX_CMD_MASK, libc::FUTEX_WAIT | WAIT_BITSET);
+    number == FUTEX
+        && is_wait
+        && operation & libc::FUTEX_PRIVATE_FLAG == 0
+        && value & libc::FUTEX_WAITERS == 0
+}
+
+const WAIT_BITSET: i32 = libc::FUTEX_WAIT_BITSET;
+/// The numbers of system calls on this architecture.
+#[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
+const FUTEX: i64 = libc::SYS_futex as i64;
+#[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
+const EXIT: i64 = libc::SYS_exit as i64;
 
 /// A thread that slept at a moment, seen by other means than the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +92,9 @@ pub struct Wake {
     pub during: Option<i32>,
     /// Whether the waker was about to exit.
     pub exiting: bool,
+    /// Whether the sleeper waited in a futex for the waker's end, as `pthread_join`
+    /// does: see [`awaits_thread`].
+    pub joined: bool,
     /// How the wake-up came from the waker, if it did not call `sched_waking`
     /// itself.
     pub carrier: Option<Carrier>,

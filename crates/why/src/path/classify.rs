@@ -14,7 +14,8 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
-/// | a futex | the end of a thread | lock | proved: it joins that thread |
+/// | a futex | its end, which the futex is for | child | proved: it joins that thread |
+/// | a futex | the end of a thread | lock | proved: it held a robust lock |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
 /// | wait, vfork | the end of a process, exec | child | proved |
@@ -38,6 +39,7 @@ pub(super) fn leaves_by(
     };
     let of_waker = wake.during.map_or(Purpose::Other, |number| purpose(number.into()));
     match purpose(number) {
+        Purpose::Futex if wake.joined => (Way::Child, Certainty::Proved),
         Purpose::Futex => (Way::Lock, sure(inherited || of_waker == Purpose::Exit)),
         Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),
         Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),

@@ -30,10 +30,5 @@ pub(crate) fn is_in_futex(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
 }
 
-/// Whether a system call ends the thread, or its process.
-pub(crate) fn is_exit(number: i32) -> bool {
-    purpose(number.into()) == Purpose::Exit
-}
-
 #[cfg(test)]
 mod tests;

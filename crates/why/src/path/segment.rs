@@ -62,7 +62,7 @@ pub enum Way {
     Lock,
     /// It waited for a message of another thread: a pipe, a socket, binder.
     Ipc,
-    /// It waited for the end of a process, or for the exec of one.
+    /// It waited for the end of a process or a thread, or for an exec.
     Child,
     /// It waited for a thread of the kernel.
     Work,

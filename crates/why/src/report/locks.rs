@@ -10,7 +10,7 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use super::names;
 use crate::history::Wait;
-use crate::path::{Certainty, LockWait, is_exit, is_futex_with_operation};
+use crate::path::{Certainty, LockWait, is_futex_with_operation};
 
 /// Rows of the table.
 const SHOWN: usize = 10;
@@ -37,8 +37,6 @@ enum Kind {
     Any,
     /// A mutex whose holder inherits priority.
     Inherits,
-    /// The end of a thread, for which another one waits.
-    End,
 }
 
 /// The waits for one lock.
@@ -109,9 +107,8 @@ impl Lock {
     fn of(launch: &Explained, wait: &LockWait) -> Option<Self> {
         let Wait::Call { number, arguments: [address, operation] } = wait.wait else { return None };
         let process = launch.history.first_of_process(wait.thread, wait.to).0;
-        let kind = if wait.wake.during.is_some_and(is_exit) {
-            Kind::End
-        } else if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION)) {
+        let kind = if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION))
+        {
             Kind::Inherits
         } else {
             Kind::Any
@@ -123,7 +120,6 @@ impl Lock {
         let kind = match self.kind {
             Kind::Any => "",
             Kind::Inherits => ", inherits priority",
-            Kind::End => ", end of a thread",
         };
         format!("futex {:#x}{kind}", self.address)
     }
@@ -272,18 +268,26 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_thread_is_proved() {
-        let script = Script::new()
-            .runs(0, 0, 0, 7)
-            .runs(1, 0, 0, 9)
-            .happens(0, 90, Context::Thread, call(libc::SYS_futex, 0x3000, 265))
-            .sleeps(0, 100, 7, 0)
-            .happens(1, 400, Context::Thread, call(libc::SYS_exit, 0, 0))
-            .wakes(1, 500, 7, 0)
-            .runs(0, 500, 0, 7)
-            .sleeps(0, 700, 7, 0);
-        let expected = "futex 0x3000, end of a thread | victim (7) | 400 | 1 | hog (9) | proved";
-        assert_eq!(locks(&script, 700), [expected]);
+    fn a_wait_for_the_end_of_a_thread_is_no_lock() {
+        let joins = |operation: u64, value: u64| {
+            let arguments = [0x3000, operation, value, 0, 0, 0];
+            let waits = SystemCall::Begins { number: libc::SYS_futex, arguments };
+            let script = Script::new()
+                .runs(0, 0, 0, 7)
+                .runs(1, 0, 0, 9)
+                .happens(0, 90, Context::Thread, EventKind::SystemCall(waits))
+                .sleeps(0, 100, 7, 0)
+                .happens(1, 400, Context::Thread, call(libc::SYS_exit, 0, 0))
+                .wakes(1, 500, 7, 0)
+                .runs(0, 500, 0, 7)
+                .sleeps(0, 700, 7, 0);
+            locks(&script, 700)
+        };
+        // FUTEX_WAIT_BITSET with FUTEX_CLOCK_REALTIME, and FUTEX_WAIT.
+        assert!(joins(265, 9).is_empty() && joins(0, 9).is_empty());
+        let lock = "futex 0x3000 | victim (7) | 400 | 1 | hog (9) | proved";
+        assert_eq!(joins(265, 0x8000_0009), [lock], "a robust lock");
+        assert_eq!(joins(265 + 128, 9), [lock], "a private futex is another one");
     }
 
     #[test]

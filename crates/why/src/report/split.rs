@@ -45,7 +45,7 @@ pub(super) fn name(way: Way) -> &'static str {
         Way::Own => "own thread",
         Way::Lock => "lock",
         Way::Ipc => "ipc",
-        Way::Child => "child process",
+        Way::Child => "child",
         Way::Work => "kernel thread",
         Way::Other => "other thread",
     }

@@ -274,7 +274,11 @@ fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
         matches!(state, Some(State::Woken { .. } | State::Ready { .. }))
     };
     let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
-    let State::Asleep { wait, .. } = spans.get(first.checked_sub(1)?)?.state else { return None };
+    let State::Asleep { wait, wake } = spans.get(first.checked_sub(1)?)?.state else { return None };
+    // The end of a thread is no lock that is handed over.
+    if wake.is_some_and(|wake| wake.joined) {
+        return None;
+    }
     let end = number + (number..spans.len()).take(MOST_MOVES).take_while(is_way).count();
     let way = spans.begin_of(end).since(spans.begin_of(first));
     is_in_futex(wait).then(|| (way.get() as f64).max(1.0))

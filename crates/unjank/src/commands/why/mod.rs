@@ -61,7 +61,7 @@ use window::WindowArgs;
 From exec until the program is ready, every nanosecond gets one cause. The path
 goes backwards from the thread that made it ready: while that slept, it follows
 the thread or interrupt that woke it, and so on. The rows of the split say how the path
-first left that thread (a lock, a message, a child process, a thread of the
+first left that thread (a lock, a message, a child, a thread of the
 kernel), the columns what happened meanwhile. What a change would save is
 computed by replaying all recorded wake-ups with shorter waits. --prove applies
 one change and measures what it saves:

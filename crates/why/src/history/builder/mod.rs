@@ -25,7 +25,7 @@ use super::packets::Packets;
 use super::requests::InFlight;
 use super::thread::Thread;
 use super::timers::Timers;
-use super::wait::{Asleep, Wait};
+use super::wait::{Asleep, Wait, awaits_thread};
 use super::work::Queues;
 
 impl History {
@@ -177,7 +177,9 @@ impl Builder {
             EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
-                self.thread(current).does(Wait::Call { number, arguments: [first, second] });
+                let thread = self.thread(current);
+                thread.does(Wait::Call { number, arguments: [first, second] });
+                thread.awaits_end = awaits_thread(number, &arguments);
             }
             EventKind::SystemCall(SystemCall::Ends { .. }) => {
                 self.thread(current).does(Wait::Unknown);
