@@ -167,7 +167,9 @@ impl Threads {
                     }
                 }
                 EventKind::Storage(StorageEvent::Ended { thread, .. }) => {
-                    threads.seen.entry(thread).or_default().ended = Some(event.at);
+                    // In exec, a thread takes over the id of the first one, which ends.
+                    let seen = threads.seen.entry(thread).or_default();
+                    seen.ended = seen.ended.max(Some(event.at));
                 }
                 EventKind::Storage(StorageEvent::Started { thread, same_process: true }) => {
                     threads.seen.entry(thread).or_default().sibling = Some(event.current);
@@ -366,6 +368,14 @@ mod tests {
         let hog = choose(&script().trace(), &wanted("hog"), None).unwrap();
         assert_eq!(hog.from, (at(0), "the begin of the recording"));
         assert_eq!(hog.to, (at(400), "the end of the recording"));
+    }
+
+    #[test]
+    fn a_thread_that_ends_on_two_cpus_ends_with_the_later() {
+        let ended = EventKind::Storage(StorageEvent::Ended { thread: ThreadId(7), last: None });
+        let twice = script().happens(1, 200, Context::Thread, ended).trace();
+        let chosen = choose(&twice, &wanted("app"), None).unwrap();
+        assert_eq!(chosen.to, (at(300), "the end of the thread"));
     }
 
     #[test]
