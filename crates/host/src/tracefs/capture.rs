@@ -3,7 +3,7 @@
 
 use super::instance::Instance;
 use super::page::Layout;
-use super::raw_pages::RawPages;
+use super::raw_pages::{CutPage, RawPages};
 use crate::clock::Timestamp;
 use crate::error::Result;
 
@@ -17,8 +17,8 @@ pub struct Capture {
     pub(super) formats: Vec<(String, String)>,
     /// `trace_clock`.
     pub(super) clock: String,
-    /// The pages of each CPU, one behind the other.
-    pub(super) cpus: Vec<(usize, Vec<u8>)>,
+    /// The pages of each CPU.
+    pub(super) cpus: Vec<(usize, Vec<CutPage>)>,
     /// `per_cpu/cpuN/stats` of each CPU.
     pub(super) statistics: Vec<(usize, String)>,
     /// When it recorded.
@@ -56,7 +56,7 @@ impl Instance {
             headers: [read("events/header_page")?, read("events/header_event")?],
             formats,
             clock: read("trace_clock")?,
-            cpus: pages.whole(&self.layout),
+            cpus: pages.shared(),
             statistics,
             recorded: self.recorded(),
         })

@@ -3,6 +3,7 @@
 //! a copy.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::decode::Decoder;
 use super::page::{Layout, Page};
@@ -19,11 +20,14 @@ pub struct RawPages {
     size: u64,
 }
 
-/// The pages of one CPU, in the kernel's order, each cut after its last record.
+/// A page, cut after its last record.
+pub(super) type CutPage = Arc<[u8]>;
+
+/// The pages of one CPU, in the kernel's order.
 #[derive(Debug)]
 struct CpuPages {
     cpu: usize,
-    pages: Vec<Box<[u8]>>,
+    pages: Vec<CutPage>,
     /// The last read may have left events behind.
     cut_off: bool,
 }
@@ -34,17 +38,9 @@ impl RawPages {
         Bytes(self.size)
     }
 
-    /// The pages of each CPU one behind the other, each filled up to its size.
-    pub(super) fn whole(&self, layout: &Layout) -> Vec<(usize, Vec<u8>)> {
-        let whole = |pages: &CpuPages| {
-            let mut bytes = Vec::with_capacity(pages.pages.len() * layout.page_size());
-            for page in &pages.pages {
-                bytes.extend_from_slice(page);
-                bytes.resize(bytes.len().next_multiple_of(layout.page_size()), 0);
-            }
-            (pages.cpu, bytes)
-        };
-        self.cpus.iter().map(whole).collect()
+    /// The pages of each CPU, which are shared.
+    pub(super) fn shared(&self) -> Vec<(usize, Vec<CutPage>)> {
+        self.cpus.iter().map(|pages| (pages.cpu, pages.pages.clone())).collect()
     }
 
     /// Adds the content of a CPU's buffer, at most `most` pages.
@@ -68,14 +64,14 @@ impl RawPages {
             };
             let length =
                 Page::length(layout, page).map_err(|why| decode_error(&file(cpu), &why))?;
-            let page: Box<[u8]> = page.get(..length).unwrap_or(page).into();
+            let page: CutPage = page.get(..length).unwrap_or(page).into();
             self.size = self.size.saturating_add(page.len() as u64);
             own.pages.push(page);
         }
         Ok(())
     }
 
-    /// Decodes all pages, each of which is freed at once. Nothing was recorded
+    /// Decodes all pages, each of which is freed at once unless it is shared. Nothing was recorded
     /// outside of the two moments.
     pub(super) fn decode(
         self,

@@ -1,9 +1,11 @@
 //! A recording as the kernel wrote it, for a file.
 
-use unjank_host::files::Destination;
+use std::io::{BufWriter, Write as _};
+
+use unjank_host::Result;
+use unjank_host::files::{Destination, Existing, Readers, WholeFile};
 use unjank_host::tracefs::trace_file::{self, Annex};
 use unjank_host::tracefs::{Capture, Trace};
-use unjank_host::{Error, Result};
 
 use super::instances::{Instances, Pages};
 use super::{MACHINE_EVENTS, PROGRAM_EVENTS};
@@ -16,7 +18,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Copies what was taken out of the buffers of instances that are stopped.
+    /// Shares what was taken out of the buffers of instances that are stopped.
     pub(super) fn of(instances: &Instances, pages: &Pages) -> Result<Self> {
         Ok(Self {
             machine: instances.machine.capture(&pages.machine, MACHINE_EVENTS)?,
@@ -39,9 +41,11 @@ impl Kept {
         let kernel_threads = trace.kernel_threads.iter().map(|thread| thread.0).collect();
         let annex = Annex { recorded: recorded.to_vec(), kernel_threads, ..annex };
         let buffers = buffers.map(|(name, capture)| trace_file::Buffer { name, capture });
-        let mut bytes = Vec::new();
-        trace_file::write(&mut bytes, &buffers, trace, &annex)
-            .map_err(|why| Error::file("write", to.path(), why))?;
-        to.write(&bytes)
+        let whole = WholeFile::begin(to, Existing::Replace, Readers::AsUsual)?;
+        let mut out = BufWriter::new(whole.file()?);
+        trace_file::write(&mut out, &buffers, trace, &annex)
+            .and_then(|()| out.flush())
+            .map_err(|why| whole.error(why))?;
+        whole.finish()
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::capture::Capture;
 use super::super::decode::Decoder;
 use super::super::format::Format;
-use super::super::page::Layout;
+use super::super::page::{Layout, Page};
 use super::super::trace::{CpuTrace, Trace};
 use super::*;
 use crate::clock::Timestamp;
@@ -36,9 +36,9 @@ fn capture(name: &str) -> (Trace, Capture) {
         }
     }
     let cpus = (0..2).map(|cpu| {
-        let mut pages = fs::read(top.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))).unwrap();
-        pages.resize(pages.len().next_multiple_of(layout.page_size()), 0);
-        (cpu, pages)
+        let pages = fs::read(top.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))).unwrap();
+        let cut = |page: &[u8]| page[..Page::length(&layout, page).unwrap()].into();
+        (cpu, pages.chunks(layout.page_size()).map(cut).collect())
     });
     let statistics = (0..2).map(|cpu| (cpu, format!("overrun: {cpu}\ndropped events: 2\n")));
     let capture = Capture {
@@ -57,7 +57,11 @@ fn decoded(capture: &Capture, decoder: &Decoder) -> Trace {
     let mut trace = Trace::default();
     for (cpu, pages) in &capture.cpus {
         let mut events = CpuTrace::new(*cpu);
-        for page in pages.chunks(capture.layout.page_size()) {
+        for page in pages {
+            assert!(
+                page.len() < capture.layout.page_size(),
+                "it is cut, and filled up in the file"
+            );
             events.push_page(&capture.layout, decoder, page).unwrap();
         }
         events.finish(capture.recorded.0, capture.recorded.1);

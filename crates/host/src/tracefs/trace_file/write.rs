@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use super::super::capture::Capture;
 use super::super::event::{EventKind, Task};
+use super::super::raw_pages::CutPage;
 use super::super::trace::Trace;
 use super::annex::Annex;
 use crate::sched::ThreadId;
@@ -46,8 +47,8 @@ pub fn write(
     // All buffers have as many CPUs, without pages where there is none.
     let cpus = buffers.iter().flat_map(|buffer| &buffer.capture.cpus);
     let cpus = cpus.map(|(cpu, _)| cpu + 1).max().unwrap_or(0);
-    let mut head = Head { bytes: Vec::new(), cpus, pages: Vec::new() };
-    head.begin(page_size);
+    let mut head = Head { bytes: Vec::new(), cpus, pages: Vec::new(), page_size };
+    head.begin();
     head.layouts(buffers);
     head.names(trace);
     head.number32(cpus);
@@ -57,9 +58,15 @@ pub fn write(
         head.patch(place, head.bytes.len() as u64);
         head.places_of_pages(instance.capture);
     }
-    head.put_pages_at(page_size);
+    head.put_pages();
     out.write_all(&head.bytes)?;
-    head.pages.iter().try_for_each(|(_, pages)| out.write_all(pages))
+    // Filled up only here: in memory, pages are as long as what they hold.
+    let filling = vec![0; page_size];
+    for page in head.pages.iter().flat_map(|(_, pages)| *pages) {
+        out.write_all(page)?;
+        out.write_all(filling.get(page.len()..).unwrap_or_default())?;
+    }
+    Ok(())
 }
 
 /// The file up to its pages.
@@ -67,16 +74,17 @@ struct Head<'a> {
     bytes: Vec<u8>,
     cpus: usize,
     /// The pages in their order, and the places of their offsets in the head.
-    pages: Vec<(usize, &'a [u8])>,
+    pages: Vec<(usize, &'a [CutPage])>,
+    page_size: usize,
 }
 
 impl<'a> Head<'a> {
-    fn begin(&mut self, page_size: usize) {
+    fn begin(&mut self) {
         self.bytes.extend_from_slice(b"\x17\x08\x44tracing6\0");
         // Little-endian.
         self.bytes.push(0);
         self.bytes.push(size_of::<libc::c_long>() as u8);
-        self.number32(page_size);
+        self.number32(self.page_size);
     }
 
     fn layouts(&mut self, buffers: &[Buffer<'_>]) {
@@ -154,21 +162,21 @@ impl<'a> Head<'a> {
         self.bytes.extend_from_slice(b"flyrecord\0");
         for cpu in 0..self.cpus {
             let pages = capture.cpus.iter().find(|(of, _)| *of == cpu);
-            let pages: &[u8] = pages.map(|(_, pages)| pages.as_slice()).unwrap_or_default();
+            let pages: &[CutPage] = pages.map(|(_, pages)| pages.as_slice()).unwrap_or_default();
             self.pages.push((self.bytes.len(), pages));
             self.number64(0);
-            self.number64(pages.len() as u64);
+            self.number64((pages.len() * self.page_size) as u64);
         }
         self.text64(&capture.clock);
     }
 
     /// Fills the head up to a whole page, and writes the places of the pages.
-    fn put_pages_at(&mut self, page_size: usize) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(page_size), 0);
+    fn put_pages(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(self.page_size), 0);
         let mut place = self.bytes.len() as u64;
         for (at, pages) in std::mem::take(&mut self.pages) {
             self.patch(at, place);
-            place += pages.len() as u64;
+            place += (pages.len() * self.page_size) as u64;
             self.pages.push((at, pages));
         }
     }
