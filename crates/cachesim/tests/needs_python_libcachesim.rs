@@ -119,7 +119,7 @@ fn chances(mut state: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Zipf's law with exponent 1 over 50 000 pages.
+/// Zipf's law with exponent 1 over 50,000 pages.
 fn zipf() -> Vec<u32> {
     let mut chance = chances(1);
     let page = |chance: f64| 50_000f64.powf(chance) as u32 - 1;

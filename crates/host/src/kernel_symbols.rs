@@ -14,7 +14,7 @@ const LARGEST: u64 = 256 << 20;
 /// The addresses of all functions named `name` in the kernel and its modules.
 /// Empty without the permission to see them: the kernel shows zeroes to
 /// ordinary users, and with `kernel.kptr_restrict=2` to everybody. Takes some
-/// tens of milliseconds, as the file has 100 000 lines or more.
+/// tens of milliseconds, as the file has 100,000 lines or more.
 ///
 /// # Errors
 /// `File` if `/proc/kallsyms` cannot be read: some kernels lack it.

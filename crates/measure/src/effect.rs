@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::number;
 use crate::record::{Answer, Direction, Quantity, Unit, Verdict};
 use crate::stats::{Contrast, Estimate, Weighed, family};
 
@@ -173,7 +174,7 @@ impl Family {
     }
 }
 
-/// `+12.3 % (+8.10 % to +16.9 %)`, or the same in the unit of the values if
+/// `+12.3 % (+8.10 to +16.9 %)`, or the same in the unit of the values if
 /// there is no ratio.
 fn change(weighed: &Weighed, unit: Unit) -> String {
     let (estimate, unit) = match weighed.ratio {
@@ -185,7 +186,7 @@ fn change(weighed: &Weighed, unit: Unit) -> String {
     };
     let [value, low, high] = [estimate.value, estimate.interval[0], estimate.interval[1]]
         .map(|value| signed(value, unit));
-    format!("{value} ({low} to {high})")
+    format!("{value} ({})", number::range(&low, &high))
 }
 
 /// A difference with its sign.
@@ -261,11 +262,11 @@ mod tests {
         let answers = [(105.0, 115.0), (84.0, 94.0), (99.0, 101.0), (90.0, 110.0), (101.0, 104.0)]
             .map(|(low, high)| answered(low, high));
         let expected = [
-            "worse: +10.0 % (+5.25 % to +14.7 %), all of it beyond 2 %",
-            "better: −11.0 % (−15.7 % to −6.25 %), all of it beyond 2 %",
-            "no meaningful difference: 0 % (−0.95 % to +0.95 %), all of it within 2 %",
-            "cannot tell: 0 % (−9.50 % to +9.50 %) includes zero; a difference of 18.2 % would have shown",
-            "cannot tell: +2.50 % (+1.08 % to +3.92 %): different, but possibly by less than 2 %",
+            "worse: +10.0 % (+5.25 to +14.7 %), all of it beyond 2 %",
+            "better: −11.0 % (−15.7 to −6.25 %), all of it beyond 2 %",
+            "no meaningful difference: 0 % (−0.95 to +0.95 %), all of it within 2 %",
+            "cannot tell: 0 % (−9.50 to +9.50 %) includes zero; a difference of 18.2 % would have shown",
+            "cannot tell: +2.50 % (+1.08 to +3.92 %): different, but possibly by less than 2 %",
         ];
         assert_eq!(answers, expected);
     }

@@ -9,6 +9,7 @@
 //! | [`stats`] | intervals without an assumption about the distribution |
 //! | [`effect`] | the difference in one quantity between two sides |
 //! | [`experiment`] | two arms in alternating pairs |
+//! | [`number`] | numbers in texts: digits in groups, ranges |
 //! | [`pareto_front`] | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
 //! | [`mod@coverage`] | several runs of the same thing: how far they agree |
@@ -24,6 +25,7 @@ mod error;
 pub mod experiment;
 pub mod findings;
 pub mod monitor;
+pub mod number;
 mod pareto;
 pub mod pool;
 pub mod record;

@@ -4,47 +4,28 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Nanos;
+pub(crate) use unjank_measure::number::grouped;
+use unjank_measure::number::range;
 use unjank_measure::{Change, Curve, Point, Quantity, SeriesRecord, Unit, Verdict};
 
 use crate::visible::visible;
 
-/// A number in its unit, with the digits of large counts in groups.
+/// A number in its unit.
 pub(crate) fn value(unit: Unit, value: f64) -> String {
     if !value.is_finite() {
         return "not a number".to_owned();
     }
-    let large = value.abs() >= 10_000.0 && value.abs() < 1e15;
-    let suffix = match unit {
+    match unit {
         // Three digits, as frequencies have: 133 M/s.
-        Unit::PerSecond if value >= 1e6 => {
-            return Unit::Hertz.show(value).replace("Hz", "/s");
-        }
-        Unit::Count if large => "",
-        Unit::Pages if large => " pages",
-        Unit::PerSecond if large => "/s",
-        _ => return unit.show(value),
-    };
-    let sign = if value < 0.0 { "−" } else { "" };
-    format!("{sign}{}{suffix}", grouped(value.abs().round() as u64))
+        Unit::PerSecond if value >= 1e6 => Unit::Hertz.show(value).replace("Hz", "/s"),
+        _ => unit.show(value),
+    }
 }
 
 /// An interval, with one unit if both ends share it: `46.1–48.9 µs`,
 /// `950 ns – 1.02 µs`, `−3.1 to 2.0 ms`; one number if both ends have the same digits.
 pub(crate) fn interval(unit: Unit, [low, high]: [f64; 2]) -> String {
-    let (from, to) = (value(unit, low), value(unit, high));
-    let suffix = |text: &str| {
-        text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '−' | '-'))
-            .to_owned()
-    };
-    if from == to {
-        return to;
-    }
-    let dash = if low < 0.0 { " to " } else { "–" };
-    if suffix(&from) == suffix(&to) {
-        format!("{}{dash}{to}", from.strip_suffix(&suffix(&from)).unwrap_or(&from))
-    } else {
-        format!("{from}{}{to}", if low < 0.0 { " to " } else { " – " })
-    }
+    range(&value(unit, low), &value(unit, high))
 }
 
 /// A number with its 95 % interval: `47.3 µs (46.1–48.9 µs)`.
@@ -73,19 +54,6 @@ pub(crate) fn known_of(quantity: &Quantity) -> Option<String> {
         (None, Some(low)) => Some(format!("at least {}", value(unit, low))),
         (None, None) => None,
     }
-}
-
-/// A whole number with its digits in groups of three: `120,000`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A reason as a sentence: with a capital and a full stop.
@@ -272,11 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_grouped() {
-        assert_eq!(
-            [0, 999, 1_000, 1_234_567].map(grouped),
-            ["0", "999", "1,000", "1,234,567"].map(str::to_owned)
-        );
+    fn numbers_have_their_unit() {
         assert_eq!(value(Unit::Count, 1_234_567.0), "1,234,567");
         assert_eq!(value(Unit::Pages, 65_536.0), "65,536 pages");
         assert_eq!(value(Unit::PerSecond, -20_000.4), "−20,000/s");

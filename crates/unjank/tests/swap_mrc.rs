@@ -39,7 +39,7 @@ fn round_and_round(dir: &Path) -> PathBuf {
     path
 }
 
-/// 40 000 requests, skewed, for about 5 000 pages.
+/// 40,000 requests, skewed, for about 5,000 pages.
 fn skewed(dir: &Path) -> PathBuf {
     let path = dir.join("skewed.csv");
     let mut trace = "page,operation\n".to_owned();
@@ -110,7 +110,7 @@ fn all_policies_are_in_one_table_and_chart() {
     let mut command = mrc();
     let text = stdout(command.arg(&trace).args(["--policy", "all", "--html"]).arg(&page));
     assert!(flat(&text).contains("csv 40,000 "), "{text}");
-    assert!(flat(&text).contains(" 40000 requests for "), "{text}");
+    assert!(flat(&text).contains(" 40,000 requests for "), "{text}");
     assert!(flat(&text).contains("all of them simulated: exact"), "{text}");
     let row = |name: &str| {
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();

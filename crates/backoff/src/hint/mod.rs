@@ -80,7 +80,7 @@ pub fn monitor() -> Monitor {
 /// Waits until `word` is no longer `seen`, for at most about `at_most`. May return
 /// earlier without a reason, so call it in a loop that reads the word.
 ///
-/// The kernel bounds `UMWAIT` to 100 000 ticks of the TSC
+/// The kernel bounds `UMWAIT` to 100,000 ticks of the TSC
 /// (`/sys/devices/system/cpu/umwait_control/max_time`), and `WFE` ends with
 /// every event of its event stream.
 #[inline]

@@ -21,7 +21,7 @@ const MOST_SAMPLES: usize = 50_000_000;
 /// The longest line.
 const LONGEST_LINE: usize = 4_096;
 const TOO_MUCH: &str = "more than a recording of a meter can hold";
-/// Larger times in seconds, and powers in watts, are mistakes: 30 000 years,
+/// Larger times in seconds, and powers in watts, are mistakes: 30,000 years,
 /// and a power station.
 const LONGEST_TIME: f64 = 1e12;
 const LARGEST: f64 = 1e9;

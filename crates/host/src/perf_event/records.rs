@@ -132,7 +132,7 @@ pub(crate) fn times(bytes: &[u8]) -> impl Iterator<Item = (Timestamp, usize)> + 
 }
 
 impl<'a> RecordedEvent<'a> {
-    /// The record at the begin of these bytes; `None` if it says nothing about
+    /// The record at the beginning of these bytes; `None` if it says nothing about
     /// stacks.
     pub(crate) fn first(bytes: &'a [u8]) -> Option<Self> {
         let Record { kind, misc, body } = records(bytes).next()?;

@@ -21,7 +21,7 @@ const INSTRUCTION: u64 = 1;
 /// `exclude_kernel` and `exclude_hv` of `struct perf_event_attr`: with these,
 /// any user may sample their own programs (`perf_event_paranoid` up to 2).
 const USER_ONLY: u64 = (1 << 5) | (1 << 6);
-/// The size of the buffer: a power of two pages; 1 024 samples in pages of 4
+/// The size of the buffer: a power of two pages; 1,024 samples in pages of 4
 /// KiB.
 const PAGES: usize = 4;
 

@@ -22,7 +22,7 @@
 //! | `tripwire` | stops a trace from another process |
 //! | [`script`] | synthetic traces, for tests of explanations |
 //!
-//! The binary form is read because 100 000 events cost about 8 ms of CPU time
+//! The binary form is read because 100,000 events cost about 8 ms of CPU time
 //! that way, and 180 ms as text, before parsing; and because a thread whose
 //! name contains a line feed or `==>` cannot forge an event in it.
 

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn rates_follow_from_the_time_of_one_call() {
-        // The figures of AOSP's documentation: 8 bytes in 69 974 ns. Its formula
+        // The figures of AOSP's documentation: 8 bytes in 69,974 ns. Its formula
         // also multiplies by the number of iterations.
         let cell = cell(&[69_974.0]);
         let bytes = cell.bytes_per_second().unwrap();

@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn one_long_stall_counts_as_the_periods_it_missed() {
-        // One sample of 60 ms among 3 000: below the 99th percentile as it
+        // One sample of 60 ms among 3,000: below the 99th percentile as it
         // stands, far above it with its 59 missed periods.
         let verdict = verdict(&findings(&[(60_000, 3_000), (60_000_000, 1)]));
         assert_eq!(verdict.answer, Answer::Slow);

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_stop_that_covers_most_of_the_delay_is_named() {
-        // Due at 12 000.
+        // Due at 12,000.
         let young = event(EventKind::Pause, 11_500, 900, "young");
         let cleanup = event(EventKind::Safepoint, 12_450, 100, "cleanup");
         let concurrent = event(EventKind::Concurrent, 11_000, 9_000, "mark");

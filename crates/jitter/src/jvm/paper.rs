@@ -5,7 +5,7 @@ use unjank_host::Nanos;
 use super::variant::Variant;
 
 /// Source and setup of the numbers.
-pub const SOURCE: &str = "Higashiyama et al., 2012: 120 000 wake-ups of a TimerTask; Android 4.0.3 \
+pub const SOURCE: &str = "Higashiyama et al., 2012: 120,000 wake-ups of a TimerTask; Android 4.0.3 \
                           (Dalvik), Linux 2.6.37, one ARM Cortex-A8 at 1 GHz";
 
 /// A published worst wake-up.

@@ -5,8 +5,9 @@
 //! lies within 1 %), *no* if it excludes the paper's value, *cannot tell* otherwise.
 
 use unjank_host::Nanos;
+use unjank_measure::number::range;
 use unjank_measure::record::Answer;
-use unjank_measure::{Fact, Quantity, Verdict};
+use unjank_measure::{Fact, Quantity, Unit, Verdict};
 
 use super::results::FigureRow;
 use crate::power::table::Row as Period;
@@ -98,7 +99,8 @@ pub(super) fn table3(periods: &[Period]) -> Option<Verdict> {
         () => Answer::CannotTell,
     });
     let parts = compared.iter().map(|(every, change, [low, high])| {
-        format!("{} ({} to {}) every {every}", percent(*change), percent(*low), percent(*high))
+        let interval = range(&percent(*low), &percent(*high));
+        format!("{} ({interval}) every {every}", percent(*change))
     });
     let parts: Vec<String> = parts.collect();
     Some(verdict(
@@ -165,14 +167,15 @@ fn with_interval(fact: &Fact) -> String {
     let n = fact.n.unwrap_or_default();
     match fact.interval {
         Some([low, high]) => {
-            format!("{} ({} to {}, n = {n})", percent(fact.value), percent(low), percent(high))
+            let interval = range(&percent(low), &percent(high));
+            format!("{} ({interval}, n = {n})", percent(fact.value))
         }
         None => format!("{} (no interval, n = {n})", percent(fact.value)),
     }
 }
 
 fn percent(share: f64) -> String {
-    format!("{:+.2} %", share * 100.0).replace('-', "−")
+    Unit::Change.show(share)
 }
 
 #[cfg(test)]

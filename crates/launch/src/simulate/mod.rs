@@ -147,7 +147,7 @@ impl Scenario {
     }
 }
 
-/// Checks the sizes of a machine: at most 64 CPUs, and 10 to 10 000 ticks a second.
+/// Checks the sizes of a machine: at most 64 CPUs, and 10 to 10,000 ticks a second.
 ///
 /// # Errors
 /// `Invalid` with the reason.
@@ -157,7 +157,7 @@ pub fn check(machine: &Machine) -> Result<()> {
     }
     if machine.tick < Nanos::from_micros(100) || machine.tick > Nanos::from_millis(100) {
         return Err(Error::Invalid(format!(
-            "a tick of {} is not between 10 and 10 000 a second",
+            "a tick of {} is not between 10 and 10,000 a second",
             machine.tick
         )));
     }

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::Series;
 
-    /// 24 000 periods of 1 ms; `missed` selects those that are missed.
+    /// 24,000 periods of 1 ms; `missed` selects those that are missed.
     fn run(missed: impl Fn(u64) -> bool) -> SeriesRecord {
         let start = Timestamp::from_nanos(0);
         let length = Nanos::from_millis(24_000);

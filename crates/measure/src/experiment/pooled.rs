@@ -177,7 +177,7 @@ mod tests {
         let conclusion = trials.conclude(&question());
         let answers: Vec<_> =
             conclusion.effects.iter().map(|e| (e.quantity.as_str(), e.answer)).collect();
-        // 6 000 samples an arm bound p99.9.
+        // 6,000 samples an arm bound p99.9.
         assert_eq!(
             answers,
             [

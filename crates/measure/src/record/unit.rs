@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use unjank_host::{Bytes, Hertz, Nanos};
 
+use crate::number::decimal;
+
 /// The unit of a series, fact or axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
@@ -94,7 +96,8 @@ fn times(value: f64) -> String {
 
 /// In percent, with its sign: `−3.34 %`.
 fn signed(value: f64) -> String {
-    format!("{:+.2} %", value * 100.0).replace('-', "−")
+    let sign = if value.is_sign_negative() { "−" } else { "+" };
+    format!("{sign}{} %", decimal(&format!("{:.2}", value.abs() * 100.0)))
 }
 
 /// With `unit`, or thousandths or millionths of it.
@@ -108,16 +111,16 @@ fn small(value: f64, unit: &str, significant: u8) -> String {
     }
 }
 
-/// Whole numbers unchanged, others with `significant` digits, those below one
+/// Whole numbers with all digits, others with `significant` ones, those below one
 /// with as many decimals.
 fn digits(value: f64, significant: u8) -> String {
     let size = value.abs();
     if value.fract() == 0.0 && size < 1e15 {
-        return format!("{value}");
+        return decimal(&format!("{value}"));
     }
     let before = (size.max(1.0).log10().floor() as usize) + 1;
     let decimals = usize::from(significant).saturating_sub(before);
-    format!("{value:.decimals$}")
+    decimal(&format!("{value:.decimals$}"))
 }
 
 #[cfg(test)]
@@ -130,10 +133,12 @@ mod tests {
         assert_eq!(Unit::Nanoseconds.show(24.83), "24.8 ns");
         assert_eq!(Unit::Nanoseconds.show(-1_500.0), "−1.50 µs");
         assert_eq!(Unit::Ratio.show(0.953), "95.3 %");
-        assert_eq!(Unit::Count.show(120_000.0), "120000");
+        assert_eq!(Unit::Count.show(120_000.0), "120,000");
+        assert_eq!(Unit::Count.show(-1_234.56), "−1,235");
+        assert_eq!(Unit::Pages.show(65_536.0), "65,536 pages");
         assert_eq!(Unit::BytesPerSecond.show(1_048_576.0), "1.00 MiB/s");
         assert_eq!(Unit::Joules.show(57.73), "57.7 J");
-        assert_eq!(Unit::Joules.show(-0.0254), "-25.4 mJ");
+        assert_eq!(Unit::Joules.show(-0.0254), "−25.4 mJ");
         assert_eq!(Unit::Watts.show(0.000_2), "200 µW");
         assert_eq!(Unit::Watts.show(0.0), "0 W");
         assert_eq!(Unit::WattHours.show(0.005_023), "5.02 mWh");

@@ -161,7 +161,7 @@ mod tests {
                 })
                 .collect();
             let distance = kolmogorov_smirnov(shortcut, brute_force);
-            // The 99.9 % point for two samples of 20 000: 1.95 · √(2 / 20 000).
+            // The 99.9 % point for two samples of 20,000: 1.95 · √(2 / 20,000).
             assert!(distance < 0.0195, "q = {q}: {distance}");
         }
     }

@@ -1,6 +1,7 @@
 //! The analysis as facts, series, curves and verdicts.
 
 use unjank_host::Nanos;
+use unjank_measure::number::grouped;
 use unjank_measure::record::{Axis, Quantity};
 use unjank_measure::{Answer, Curve, Fact, Findings, Point, Series, Unit, Verdict};
 
@@ -160,7 +161,9 @@ fn thrash(analysis: &Analysis, to: &mut To) {
     let limits = analysis.thrash;
     let quick = format!(
         "at least {} pages a second came back before {} others were evicted, in windows of {}",
-        limits.rate, limits.distance, limits.window
+        Unit::Count.show(limits.rate),
+        grouped(limits.distance),
+        limits.window
     );
     let mut verdict = Verdict::new(
         "swap/analyze/thrash",

@@ -1,6 +1,7 @@
 //! Curves as a table: a row for each policy and a column for each size.
 
 use unjank_host::Bytes;
+use unjank_measure::number::grouped;
 use unjank_measure::{Cell, Column, Mark, Number, Table, Unit};
 
 use super::read::Requests;
@@ -57,15 +58,16 @@ fn what_was_read(requests: &Requests) -> String {
     } else {
         format!(
             "the {} requests for {:.3} % of the pages simulated: ± is a 95 % interval",
-            sample.pages().len(),
+            grouped(sample.pages().len() as u64),
             sample.rate() * 100.0
         )
     };
     let first = footprint as f64 / sample.requests().max(1) as f64;
     format!(
-        "{} requests for {about}{footprint} different pages ({about}{}); {simulated}; \
+        "{} requests for {about}{} different pages ({about}{}); {simulated}; \
          {about}{:.2} % are first requests for their page, which miss at any size",
-        sample.requests(),
+        grouped(sample.requests()),
+        grouped(footprint),
         bytes(footprint),
         first.min(1.0) * 100.0
     )

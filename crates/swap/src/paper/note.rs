@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use unjank_measure::number::range;
 use unjank_measure::record::{Answer as RecordAnswer, Axis, Curve, Point};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
@@ -51,7 +52,7 @@ fn verdict(figure: &[Item]) -> Verdict {
             let shown = |value: f64| show(item, value);
             let median = item.median().map_or_else(|| "never".to_owned(), shown);
             let interval = match item.interval() {
-                Some([low, high]) => format!(" ({} to {})", shown(low), shown(high)),
+                Some([low, high]) => format!(" ({})", range(&shown(low), &shown(high))),
                 None => String::new(),
             };
             format!("{}: {median}{interval}, in the paper {}", item.what, item.words)

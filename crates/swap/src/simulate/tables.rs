@@ -1,5 +1,6 @@
 //! The results of a simulation as a table: one row for each policy.
 
+use unjank_measure::number::grouped;
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
 use super::{Bound, Options, PolicyResult, Simulated};
@@ -131,9 +132,10 @@ fn cheapest(simulated: &Simulated, options: &Options) -> Option<String> {
     let write = options.write_cost?;
     let (result, cost) = simulated.cheapest(Costs::new(write))?;
     Some(format!(
-        "If a write of the tier costs {write} reads of storage, {} is the cheapest here: {cost:.0}, \
+        "If a write of the tier costs {write} reads of storage, {} is the cheapest here: {}, \
          including what is left dirty. The default policy for this cost is {}.",
         result.name,
+        grouped(cost.round() as u64),
         TierPolicy::for_write_cost(write)
     ))
 }

@@ -185,7 +185,7 @@ impl Names {
     /// Adds a process; the key starts with its name.
     fn new_process(&mut self, known: Process) -> Result<ProcessIndex, LimitReached> {
         if self.processes.len() > MAX_PROCESSES {
-            return Err(LimitReached("the trace names more than 1 000 000 processes"));
+            return Err(LimitReached("the trace names more than 1,000,000 processes"));
         }
         self.take(self.key.len())?;
         let who = ProcessIndex(self.processes.len() as u32);
@@ -245,7 +245,7 @@ impl Names {
 
     fn new_space(&mut self) -> Result<Space, LimitReached> {
         if self.spaces.len() > MAX_SPACES {
-            return Err(LimitReached("the trace names more than 65 535 devices and files"));
+            return Err(LimitReached("the trace names more than 65,535 devices and files"));
         }
         self.take(self.key.len())?;
         let space = Space(self.spaces.len() as u16);
@@ -343,6 +343,6 @@ mod tests {
             names.space_number(number.to_string().as_bytes()).unwrap();
         }
         assert_eq!(names.space_number(b"0").unwrap(), Space(1));
-        assert!(names.space_number(b"one more").unwrap_err().0.contains("65 535"));
+        assert!(names.space_number(b"one more").unwrap_err().0.contains("65,535"));
     }
 }

@@ -1,5 +1,6 @@
 //! A prediction beside what the change really saved.
 
+use unjank_measure::number::range;
 use unjank_measure::record::{Cell, Column, Number, Quantity, RunRecord, Table, Verdict};
 use unjank_measure::{Answer, Fact, Findings, Unit};
 
@@ -127,10 +128,9 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
     let (predicted, measured) = (prediction.shift, outcome.shift);
     let show = |shift: Shift| match shift.spread.map(Spread::ends) {
         Some([low, high]) => format!(
-            "{} ({} to {})",
+            "{} ({})",
             Unit::Change.show(shift.value),
-            Unit::Change.show(low),
-            Unit::Change.show(high)
+            range(&Unit::Change.show(low), &Unit::Change.show(high))
         ),
         None => Unit::Change.show(shift.value),
     };
@@ -170,7 +170,7 @@ fn held(predicted: Shift, measured: Shift) -> Answer {
 /// A prediction and its outcome in a stored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proved {
-    /// The begin of the run, RFC 3339.
+    /// The beginning of the run, RFC 3339.
     pub at: String,
     /// The program.
     pub program: String,

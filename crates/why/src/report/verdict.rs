@@ -48,7 +48,7 @@ pub(super) fn verdict(
         reason.push_str(". A change might also save time whose cause is unknown");
     } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
         let [low, high] = best.share_ends().map(|share| 100.0 * share);
-        reason = format!("{reason}. Over all launches it saves {low:.0} to {high:.0} %");
+        reason = format!("{reason}. Over all launches it saves {low:.0}–{high:.0} %");
     }
     let (question, measured) = match launch.subject {
         Subject::Launch => {

@@ -1,7 +1,7 @@
 //! Per-entity load tracking: the scheduler's utilization of a CPU.
 //!
 //! After `kernel/sched/pelt.c` and `kernel/sched/pelt.h` (6.12): time is cut
-//! into periods of 1 024 µs of 1 024 ns each, and a period's weight halves every
+//! into periods of 1,024 µs of 1,024 ns each, and a period's weight halves every
 //! 32 periods. A CPU's time passes more slowly at a slower clock, so utilization
 //! is relative to full speed.
 

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_load_is_the_share_that_was_busy() {
         assert_eq!(loads(Reuse::Idle, &[(10, 5), (20, 15), (30, 15)]), [50, 100, 0]);
-        // 100 × (3 000 − 2 000) / 3 000, cut off.
+        // 100 × (3,000 − 2,000) / 3,000, cut off.
         assert_eq!(loads(Reuse::Never, &[(3, 1)]), [33]);
     }
 

@@ -30,7 +30,7 @@ pub(super) struct EvaluationTiming {
     pub(super) mistimed: Vec<Mistimed>,
 }
 
-/// A step of the scheduler's load tracking, 1 024 × 1 024 ns
+/// A step of the scheduler's load tracking, 1,024 × 1,024 ns
 /// (`kernel/sched/pelt.c`).
 const LOAD_STEP: Nanos = Nanos(1 << 20);
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_measure::compare::Options;
 use unjank_measure::coverage::{Coverage, FEWEST, Row, coverage};
+use unjank_measure::number::range;
 use unjank_measure::store::{Filter, Selector};
 use unjank_measure::{RunRecord, Unit};
 use unjank_report::visible;
@@ -82,7 +83,7 @@ fn page(coverage: &Coverage, width: usize) -> String {
     let compared = coverage.comparisons;
     let share = compared.share_of_different().map_or_else(String::new, |(share, [low, high])| {
         let [share, low, high] = [share, low, high].map(|share| Unit::Ratio.show(share));
-        format!(" ({share}, {low} to {high})")
+        format!(" ({share}, {})", range(&low, &high))
     });
     page.fact(
         "compared",
@@ -118,7 +119,7 @@ fn row(row: &Row) -> Vec<String> {
     vec![
         visible(&row.subject).into_owned(),
         row.unit.show(row.grand_median),
-        format!("{low}–{high}"),
+        range(&low, &high),
         match row.coverage() {
             Some(share) => format!(
                 "{} of {} intervals ({})",

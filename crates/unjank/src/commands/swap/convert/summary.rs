@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use unjank_measure::number::grouped;
 use unjank_report::one_line;
 use unjank_swap::trace::convert::Written;
 use unjank_swap::trace::{Names, Operation, Position, Summary};
@@ -27,7 +28,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
             "{}: {}{packing}, {} events",
             input.name.display(),
             input.format_in_words(),
-            input.events
+            grouped(input.events)
         ));
         for skip in input.skipped.all() {
             let first = skip.first;
@@ -37,10 +38,11 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
     let (processes, spaces) = counts(names);
     line(format_args!(
         "{} events over {}: {processes} processes, {spaces} devices and files",
-        summary.events, summary.span
+        grouped(summary.events),
+        summary.span
     ));
     let operations: Vec<_> = operations(summary)
-        .map(|(operation, count)| format!("{count} {}", operation.name()))
+        .map(|(operation, count)| format!("{} {}", grouped(count), operation.name()))
         .collect();
     if !operations.is_empty() {
         line(format_args!("{}", operations.join(", ")));
@@ -68,7 +70,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
         ));
     }
     let output = if output == Path::new("-") { Path::new("stdout") } else { output };
-    line(format_args!("{}: {} events written", output.display(), written.events));
+    line(format_args!("{}: {} events written", output.display(), grouped(written.events)));
     text
 }
 

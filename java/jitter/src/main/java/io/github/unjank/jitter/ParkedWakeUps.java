@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A thread that parks until absolute moments: {@link LockSupport#parkNanos(long)}. */
 final class ParkedWakeUps implements WakeUps {
-    /** Calls of the loop before the run: HotSpot's last compilation is after 15 000 calls. */
+    /** Calls of the loop before the run: HotSpot's last compilation is after 15,000 calls. */
     private static final int WARM_UP_CALLS = 20_000;
 
     /** One in this many calls of the warm-up really parks. */

@@ -26,7 +26,7 @@ class LatenessTest {
     void aStopIsOneLateWakeUpAndMissedPeriods() {
         Lateness lateness = often();
         assertEquals(1, lateness.woke(0, 50_007));
-        // Due at 51 000, so 52 000 to 54 000 have passed as well.
+        // Due at 51,000, so 52,000 to 54,000 have passed as well.
         assertEquals(5, lateness.woke(1, 54_200));
         assertEquals(6, lateness.woke(5, 55_001));
         long[] expected = {7, 3_200, -1, -1, -1, 1, -1, -1, -1, -1};
