@@ -55,7 +55,7 @@ const ASSUMED_YIELD: u64 = 500;
 /// Limits of the [believed](Costs::believed) cost of parking, in nanoseconds.
 const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
 
-/// The time for hand-overs, and the most of them.
+/// The time for hand-offs, and the most of them.
 const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
 const PARKS: usize = 100;
 /// The longest wait for the two threads that measure parking.
@@ -167,7 +167,7 @@ struct Turn(AtomicU32);
 impl Turn {
     const OVER: u32 = u32::MAX;
 
-    fn hand_over(&self, turn: u32) {
+    fn hand_off(&self, turn: u32) {
         self.0.store(turn, Ordering::Release);
         let _ = futex::wake(&self.0, futex::Flags::PRIVATE, 1);
     }
@@ -196,7 +196,7 @@ fn parks() -> Option<Ticks> {
     let partner = start(move || {
         stay_on(cpu);
         while let Some(turn) = theirs.await_mine(1) {
-            theirs.hand_over(turn + 1);
+            theirs.hand_off(turn + 1);
         }
     })?;
     let (ours, cpu) = (Arc::clone(&turn), cpus.next());
@@ -208,7 +208,7 @@ fn parks() -> Option<Ticks> {
     });
     // A thread that could not be started has dropped `tell`.
     let measured = hear.recv_timeout(PATIENCE).ok();
-    turn.hand_over(Turn::OVER);
+    turn.hand_off(Turn::OVER);
     if measured.is_some() {
         // Both threads end now, and return nothing.
         let _ = (partner.join(), first.map(thread::JoinHandle::join));
@@ -226,7 +226,7 @@ fn round_trips(turn: &Turn) -> Ticks {
     let mut next = 1;
     while trips.len() < PARKS && begin.elapsed() < TIME_FOR_PARKS.into() {
         let sent = Ticks::now();
-        turn.hand_over(next);
+        turn.hand_off(next);
         let Some(back) = turn.await_mine(0) else { break };
         trips.push(sent.elapsed() / 2);
         next = back + 1;

@@ -24,7 +24,7 @@ const LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
 /// parking costs: enough for a wait that is nearly over.
 const SHORT_SPIN: u64 = 1_000;
 
-/// Added to twice the expected wait, in nanoseconds, for a hand-over between CPUs
+/// Added to twice the expected wait, in nanoseconds, for a hand-off between CPUs
 /// and the scatter of short waits.
 const MARGIN: u64 = 2_000;
 

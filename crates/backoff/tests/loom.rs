@@ -189,7 +189,7 @@ fn a_notification_under_the_lock_is_not_lost() {
 const GAPS: [u64; 3] = [1_000, 1_000_000, 100_000_000];
 
 /// Each of `takers` takes one of as many values, and none sleeps for ever.
-fn hand_over(timers: bool, preemptions: usize, takers: usize) {
+fn hand_off(timers: bool, preemptions: usize, takers: usize) {
     for gap in GAPS {
         model(timers, preemptions, move || {
             let gaps = (0..40).fold(Gaps::NONE, |gaps, _| gaps.with(Ticks::from_nanos(gap)));
@@ -210,14 +210,14 @@ fn hand_over(timers: bool, preemptions: usize, takers: usize) {
 
 #[test]
 fn what_is_pushed_is_taken_with_timers() {
-    hand_over(true, 3, 1);
-    hand_over(true, 2, 2);
+    hand_off(true, 3, 1);
+    hand_off(true, 2, 2);
 }
 
 #[test]
 fn what_is_pushed_is_taken_without_timers() {
-    hand_over(false, 3, 1);
-    hand_over(false, 2, 2);
+    hand_off(false, 3, 1);
+    hand_off(false, 2, 2);
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn memory_for_events_is_bounded() {
     let warnings = warnings(&record);
     assert!(warnings.contains("(--memory) were full"), "{warnings}");
     assert!(of(&record, "own", "computing") > 0);
-    // What was recorded is only the begin of the launch.
+    // What was recorded is only the beginning of the launch.
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
     let total = facts(&record, "why/total").next().unwrap();
     for of_begin in [total, &record["series"][0]] {

@@ -21,7 +21,7 @@ pub struct Wanted {
     pub process: Option<String>,
     /// The thread, by its name or number; else the first one of the process.
     pub thread: Option<String>,
-    /// The begin of the window; else the first exec of the process.
+    /// The beginning of the window; else the first exec of the process.
     pub from: Option<Moment>,
     /// The end of the window; else the end of the thread.
     pub to: Option<Moment>,
@@ -43,7 +43,7 @@ pub struct Chosen {
     pub thread: ThreadId,
     /// The first thread of its program, if the recording was made for the two.
     pub first: ThreadId,
-    /// The begin of the window, and what it is.
+    /// The beginning of the window, and what it is.
     pub from: (Timestamp, &'static str),
     /// The end of the window, and what it is.
     pub to: (Timestamp, &'static str),
@@ -92,7 +92,7 @@ pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<C
         (Some(from), ..) => (at(from), "--from"),
         (None, Some((from, _)), _) => (from, "as it was recorded"),
         (None, None, Some(exec)) => (exec, "the first exec of the process"),
-        (None, None, None) => (begin, "the begin of the recording"),
+        (None, None, None) => (begin, "the beginning of the recording"),
     };
     let to = match (wanted.to, window, threads.ended(thread)) {
         (Some(to), ..) => (at(to), "--to"),
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(chosen.to, (at(300), "the end of the thread"));
         assert_eq!(choose(&script().trace(), &wanted("7"), None), Ok(chosen));
         let hog = choose(&script().trace(), &wanted("hog"), None).unwrap();
-        assert_eq!(hog.from, (at(0), "the begin of the recording"));
+        assert_eq!(hog.from, (at(0), "the beginning of the recording"));
         assert_eq!(hog.to, (at(400), "the end of the recording"));
     }
 
@@ -408,7 +408,7 @@ mod tests {
             assert_eq!(chosen.to.1, "the end of the thread");
         }
         let other = choose(&script().trace(), &wanted("hog"), Some(own)).unwrap();
-        assert_eq!(other.from.1, "the begin of the recording");
+        assert_eq!(other.from.1, "the beginning of the recording");
     }
 
     #[test]

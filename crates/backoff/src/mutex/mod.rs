@@ -27,7 +27,7 @@ pub use raw::RawMutex;
 ///   is a real-time thread.
 /// - **One waiter searches.** While it is awake, a release wakes no other waiter.
 /// - **A thread that keeps the lock busy continues.** If the holder is back sooner
-///   than a hand-over between CPUs takes, handing over makes all threads slower. The
+///   than a hand-off between CPUs takes, handing over makes all threads slower. The
 ///   others rest without a trace in the lock, so the holder is as fast as without
 ///   waiters.
 /// - **A release without waiters is a store** instead of an exchange. A waiter that

@@ -6,7 +6,7 @@ use crate::ticks::Ticks;
 
 /// Times that the policy uses, in nanoseconds.
 mod nanos {
-    /// The cost of a hand-over to another CPU: the cache lines of the lock and of its
+    /// The cost of a hand-off to another CPU: the cache lines of the lock and of its
     /// data move, and the waiter has to see that the lock is free.
     pub(super) const HAND_OVER: u64 = 300;
     /// After this time a waiter takes a ticket.
@@ -49,10 +49,10 @@ impl Learned {
     /// Whether one thread keeps the lock busy.
     fn is_busy(&self) -> bool {
         let known = self.is_fresh || self.age < Ticks::from_nanos(nanos::BELIEVED);
-        let hand_over = Ticks::from_nanos(nanos::HAND_OVER);
+        let hand_off = Ticks::from_nanos(nanos::HAND_OVER);
         let Expected(gap) = self.gap;
         let Expected(held) = self.held;
-        known && gap != 0 && (Ticks(u64::from(gap)) < hand_over || gap < held / BUSY_SHARE)
+        known && gap != 0 && (Ticks(u64::from(gap)) < hand_off || gap < held / BUSY_SHARE)
     }
 
     /// Whether it is time to learn the gap again.

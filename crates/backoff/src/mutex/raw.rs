@@ -157,14 +157,14 @@ impl RawMutex {
                     self.permits.fetch_add(1, Relaxed);
                     os::wake(&self.permits);
                 }
-                Release::HandOver => self.hand_over(),
+                Release::HandOff => self.hand_off(),
             }
             return;
         }
     }
 
     /// Hands the lock to the next ticket.
-    fn hand_over(&self) {
+    fn hand_off(&self) {
         let bucket = self.bucket(self.grants.load(Relaxed));
         self.grants.fetch_add(1, Releasing);
         // From here on the lock may be gone, so it cannot be checked for sleepers.

@@ -227,7 +227,7 @@ impl RawMutex {
         }
     }
 
-    /// Whether the lock has been handed to this ticket; pairs with `hand_over`.
+    /// Whether the lock has been handed to this ticket; pairs with `hand_off`.
     fn is_called(&self, ticket: u32) -> bool {
         ticket.wrapping_sub(self.grants.load(Acquire)) > u32::MAX / 2
     }

@@ -167,7 +167,7 @@ impl Word {
     /// `noted`.
     pub(super) const fn released(self, noted: bool) -> (Self, Release) {
         if self.0 & OVERDUE_BITS != 0 {
-            return (Self((self.0 - OVERDUE) & !TIMED), Release::HandOver);
+            return (Self((self.0 - OVERDUE) & !TIMED), Release::HandOff);
         }
         let marked = if noted { MARKED } else { 0 };
         let free = self.0 & !(LOCKED | WATCHED | TIMED | MARKED) | marked;
@@ -186,7 +186,7 @@ pub(super) enum Release {
     /// Give a permit to one sleeper.
     Wake,
     /// The next ticket holds the lock now.
-    HandOver,
+    HandOff,
 }
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
     fn a_release_hands_over_before_it_wakes() {
         let word = FREE.locked().with_asleep().unwrap().with_overdue().unwrap();
         let (held, then) = word.released(false);
-        assert_eq!(then, Release::HandOver);
+        assert_eq!(then, Release::HandOff);
         assert!(held.is_locked() && held.overdue() == 0 && held.asleep() == 1);
     }
 

@@ -24,7 +24,7 @@ pub enum DiagnosisKind {
     /// It is in functions that wait for a lock.
     LockCode,
     /// It hands over so often that the wake-ups cost more than the work.
-    Handovers,
+    Handoffs,
     /// Its wake-up calls find no sleeper.
     WakesNobody,
     /// It is woken together with others, and finds little or no work.
@@ -84,7 +84,7 @@ impl DiagnosisKind {
             Self::LongWaits => "contended lock, long",
             Self::TakesTurns => "take turns",
             Self::LockCode => "contended lock",
-            Self::Handovers => "hand-over storm",
+            Self::Handoffs => "hand-off storm",
             Self::WakesNobody => "wakes nobody",
             Self::Herd => "thundering herd",
             Self::Fine => "healthy",
@@ -104,7 +104,7 @@ impl DiagnosisKind {
             Self::LongWaits => "lock_long_waits",
             Self::TakesTurns => "take_turns",
             Self::LockCode => "lock_code",
-            Self::Handovers => "hand_over_storm",
+            Self::Handoffs => "handoff_storm",
             Self::WakesNobody => "wakes_nobody",
             Self::Herd => "thundering_herd",
             Self::Fine => "healthy",
@@ -155,7 +155,7 @@ impl DiagnosisKind {
                  for less time, or split it"
             }
             Self::LockCode => "hold the lock for less time, split it, or let fewer threads use it",
-            Self::Handovers => {
+            Self::Handoffs => {
                 "hand over several items at once, or let the receiver spin briefly first"
             }
             Self::WakesNobody => {

@@ -1,5 +1,12 @@
 //! Numbers and counts in words.
 
+use unjank_measure::number::grouped;
+
+/// A number without decimals: `4,911`.
+pub(super) fn whole(number: f64) -> String {
+    grouped(number.round() as u64)
+}
+
 /// `one other thread`, `3 threads`.
 pub(super) fn threads(count: usize) -> String {
     if count == 1 { "one other thread".to_owned() } else { format!("{count} threads") }
@@ -30,6 +37,7 @@ mod tests {
         assert_eq!(threads(1), "one other thread");
         assert_eq!((were(1), were(3)), ("one other thread was".into(), "3 threads were".into()));
         let uses = |count| counted(count, "thread uses", "threads use");
+        assert_eq!(whole(4_910.6), "4,911");
         assert_eq!((uses(1), uses(2)), ("one thread uses".into(), "2 threads use".into()));
     }
 }

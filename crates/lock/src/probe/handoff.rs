@@ -123,7 +123,7 @@ impl Shared {
     }
 
     #[inline]
-    fn hand_over(&self, turn: u32, how: Wait) {
+    fn hand_off(&self, turn: u32, how: Wait) {
         self.turn.0.store(turn, Ordering::Release);
         if how == Wait::Park {
             wake(&self.turn.0, 1, Scope::Process);
@@ -183,7 +183,7 @@ fn first_thread(
     let mut round_trip = || {
         let before = Timestamp::now();
         shared.sent.0.store(before.as_nanos(), Ordering::Relaxed);
-        shared.hand_over(turn.wrapping_add(1), handoff.wait);
+        shared.hand_off(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
         shared.await_turn(turn, handoff.wait).then(|| (before, Timestamp::now()))
     };
@@ -227,7 +227,7 @@ fn second_thread(shared: &Shared, handoff: Handoff) -> Result<(Series, Nanos)> {
         let now = Timestamp::now();
         let sent = Timestamp::from_nanos(shared.sent.0.load(Ordering::Relaxed));
         let counts = shared.counts.load(Ordering::Relaxed);
-        shared.hand_over(turn.wrapping_add(1), handoff.wait);
+        shared.hand_off(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
         if counts {
             wake_ups.record(now.since(sent));

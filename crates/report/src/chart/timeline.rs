@@ -188,7 +188,7 @@ impl Chart for Chronicle {
         let x = plot.x(domain);
         html! {
             (axes(&plot, &across, &no_ticks))
-            path class="hand-over" d=(self.hand_overs(&places, &x)) {}
+            path class="hand-off" d=(self.hand_offs(&places, &x)) {}
             @for (row, top) in &places {
                 (name(*row, *top, wide, left, paper))
                 (self.bars(*row, *top, &x, wide))
@@ -258,7 +258,7 @@ impl Chronicle {
     }
 
     /// Lines from the lane of each piece to the lane of the next.
-    fn hand_overs(&self, places: &[(Row<'_>, f64)], x: &Scale) -> String {
+    fn hand_offs(&self, places: &[(Row<'_>, f64)], x: &Scale) -> String {
         let tops: Vec<(usize, f64)> = places
             .iter()
             .filter_map(|(row, top)| match row {

@@ -50,7 +50,7 @@ impl Gaps {
     }
 
     /// The spans of a thread, but for what is not known of it: it is lost from
-    /// the begin of the first gap of its CPU in a span to the end of the last.
+    /// the beginning of the first gap of its CPU in a span to the end of the last.
     pub(super) fn cut(&self, spans: Spans) -> Spans {
         let lost = State::Asleep { wait: Wait::Lost, wake: None };
         let covered = |span: &Span| match span.state {

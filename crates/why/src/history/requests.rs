@@ -34,7 +34,7 @@ impl InFlight {
     }
 
     /// The request that ends here; `None` if its begin is not in the trace. A
-    /// part that is finished moves the begin of the rest.
+    /// part that is finished moves the beginning of the rest.
     pub(super) fn complete(&mut self, done: &DeviceRequest) -> Option<RequestId> {
         let request = self.begun.remove(&(done.device.0, done.sector))?;
         if done.sectors > 0 && done.sectors < request.asked.sectors {

@@ -24,7 +24,7 @@ pub struct Spans {
     carriers: Vec<(u32, Carrier)>,
 }
 
-/// The begin of a span. A wait ends with its wake-up, so the moment of that is
+/// The beginning of a span. A wait ends with its wake-up, so the moment of that is
 /// not stored.
 #[derive(Debug, Clone, Copy)]
 struct Begun {
@@ -89,7 +89,7 @@ impl Spans {
         self.begun.is_empty()
     }
 
-    /// The begin of the first span.
+    /// The beginning of the first span.
     pub fn begin(&self) -> Option<Timestamp> {
         self.begun.first().map(|first| first.at)
     }
@@ -134,7 +134,7 @@ impl Spans {
         self.begun_by(moment).saturating_sub(1)
     }
 
-    /// The begin of the span with this number; behind the last, the end of all.
+    /// The beginning of the span with this number; behind the last, the end of all.
     pub fn begin_of(&self, number: usize) -> Timestamp {
         self.begun.get(number).map_or(self.end, |begun| begun.at)
     }

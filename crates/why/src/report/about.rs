@@ -1,6 +1,6 @@
 //! What is explained, and the commands that come next.
 
-use super::handover::Handover;
+use super::handoff::Handoff;
 use crate::path::Activity;
 use crate::split::Cell;
 
@@ -15,8 +15,8 @@ pub struct About {
     pub process: Option<u32>,
     /// Whether the run is stored.
     pub stored: bool,
-    /// What handing over a lock costs on this machine, if it was measured.
-    pub handover: Option<Handover>,
+    /// What the hand-off of a lock costs on this machine, if it was measured.
+    pub handoff: Option<Handoff>,
 }
 
 /// A change whose saving is predicted.

@@ -6,7 +6,7 @@ use unjank_units::{Bytes, Nanos};
 
 use super::about::About;
 use super::explained::Explained;
-use super::handover::Handover;
+use super::handoff::Handoff;
 use super::what_if::{self, Lengths, Saving};
 use crate::split::Split;
 
@@ -35,7 +35,7 @@ impl LaunchSummary {
 #[derive(Debug, Default)]
 pub struct Launches {
     most: Bytes,
-    handover: Option<Handover>,
+    handoff: Option<Handoff>,
     all: Vec<LaunchSummary>,
     recordings: Vec<Kept>,
     /// The number of launches that were cut short.
@@ -59,7 +59,7 @@ impl Launches {
     /// No launches yet. Of their recordings, at most `most` are kept together, but
     /// always one.
     pub fn new(most: Bytes, about: &About) -> Self {
-        Self { most, handover: about.handover.clone(), ..Self::default() }
+        Self { most, handoff: about.handoff.clone(), ..Self::default() }
     }
 
     /// Adds no launch that is still replayed when a stop is requested.
@@ -89,7 +89,7 @@ impl Launches {
             }
             return;
         }
-        let lengths = what_if::lengths(&launch, self.handover.as_ref(), &self.stop);
+        let lengths = what_if::lengths(&launch, self.handoff.as_ref(), &self.stop);
         let Some(lengths) = lengths else { return };
         self.first_cut = None;
         self.warnings.append(&mut launch.warnings);

@@ -7,7 +7,7 @@ use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
-use super::handover::Handover;
+use super::handoff::Handoff;
 use super::spread::Spread;
 use crate::path::Way;
 use crate::what_if::{Change, Replays};
@@ -16,7 +16,7 @@ use crate::what_if::{Change, Replays};
 const HIT: Nanos = Nanos::from_micros(1);
 /// From the release of a lock to the run of the thread that waited for it, where that
 /// was not measured.
-const HANDOVER: Nanos = Nanos::from_micros(2);
+const HANDOFF: Nanos = Nanos::from_micros(2);
 
 /// What a change would save.
 #[derive(Debug, Clone)]
@@ -56,15 +56,15 @@ pub(super) type Lengths = [Nanos; REMEDIES.len()];
 /// Predicts every change for one launch; `None` after a stop request.
 pub(super) fn lengths(
     launch: &Explained,
-    handover: Option<&Handover>,
+    handoff: Option<&Handoff>,
     stop: &Stop,
 ) -> Option<Lengths> {
-    let handover = handover.map_or(HANDOVER, |measured| measured.time);
+    let handoff = handoff.map_or(HANDOFF, |measured| measured.time);
     let replays = Replays::of(launch.window(), stop)?;
     let same = Change::default();
     let mut lengths = [launch.total(); REMEDIES.len()];
     for (length, remedy) in lengths.iter_mut().zip(REMEDIES) {
-        let change = change(remedy, launch, handover);
+        let change = change(remedy, launch, handoff);
         if change != same {
             *length = replays.length(&change)?;
         }
@@ -82,7 +82,7 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
 }
 
 /// What a remedy changes in a launch.
-fn change(remedy: Remedy, launch: &Explained, handover: Nanos) -> Change {
+fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
     let servers = || {
         let of_messages = launch.path.segments.iter().filter(|it| it.way == Way::Ipc);
         of_messages.map(|segment| segment.thread).filter(|it| !launch.family.contains(it))
@@ -93,12 +93,12 @@ fn change(remedy: Remedy, launch: &Explained, handover: Nanos) -> Change {
         Remedy::Cached => Change { cached: Some(HIT), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
-        Remedy::SpunLocks => Change { lock_handover: Some(handover), ..none },
+        Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
             cached: Some(HIT),
             boosted: launch.family.iter().copied().chain(servers()).collect(),
-            lock_handover: Some(handover),
+            lock_handoff: Some(handoff),
         },
     }
 }
@@ -160,10 +160,10 @@ pub(super) fn table(
          threads are not modelled",
     );
     if savings.iter().any(|saving| saving.remedy == Remedy::SpunLocks && saving.share > 0.0) {
-        table = table.with_note(match &about.handover {
-            Some(measured) => format!("handing over a lock takes {}", measured.words()),
+        table = table.with_note(match &about.handoff {
+            Some(measured) => format!("a lock hand-off takes {}", measured.words()),
             None => format!(
-                "handing over a lock is taken to cost {HANDOVER}; unjank lock probe measures it, \
+                "a lock hand-off is taken to cost {HANDOFF}; unjank lock probe measures it, \
                  and the next run uses that"
             ),
         });

@@ -19,13 +19,13 @@ const MOST_MOVES: usize = 16;
 /// A span of a thread after the change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Position {
-    /// The begin of the span after the change.
+    /// The beginning of the span after the change.
     changed_from: f64,
     /// Changed nanoseconds for each nanosecond of the trace.
     scale: f64,
 }
 
-/// A position, and the begin of its span in the trace.
+/// A position, and the beginning of its span in the trace.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     from: Timestamp,
@@ -128,22 +128,22 @@ impl<'a> Replay<'a> {
                 1.0 - loss.get() as f64 / length
             }
             State::Running { .. } | State::Asleep { .. } => 1.0,
-            State::Woken { .. } => self.handover(actor, number),
+            State::Woken { .. } => self.handoff(actor, number),
             State::Ready { cpu } => {
                 let thread = self.actors.life(actor).thread;
                 let is_boosted = self.change.boosted.contains(&thread);
                 let behind = if is_boosted { self.behind_others(cpu, span) } else { Nanos::ZERO };
-                self.handover(actor, number).min(1.0 - behind.get() as f64 / length)
+                self.handoff(actor, number).min(1.0 - behind.get() as f64 / length)
             }
         }
     }
 
     /// As `scale`, of a span between the wake-up and the run of a thread that
     /// waited in a futex.
-    fn handover(&self, actor: Actor, number: usize) -> f64 {
-        let Some(handover) = self.change.lock_handover else { return 1.0 };
+    fn handoff(&self, actor: Actor, number: usize) -> f64 {
+        let Some(handoff) = self.change.lock_handoff else { return 1.0 };
         let way = futex_wake_up_latency(&self.actors.life(actor).life.spans, number);
-        way.map_or(1.0, |way| (handover.get() as f64 / way).min(1.0))
+        way.map_or(1.0, |way| (handoff.get() as f64 / way).min(1.0))
     }
 
     /// How long a thread that is not boosted had the CPU in a span. The time of

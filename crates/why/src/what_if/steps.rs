@@ -37,7 +37,7 @@ enum What {
 struct Place {
     at: Timestamp,
     what: What,
-    /// The begin of the span.
+    /// The beginning of the span.
     from: Timestamp,
     actor: Actor,
     span: u32,

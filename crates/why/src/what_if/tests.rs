@@ -269,10 +269,10 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
             .runs(0, 300, 0, 7)
             .sleeps(0, 400, 7, 0)
     };
-    let change = Change { lock_handover: Some(Nanos(10)), ..Change::default() };
+    let change = Change { lock_handoff: Some(Nanos(10)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &change), 310);
     assert_eq!(length(&script(libc::SYS_read), 400, &change), 400, "it waited for no lock");
-    let slow = Change { lock_handover: Some(Nanos(200)), ..Change::default() };
+    let slow = Change { lock_handoff: Some(Nanos(200)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
 }
 

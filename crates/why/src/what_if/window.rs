@@ -21,7 +21,7 @@ pub struct Change {
     /// These threads never wait while another thread has their CPU.
     pub boosted: BTreeSet<ThreadId>,
     /// From the wake-up to the run of a thread that waited in a futex.
-    pub lock_handover: Option<Nanos>,
+    pub lock_handoff: Option<Nanos>,
 }
 
 /// What is replayed.
@@ -37,7 +37,7 @@ pub struct Window<'a> {
     pub family: &'a BTreeSet<ThreadId>,
     /// The thread whose progress counts.
     pub thread: ThreadId,
-    /// The begin of the window.
+    /// The beginning of the window.
     pub from: Timestamp,
     /// Its end.
     pub to: Timestamp,

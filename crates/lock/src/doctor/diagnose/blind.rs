@@ -6,7 +6,7 @@ use super::calls::is_contended;
 use super::locks::futex_words;
 
 /// Wake-ups a second by a thread's partner, or by processes that are not watched,
-/// from which they may be hand-overs of a lock.
+/// from which they may be hand-offs of a lock.
 const WAKE_UPS: f64 = 10.0;
 
 /// Why a thread that looks healthy may wait for a lock.

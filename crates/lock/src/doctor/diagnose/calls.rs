@@ -6,7 +6,7 @@ use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 use super::super::observed::{
     Calls, Futex, Naps, ObservedThread, OtherThreads, Prices, Waits, rate, share,
 };
-use super::super::words::{counted, percent, were};
+use super::super::words::{counted, percent, were, whole};
 use super::limits::WASTE;
 use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
 
@@ -19,8 +19,8 @@ const NAPS: f64 = 50.0;
 const LOOK: Nanos = Nanos::from_micros(100);
 /// Waits a second for one lock by one thread that are contention.
 const CONTENTION: f64 = 100.0;
-/// Hand-overs a second to one thread that are a storm.
-const HANDOVERS: f64 = 2_000.0;
+/// Hand-offs a second to one thread that are a storm.
+const HANDOFFS: f64 = 2_000.0;
 /// The share of its time in one lock from which a thread is held up.
 const HELD_UP: f64 = 0.2;
 /// Threads woken by one call that are a crowd, and wake-ups a second of one thread
@@ -42,7 +42,8 @@ pub(super) fn yields(
     }
     let switched = (rate(seen.involuntary, seen.watched) / yields).min(1.0);
     let mut evidence = format!(
-        "{yields:.0} calls of sched_yield a second, {} of its CPU time; {} let another thread run",
+        "{} calls of sched_yield a second, {} of its CPU time; {} let another thread run",
+        whole(yields),
         percent(wasted / seen.cpu_share().max(wasted)),
         percent(switched),
     );
@@ -62,7 +63,7 @@ pub(super) fn empty_polls(
 ) -> Option<Diagnosis> {
     let polls = rate(calls.empty_polls, calls.watched);
     let wasted = (polls * prices.traced.as_secs_f64()).min(seen.cpu_share());
-    let evidence = format!("{polls:.0} polls a second found nothing and did not wait");
+    let evidence = format!("{} polls a second found nothing and did not wait", whole(polls));
     (polls >= STORM && wasted >= WASTE)
         .then(|| Diagnosis::bad(DiagnosisKind::Polls, Certainty::Certain, wasted, evidence))
 }
@@ -92,15 +93,17 @@ pub(super) fn naps(seen: &ObservedThread, calls: &Calls, prices: &Prices) -> Opt
     let work = Nanos((seen.cpu_share() / all * 1e9) as u64);
     if work > LOOK {
         let evidence = format!(
-            "{naps:.0} {way} a second, and {work} of computing for each: periodic work, or a slow \
-             check of what it waits for"
+            "{} {way} a second, and {work} of computing for each: periodic work, or a slow check \
+             of what it waits for",
+            whole(naps)
         );
         let wasted = (naps * prices.park.as_secs_f64()).min(wasted);
         return Some(Diagnosis::bad(DiagnosisKind::Naps, Certainty::Suspected, wasted, evidence));
     }
     let evidence = format!(
-        "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and it notices what it waits for \
-         {} late on average",
+        "{} {way} a second, {} each, in vain; {} of a CPU, and it notices what it waits for {} late \
+         on average",
+        whole(naps),
         Nanos(time.get() / calls.naps.count().max(1)),
         percent(wasted),
         Nanos(period.get() / 2),
@@ -108,13 +111,13 @@ pub(super) fn naps(seen: &ObservedThread, calls: &Calls, prices: &Prices) -> Opt
     Some(Diagnosis::bad(DiagnosisKind::Naps, Certainty::Certain, wasted, evidence))
 }
 
-/// Waits for a lock, or for a hand-over.
+/// Waits for a lock, or for a hand-off.
 pub(super) fn waits(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     calls
         .lock
         .as_ref()
         .and_then(|lock| lock_waits(calls, lock, prices))
-        .or_else(|| handovers(calls, prices))
+        .or_else(|| handoffs(calls, prices))
 }
 
 fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis> {
@@ -140,25 +143,26 @@ pub(super) fn is_contended(calls: &Calls, futex: &Futex) -> bool {
         || (share(futex.waited, calls.watched) >= HELD_UP && futex.waits > 1)
 }
 
-fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+fn handoffs(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     let futex = calls.busiest.as_ref().filter(|futex| !futex.is_lock)?;
     let Waits { woken, time, changed, .. } = calls.waits;
     let waits = rate(woken + changed, calls.watched);
     let wait = futex.wait.unwrap_or(Nanos(time.get() / woken.max(1)));
-    if waits < HANDOVERS || wait > short_wait(prices) {
+    if waits < HANDOFFS || wait > short_wait(prices) {
         return None;
     }
     let wasted = (waits * prices.park.as_secs_f64()).min(1.0);
     let evidence = waits_words(calls, futex, waits, share(time, calls.watched), wait);
-    Some(Diagnosis::bad(DiagnosisKind::Handovers, Certainty::Certain, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Handoffs, Certainty::Certain, wasted, evidence))
 }
 
 fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nanos) -> String {
     let Waits { woken, changed, .. } = calls.waits;
     format!(
-        "{waits:.0} waits and {:.0} wake-ups a second, {} of its time; half of the waits on {}, \
-         which {}, took less than {wait}{}",
-        rate(calls.wakes, calls.watched),
+        "{} waits and {} wake-ups a second, {} of its time; half of the waits on {}, which {}, took \
+         less than {wait}{}",
+        whole(waits),
+        whole(rate(calls.wakes, calls.watched)),
         percent(waiting),
         futex_words(futex),
         counted(futex.threads as u64, "thread uses", "threads use"),
@@ -174,7 +178,8 @@ pub(super) fn wakes_nobody(calls: &Calls, prices: &Prices) -> Option<Diagnosis> 
         return None;
     }
     let evidence = format!(
-        "{nobody:.0} futex wake-ups a second woke nobody, {} of all",
+        "{} futex wake-ups a second woke nobody, {} of all",
+        whole(nobody),
         percent(calls.nobody as f64 / calls.wakes.max(1) as f64)
     );
     Some(Diagnosis::bad(DiagnosisKind::WakesNobody, Certainty::Certain, wasted, evidence))
@@ -190,9 +195,9 @@ pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     }
     let wasted = (nothing * prices.park.as_secs_f64()).min(1.0);
     let evidence = format!(
-        "woken {:.0} times a second together with others, up to {} by one call, and asleep on the \
+        "woken {} times a second together with others, up to {} by one call, and asleep on the \
          same {} again within {} in {} of these",
-        rate(in_crowds, calls.watched),
+        whole(rate(in_crowds, calls.watched)),
         crowd.crowd,
         crowd.id,
         Waits::AGAIN,

@@ -1,5 +1,7 @@
 //! Diagnoses from samples and glances, which need no trace.
 
+use unjank_measure::number::grouped;
+
 use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind, place_words};
 use super::super::observed::{Glances, ObservedThread, OtherThreads, rate};
 use super::super::words::{percent, threads, were};
@@ -39,7 +41,7 @@ pub(super) fn spins(seen: &ObservedThread, others: &OtherThreads) -> Option<Diag
         Some(format!(
             "{} of a CPU outside the kernel; nine tenths of {} samples in {lines} of 64 bytes",
             percent(seen.cpu_share()),
-            code.samples,
+            grouped(code.samples),
         )),
         pauses.then(|| " with a pause among them".to_owned()),
         place,

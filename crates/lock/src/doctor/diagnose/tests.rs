@@ -128,7 +128,7 @@ fn yields_are_a_storm_from_a_thousand_a_second_that_cost_something() {
     assert_eq!(kinds(&storm(20_000), ALONE), [DiagnosisKind::Yields]);
     let found = diagnose(&storm(20_000), &OtherThreads { runnable: 2, ..ALONE }, &PRICES);
     assert!((found[0].wasted - 0.05).abs() < 1e-9, "{found:?}");
-    assert!(found[0].evidence.contains("100000 calls of sched_yield a second, 10 % of its CPU"));
+    assert!(found[0].evidence.contains("100,000 calls of sched_yield a second, 10 % of its CPU"));
     assert!(found[0].evidence.contains("0.1 % let another thread run"));
     assert!(
         found[0].evidence.ends_with(", while 2 threads were ready and did not run"),
@@ -208,7 +208,7 @@ fn waits_for_a_lock_are_short_or_long() {
     assert_eq!(kinds(&waits(399, 0, 600, futex(false, Some(15), 0)), ALONE), [DiagnosisKind::Fine]);
     assert_eq!(
         kinds(&waits(400, 0, 600, futex(false, Some(15), 0)), ALONE),
-        [DiagnosisKind::Handovers]
+        [DiagnosisKind::Handoffs]
     );
     assert_eq!(
         kinds(&waits(400, 0, 6_000, futex(false, Some(150), 0)), ALONE),
@@ -482,7 +482,7 @@ fn every_kind_has_a_name_and_bad_ones_an_action() {
         LongWaits,
         TakesTurns,
         LockCode,
-        Handovers,
+        Handoffs,
         WakesNobody,
         Herd,
         Fine,

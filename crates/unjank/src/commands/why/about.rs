@@ -11,6 +11,6 @@ pub(crate) fn about(program: &Program, process: Option<u32>, stored: bool) -> Ab
         ready: program.ready.to_string(),
         process,
         stored,
-        handover: None,
+        handoff: None,
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct FileArgs {
         help_heading = "Recordings"
     )]
     process: Option<String>,
-    /// Begin of the window: seconds of the trace, or +TIME after its first event [default: the
+    /// Beginning of the window: seconds of the trace, or +TIME after its first event [default: the
     /// exec of the process]
     #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
     from: Option<Moment>,

@@ -7,7 +7,7 @@ mod cost;
 mod export;
 mod file;
 mod files;
-mod handover;
+mod handoff;
 mod kernel;
 pub(crate) mod launch;
 pub(crate) mod launches;
@@ -236,7 +236,7 @@ fn explain(
         return Ok((Launches::default(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
     }
     let about = About {
-        handover: handover::stored(&args.output, root),
+        handoff: handoff::stored(&args.output, root),
         ..about(&plan.program, args.window.pid, !args.output.no_store)
     };
     if let Some(wanted) = args.prove {

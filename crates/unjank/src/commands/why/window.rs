@@ -181,7 +181,7 @@ fn family(root: &Root, process: u32) -> BTreeSet<(u32, ThreadId)> {
 }
 
 /// Records threads, too, that were started between the look at all of them and
-/// the begin of the recording, which follows all that start later.
+/// the beginning of the recording, which follows all that start later.
 fn follow_new(
     recording: &Recording,
     root: &Root,

@@ -1,12 +1,12 @@
-//! What a lock that is handed over costs on this machine, as `lock probe` measured it.
+//! What the hand-off of a lock costs on this machine, as `lock probe` measured it.
 
 use unjank_measure::RunRecord;
 use unjank_measure::record::SeriesRecord;
 use unjank_units::Nanos;
 
-/// A hand-over that a run of `lock probe` measured.
+/// A hand-off that a run of `lock probe` measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handover {
+pub struct Handoff {
     /// From the release of a lock until the thread that waited for it runs.
     pub time: Nanos,
     /// Whether that thread spun; else it was parked.
@@ -15,7 +15,7 @@ pub struct Handover {
     pub run: String,
 }
 
-impl Handover {
+impl Handoff {
     /// The cheapest way between two CPUs, by medians: half of a round trip of threads
     /// that spin, or the wake-up of a parked one. `None` if the run has neither.
     pub fn of(record: &RunRecord) -> Option<Self> {
@@ -77,14 +77,14 @@ mod tests {
     fn the_cheapest_way_between_two_cpus_counts() {
         let spin = ("lock/spin/round_trip", Some("two-cpus"), 336);
         let park = ("lock/park_wake", None, 900);
-        let found = Handover::of(&probe(&[park, spin])).unwrap();
+        let found = Handoff::of(&probe(&[park, spin])).unwrap();
         assert_eq!((found.time, found.is_spun), (Nanos(168), true));
         assert!(found.words().starts_with("168 ns, spun, "), "{}", found.words());
         assert!(found.words().ends_with("20261121T101530-5f3a9c"));
         let slow = ("lock/spin/round_trip", Some("two-cpus"), 9_000);
-        let found = Handover::of(&probe(&[slow, park])).unwrap();
+        let found = Handoff::of(&probe(&[slow, park])).unwrap();
         assert_eq!((found.time, found.is_spun), (Nanos(900), false));
         let one_cpu = ("lock/spin/round_trip", Some("one-cpu"), 1);
-        assert_eq!(Handover::of(&probe(&[one_cpu])), None);
+        assert_eq!(Handoff::of(&probe(&[one_cpu])), None);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use unjank_host::{Machine, Root};
 use unjank_measure::Store;
 use unjank_measure::store::{Filter, Selector};
-use unjank_why::report::Handover;
+use unjank_why::report::Handoff;
 
 use crate::commands::measured::{INTERRUPTED, OutputArgs};
 use crate::paths;
@@ -13,10 +13,10 @@ use crate::paths;
 /// How long a busy store is waited for: the explanation does without it.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What handing over a lock costs, by the newest stored run of `lock probe` on this
+/// What the hand-off of a lock costs, by the newest stored run of `lock probe` on this
 /// machine; `None` with `--no-store`, and if there is none. A run belongs to this
 /// machine if kernel, processor, governors and idle states are the same.
-pub(super) fn stored(output: &OutputArgs, root: &Root) -> Option<Handover> {
+pub(super) fn stored(output: &OutputArgs, root: &Root) -> Option<Handoff> {
     if output.no_store {
         return None;
     }
@@ -28,6 +28,6 @@ pub(super) fn stored(output: &OutputArgs, root: &Root) -> Option<Handover> {
     runs.find_map(|run| {
         let record = store.get(&Selector::Prefix(run.id)).ok()?;
         let is_whole = !record.labels.iter().any(|label| label == INTERRUPTED);
-        is_whole.then(|| Handover::of(&record)).flatten()
+        is_whole.then(|| Handoff::of(&record)).flatten()
     })
 }
