@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// Put back changes if the unjank that made them is killed; started by that unjank
     #[command(hide = true)]
     Keeper(keeper::Args),
-    /// Run one repetition of a probe in its own process; started by the probe
+    /// Run one start of a probe in its own process; started by the probe
     #[command(hide = true)]
     Repetition(peer::Parent),
 }

@@ -13,7 +13,7 @@ use unjank_needs::wait::Process;
 
 /// A probe over `transport` with one start, and its peer's process number.
 fn probe(transport: &str) -> (Child, String) {
-    started(transport, &["--for", "1h", "--repetitions", "1"])
+    started(transport, &["--for", "1h", "--starts", "1"])
 }
 
 fn started(transport: &str, arguments: &[&str]) -> (Child, String) {
@@ -84,7 +84,7 @@ fn a_peer_that_dies_or_stops_is_an_error() {
 
 #[test]
 fn a_failed_start_is_reported_and_the_others_count() {
-    let (child, peer) = started("unix", &["--for", "10s", "--repetitions", "5"]);
+    let (child, peer) = started("unix", &["--for", "10s", "--starts", "5"]);
     kill("-KILL", &peer);
     let output = end(child);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

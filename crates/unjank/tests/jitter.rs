@@ -28,7 +28,7 @@ fn each_period_of_each_thread_is_counted() {
         "--period=1ms",
         "--distance=500us",
         "--count=60",
-        "--repetitions=1",
+        "--starts=1",
         "--json",
     ]);
     assert_eq!(output.status.code(), Some(0));

@@ -28,7 +28,7 @@ const MANAGER: &str = include_str!("phone/manager.c");
 const LIST: &str = include_str!("phone/list.c");
 
 /// A probe of two starts: a second of an emulated phone takes seconds.
-const BRIEF: &str = "--for 200ms --repetitions 2";
+const BRIEF: &str = "--for 200ms --starts 2";
 
 /// The values of `key` in all elements of a list of a record.
 fn each<'a>(record: &'a Value, list: &str, key: &str) -> Vec<&'a str> {

@@ -12,7 +12,7 @@ fn runs_that_need_root_are_shown_again() {
         return;
     }
     check(&["ipc", "inversion", "--count", "20", "--transport", "unix"]);
-    let causes = ["jitter", "native", "--for", "300ms", "--repetitions", "2", "--trace"];
+    let causes = ["jitter", "native", "--for", "300ms", "--starts", "2", "--trace"];
     assert!(check(&causes).contains("fifo"));
     let cyclictest = std::process::Command::new("cyclictest").arg("--help").output().is_ok();
     if unjank_needs::is_there("cyclictest", cyclictest) {

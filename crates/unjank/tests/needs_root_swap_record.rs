@@ -73,7 +73,7 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert_eq!(output.status.code(), Some(0), "{talk}");
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     // All swap areas are traced, so pages of other programs are on both sides. Only pages between
-    // reading the counters and the begin or end of tracing are not.
+    // reading the counters and the beginning or end of tracing are not.
     for name in ["pswpin", "pswpout"] {
         let share = fact(&record, &format!("swap/record/traced_of_{name}"));
         assert!((0.98..=1.02).contains(&share), "{share} of {name}\n{talk}");

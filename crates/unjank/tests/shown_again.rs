@@ -11,10 +11,10 @@ use shown::check;
 
 #[test]
 fn probes() {
-    check(&["lock", "probe", "--for", "200ms", "--repetitions", "4"]);
-    check(&["swap", "probe", "--for", "200ms", "--repetitions", "2"]);
-    check(&["ipc", "probe", "--placement", "free", "--transport", "pipe", "--repetitions", "2"]);
-    check(&["jitter", "native", "--sched", "other", "--for", "300ms", "--repetitions", "2"]);
+    check(&["lock", "probe", "--for", "200ms", "--starts", "4"]);
+    check(&["swap", "probe", "--for", "200ms", "--starts", "2"]);
+    check(&["ipc", "probe", "--placement", "free", "--transport", "pipe", "--starts", "2"]);
+    check(&["jitter", "native", "--sched", "other", "--for", "300ms", "--starts", "2"]);
     check(&["launch", "ramp", "--count", "2"]);
     check(&["checkup", "--quick", "--only", "lock"]);
     let all = check(&["checkup", "--quick", "--only", "lock", "--all"]);

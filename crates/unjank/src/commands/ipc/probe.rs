@@ -9,7 +9,7 @@ use unjank_ipc::{Options, Placement, explain};
 
 use super::transport_name::TransportName;
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repeated::{self, Repeated, StartArgs};
 use crate::commands::repetition::Task;
 use crate::values;
 
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = values::duration_or_zero)]
     gap: Option<Nanos>,
     #[command(flatten)]
-    repetitions: RepetitionArgs,
+    starts: StartArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -95,11 +95,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         pause: args.gap,
         turn: 0,
     };
-    let (starts, length) = args.repetitions.divide(options.duration);
+    let (starts, length) = args.starts.divide(options.duration);
     let command = measured::Command {
         name: "ipc probe",
         output: &args.output,
-        settings: settings(&options).with("repetitions", starts),
+        settings: settings(&options).with("starts", starts),
     };
     command.run(|root, seed, monitor| {
         let repeated = Repeated::new(root, "calls", length, |turn| {

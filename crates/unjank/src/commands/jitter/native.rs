@@ -10,7 +10,7 @@ use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::{Moments, Options, Scheduling, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repeated::{self, Repeated, StartArgs};
 use crate::commands::repetition::Task;
 use crate::values;
 
@@ -110,7 +110,7 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    repetitions: RepetitionArgs,
+    starts: StartArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -147,12 +147,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // A run that may stop at one late wake-up is a single start.
     let (starts, duration) = match options.break_above {
         Some(_) => (1, options.duration),
-        None => args.repetitions.divide(options.duration),
+        None => args.starts.divide(options.duration),
     };
     let command = measured::Command {
         name: "jitter native",
         output: &args.output,
-        settings: settings(&options).with("repetitions", starts),
+        settings: settings(&options).with("starts", starts),
     };
     command.run(|root, seed, monitor| {
         let length = duration.times(options.schedulings.len() as u64);

@@ -8,7 +8,7 @@ use unjank_host::sched::CpuSet;
 use unjank_lock::{Options, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repeated::{self, Repeated, StartArgs};
 use crate::commands::repetition::Task;
 use crate::values;
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     #[command(flatten)]
-    repetitions: RepetitionArgs,
+    starts: StartArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -41,12 +41,12 @@ pub(crate) struct Args {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
-    let (starts, length) = args.repetitions.divide(duration);
+    let (starts, length) = args.starts.divide(duration);
     let options = Options { cpus: args.cpus.clone(), duration: length, turn: 0 };
     let settings = Settings::default()
         .with("cpus", options.cpus.as_ref().map(ToString::to_string))
         .with("for", duration.get())
-        .with("repetitions", starts);
+        .with("starts", starts);
     let command = measured::Command { name: "lock probe", output: &args.output, settings };
     command.run(|root, seed, monitor| {
         let repeated = Repeated::new(root, "hand-offs", length, |turn| {

@@ -56,16 +56,16 @@ pub(super) fn run(
             }
             Ok(News::NotStarted(error)) => return Err(error.into()),
             Ok(News::Unreadable(error)) => {
-                return Err(error).context("while reading a repetition's report");
+                return Err(error).context("while reading the report of a start");
             }
             Ok(News::NoReport(status)) => {
-                let status = status.context("while waiting for a repetition")?;
-                return Err(anyhow!("a repetition ended without a report: {status}"));
+                let status = status.context("while waiting for a start")?;
+                return Err(anyhow!("a start ended without a report: {status}"));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if reported.is_some() => break,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(anyhow!("a repetition ended without a report"));
+                return Err(anyhow!("a start ended without a report"));
             }
         }
         let now = Timestamp::now();

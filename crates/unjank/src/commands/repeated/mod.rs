@@ -16,20 +16,20 @@ use disturbance::{Disturbance, Meter};
 
 /// The option of commands whose probe is started several times.
 #[derive(Debug, Clone, Copy, clap::Args)]
-pub(crate) struct RepetitionArgs {
+pub(crate) struct StartArgs {
     /// Independent starts to divide the time into, each a fresh process with another placement
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repetitions: u32,
+    starts: u32,
 }
 
-impl RepetitionArgs {
+impl StartArgs {
     /// The shortest start. A shorter one spends more time starting than
     /// measuring.
     const SHORTEST: Nanos = Nanos::from_millis(20);
 
     /// The number of starts for a run of this length, and the length of each.
     pub(crate) fn divide(self, duration: Nanos) -> (u32, Nanos) {
-        let most = (duration.get() / Self::SHORTEST.get()).clamp(1, u64::from(self.repetitions));
+        let most = (duration.get() / Self::SHORTEST.get()).clamp(1, u64::from(self.starts));
         (most as u32, Nanos((duration.get() / most).max(1)))
     }
 }

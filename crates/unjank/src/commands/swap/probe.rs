@@ -8,7 +8,7 @@ use unjank_host::{Bytes, Nanos};
 use unjank_swap::{Options, Pages, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repeated::{self, Repeated, StartArgs};
 use crate::commands::repetition::Task;
 use crate::{paths, values};
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
-    repetitions: RepetitionArgs,
+    starts: StartArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
         directory: args.directory.clone().unwrap_or_else(paths::scratch),
     };
-    let (starts, length) = args.repetitions.divide(options.duration);
+    let (starts, length) = args.starts.divide(options.duration);
     let settings = Settings::default()
         .with("pages", format!("{:?}", options.pages).to_lowercase())
         .with("size", options.size.get())
         .with("for", options.duration.get())
-        .with("repetitions", starts)
+        .with("starts", starts)
         .with("directory", options.directory.display().to_string());
     let command = measured::Command { name: "swap probe", output: &args.output, settings };
     command.run(|root, seed, monitor| {
