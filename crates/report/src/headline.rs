@@ -105,7 +105,7 @@ fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) ->
     match (healthy.len(), rest.is_empty()) {
         (1, true) => "Nothing is slow: the answer is within its healthy range.".to_owned(),
         (n, true) => format!("Nothing is slow: all {n} answers are within their healthy range."),
-        (0, false) => format!("No answer: {}.", rest.join("; ")),
+        (0, false) => words::sentence(&rest.join("; ")),
         (n, false) => {
             let all = n + open.len() + absent.len();
             format!("Nothing is slow: {n} of {all} healthy; {}.", rest.join("; "))
@@ -240,10 +240,7 @@ mod tests {
             ]),
             "Nothing is slow: 1 of 3 healthy; cannot tell: swap; not measured: lock."
         );
-        assert_eq!(
-            headline_of(&[("lock", Answer::NotAvailable, 0.0)]),
-            "No answer: not measured: lock."
-        );
+        assert_eq!(headline_of(&[("lock", Answer::NotAvailable, 0.0)]), "Not measured: lock.");
     }
 
     #[test]
@@ -266,7 +263,7 @@ mod tests {
             ("ipc/pi", Answer::No, 1.0),
             ("ipc", Answer::CannotTell, 1.0),
         ];
-        assert_eq!(headline_of(&both), "No answer: cannot tell: ipc. Yes: ipc/unix; no: ipc/pi.");
+        assert_eq!(headline_of(&both), "Cannot tell: ipc. Yes: ipc/unix; no: ipc/pi.");
         let both = &both[..2];
         assert_eq!(headline_of(both), "Yes: ipc/unix; no: ipc/pi.");
         assert!(headline_of(&both[..1]).ends_with(" Yes."));

@@ -156,7 +156,7 @@ fn three_pairs_have_medians_but_no_interval() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let line = stdout(&output).lines().find(|line| line.starts_with("total ")).unwrap();
     assert!(line.contains(" %") && line.contains("cannot tell"), "{line}");
-    let why = "total: cannot tell: 3 pairs are too few: at least 6 are needed.";
+    let why = "total: cannot tell: fewer than 6 pairs (here 3) decide nothing.";
     assert!(stdout(&output).contains(why), "{}", stdout(&output));
     let record = record(&["-n", "3", "--", "true"]);
     let difference = fact(&record, "launch/bench/total/difference").unwrap();

@@ -190,7 +190,11 @@ fn blame(
         let rest: Vec<&CulpritTotal> = rest.iter().filter(of_part).collect();
         if !rest.is_empty() {
             let held = rest.iter().fold(Nanos::ZERO, |sum, total| sum + total.held);
-            findings.facts.push(fact(format!("{} others together", rest.len()), held));
+            let who = match rest.len() {
+                1 => "one other".to_owned(),
+                more => format!("{more} others together"),
+            };
+            findings.facts.push(fact(who, held));
         }
     }
 }

@@ -166,7 +166,7 @@ pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64)
     }
     let mut asked = question.ask("p50".to_owned(), values, n as u64);
     if n < FEWEST_PAIRS {
-        asked.weighed = Err(format!("{n} pairs are too few: at least {FEWEST_PAIRS} are needed"));
+        asked.weighed = Err(format!("fewer than {FEWEST_PAIRS} pairs (here {n}) decide nothing"));
         return asked;
     }
     let differences: Vec<f64> = arms[0].iter().zip(&arms[1]).map(|(a, b)| b - a).collect();

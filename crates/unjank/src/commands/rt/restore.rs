@@ -119,8 +119,9 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
             }
             LedgerStatus::Kept if ledger.changes.is_empty() => {
                 let (held, process) = (ledger.held, of_process(ledger));
+                let threads = if held == 1 { "thread" } else { "threads" };
                 lines.add(format_args!(
-                    "{session} has left {held} threads{process} changed on purpose: unjank rt \
+                    "{session} has left {held} {threads}{process} changed on purpose: unjank rt \
                      restore"
                 ));
             }
