@@ -357,7 +357,7 @@ fn another_context_manager_is_pinged_and_not_replaced() {
     }
 }
 
-/// Kills over each device. `peer_death.rs` kills 200, but an emulated phone is a thousand times
+/// Kills over each device. `peer_death.rs` kills more, but an emulated phone is a thousand times
 /// slower.
 const KILLS: u64 = 3;
 

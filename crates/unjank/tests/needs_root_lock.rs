@@ -86,6 +86,12 @@ fn a_quota_is_there_while_it_measures_and_gone_afterwards() {
     assert!(fact("lock/bench/throttled_periods")["value"].is_number());
     assert_eq!(fact("lock/bench/operations")["labels"]["environment"], "quota");
     assert!(groups(id).is_empty(), "{:?}", groups(id));
+    let changes = record["changes"].as_array().unwrap();
+    let group = format!("unjank-{id}");
+    assert!(
+        changes.iter().any(|change| change["knob"].as_str().unwrap().ends_with(&group)),
+        "{changes:?}"
+    );
     kills_leave_nothing(home.path());
     an_interrupt_leaves_nothing(home.path());
 }

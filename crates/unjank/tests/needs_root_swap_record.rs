@@ -81,6 +81,8 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert_eq!(fact(&record, "swap/record/lost_events") as u64, 0);
     assert_eq!(fact(&record, "swap/record/exit_code") as u64, 0);
     assert!(record["verdicts"][0]["answer"] == "yes", "{}", record["verdicts"]);
+    let knobs = record["changes"].as_array().unwrap().iter().map(|change| &change["knob"]);
+    assert!(knobs.filter_map(Value::as_str).any(|knob| knob.contains("unjank-")), "{record}");
     let events = recording.events();
     assert_eq!(events.len() as u64, fact(&record, "swap/record/events") as u64);
     let is_of = |event: &Event| event.space.starts_with(space);

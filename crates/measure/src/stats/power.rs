@@ -14,13 +14,6 @@ pub fn minimum_effect(standard_error: f64, questions: usize) -> f64 {
     (upper_point(tail) + upper_point(1.0 - POWER)) * standard_error
 }
 
-/// The number of samples or pairs that would have found an effect of size
-/// `wanted`, if `n` of them find one of size `minimum`.
-pub fn needed_for(wanted: f64, minimum: f64, n: u64) -> Option<u64> {
-    let factor = (minimum / wanted).powi(2);
-    (wanted > 0.0 && factor.is_finite()).then(|| (n as f64 * factor).ceil() as u64)
-}
-
 /// The value that a standard normal variable exceeds with this probability.
 fn upper_point(probability: f64) -> f64 {
     let exceeds = |z: f64| libm::erfc(z / std::f64::consts::SQRT_2) / 2.0;
@@ -54,11 +47,5 @@ mod tests {
     fn one_question_needs_two_point_eight_standard_errors() {
         assert!((minimum_effect(10.0, 1) - 28.016).abs() < 0.01);
         assert!(minimum_effect(10.0, 20) > minimum_effect(10.0, 1));
-    }
-
-    #[test]
-    fn half_the_effect_needs_four_times_the_samples() {
-        assert_eq!(needed_for(0.5, 1.0, 30), Some(120));
-        assert_eq!(needed_for(0.0, 1.0, 30), None);
     }
 }

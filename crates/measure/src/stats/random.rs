@@ -20,15 +20,6 @@ pub fn below(seed: u64, stream: &str, bound: u64) -> u64 {
     if bound == 0 { 0 } else { seeded(seed, stream).random_range(0..bound) }
 }
 
-/// Shuffles `things` with a seed's stream.
-pub fn shuffled<T>(mut things: Vec<T>, seed: u64, stream: &str) -> Vec<T> {
-    let mut random = seeded(seed, stream);
-    for last in (1..things.len()).rev() {
-        things.swap(last, random.random_range(0..=last as u64) as usize);
-    }
-    things
-}
-
 /// The 64-bit FNV-1a hash, which never changes, unlike the standard library's.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {

@@ -2,7 +2,6 @@
 
 pub(crate) mod bench;
 pub(crate) mod boost;
-pub(crate) mod changes;
 pub(crate) mod device;
 pub(crate) mod load;
 mod load_app;

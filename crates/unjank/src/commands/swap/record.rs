@@ -4,14 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_host::journal::{RestoreOutcome, Session};
-use unjank_host::{Bytes, Nanos, Root};
+use anyhow::Result;
+use unjank_host::{Bytes, Nanos};
 use unjank_swap::record::{self, Options};
 
-use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::{output, paths, values};
+use crate::commands::session;
+use crate::{paths, values};
 
 /// Arguments of `unjank swap record`.
 #[derive(Debug, clap::Args)]
@@ -96,20 +95,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let own = [("--out", Some(args.out.as_path()))];
     let code = command.run_beside(&own, |root, _seed, monitor| {
         let changes = options.memory_limit.is_some() || options.swap.is_some();
-        let session = if changes { Some(open(root)?) } else { None };
-        let findings = record::run(&options, root, session.as_ref(), monitor);
-        for report in session.map(Session::finish).unwrap_or_default() {
-            if let RestoreOutcome::Failed { .. } = report.outcome {
-                output::remark(&report.to_string());
-            }
-        }
-        Ok(findings?)
+        let session = if changes { Some(session::open(root, None)?) } else { None };
+        let recorded = record::run(&options, root, session.as_ref(), monitor);
+        let (mut findings, changes) = session::end(session, recorded)?;
+        session::note(changes, &mut findings);
+        Ok(findings)
     })?;
     Ok(ExitCode::from(code))
-}
-
-fn open(root: &Root) -> Result<Session> {
-    let state_dir = paths::journal()?;
-    Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes")
 }

@@ -4,7 +4,6 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use unjank_host::journal::Session;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
@@ -13,8 +12,8 @@ use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shi
 
 use super::launch::Plan;
 use super::launches;
-use crate::commands::launch::bench::{conditions, ready_means, session};
-use crate::commands::launch::changes::note_changes;
+use crate::commands::launch::bench::{conditions, ready_means};
+use crate::commands::session;
 
 /// Launches that are recorded for a prediction, unless the user says how many.
 pub(super) const RECORDED: u32 = 6;
@@ -146,7 +145,7 @@ impl Experiment {
         monitor: &dyn Monitor,
     ) -> Result<Findings> {
         let has_knobs = !baseline.knobs.is_empty() || !other.knobs.is_empty();
-        let session = if has_knobs { Some(session(root, None)?) } else { None };
+        let session = if has_knobs { Some(session::open(root, None)?) } else { None };
         let Program { command, ready, .. } = self.plan.program.clone();
         let workload = Workload {
             name: String::new(),
@@ -167,10 +166,8 @@ impl Experiment {
             means: ready_means(),
         };
         let measured = bench::run(&options, session.as_ref(), root, None, seed, monitor);
-        // Restore the knobs before anything is reported, also after an error.
-        let reports = session.map(Session::finish).unwrap_or_default();
-        let mut findings = measured?;
-        note_changes(reports, &mut findings);
+        let (mut findings, changes) = session::end(session, measured)?;
+        session::note(changes, &mut findings);
         Ok(findings)
     }
 }

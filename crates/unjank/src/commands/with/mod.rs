@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::{Knob, RestoreOutcome, Session};
+use unjank_host::journal::{Knob, RestoreOutcome};
 
 use super::leftovers::unusable;
 use super::place::PlaceArgs;
-use super::{keeper, knobs};
+use super::{knobs, session};
 use crate::{exit, output};
 use child::{End, Signals};
 
@@ -50,8 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let wanted = knobs::parse(&args.knobs, &root)?;
     let state_dir = args.place.state_dir()?;
     let mut signals = Signals::listen().context("while listening for signals")?;
-    let opened = Session::open(&root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes");
+    let opened = session::open(&root, Some(&state_dir));
     let session = match (opened, signals.stop_requested()) {
         // Ctrl-C may also have ended the keeper before it left the process group.
         (_, Some(signal)) => return Ok(ExitCode::from(End::Signal(signal).code())),

@@ -5,21 +5,19 @@ pub(crate) mod conditions;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use unjank_host::energy::Meter;
-use unjank_host::journal::Session;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Ready, ReadyMeans, Workload};
 use unjank_measure::{Findings, Monitor};
 
-use super::changes::note_changes;
 use super::load_app::{self, LoadAppArgs};
 use super::meter::MeterArgs;
-use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::session;
 use crate::{exit, paths, values};
 
 /// Pairs of a comparison with `--quick`: fewer have no interval.
@@ -171,7 +169,8 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     } else {
         None
     };
-    let session = if has_knobs { Some(session(root, args.state_dir.as_deref())?) } else { None };
+    let state_dir = args.state_dir.as_deref();
+    let session = if has_knobs { Some(session::open(root, state_dir)?) } else { None };
     let measured = bench::run(
         &options,
         session.as_ref(),
@@ -180,10 +179,9 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         seed,
         monitor,
     );
-    // Restore the knobs before anything is reported, also after an error.
-    let reports = session.map(Session::finish).unwrap_or_default();
-    findings.merge(measured?);
-    note_changes(reports, &mut findings);
+    let (measured, changes) = session::end(session, measured)?;
+    findings.merge(measured);
+    session::note(changes, &mut findings);
     Ok(findings)
 }
 
@@ -191,13 +189,6 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
 pub(crate) fn ready_means() -> ReadyMeans {
     let display = env::var("DISPLAY").ok().filter(|display| !display.is_empty());
     ReadyMeans { sockets: paths::temporary(), display }
-}
-
-/// A session that restores the knobs of conditions.
-pub(crate) fn session(root: &Root, state_dir: Option<&Path>) -> Result<Session> {
-    let state_dir = state_dir.map_or_else(paths::journal, |named| Ok(named.to_owned()))?;
-    Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes")
 }
 
 fn settings(args: &Args) -> Settings {

@@ -14,7 +14,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
-use unjank_host::journal::Session;
 use unjank_host::memory::{self, MemoryLock};
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{WakeEvent, until_readable};
@@ -30,7 +29,7 @@ use super::log;
 use super::requests::{self, Action, Request};
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
-use crate::commands::{keeper, storing};
+use crate::commands::{session, storing};
 use crate::{exit, output};
 
 /// Interval between readings of the state: for the watchdog, the metrics file
@@ -50,8 +49,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     // Programs start on this machine, even if `--root` replaces its knobs.
     let rules = config.rules(&Root::system())?;
     let state_dir = args.place.state_dir()?;
-    let session = Session::open(&root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes")?;
+    let session = session::open(&root, Some(&state_dir))?;
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }

@@ -5,15 +5,13 @@ mod setup;
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_host::energy::Meter;
-use unjank_host::journal::Session;
 use unjank_host::{Root, Support};
 use unjank_launch::paper::{self, PaperResults};
 use unjank_measure::{Findings, Monitor};
 
-use super::changes::note_changes;
-use crate::commands::{keeper, measured};
+use crate::commands::{measured, session};
 use crate::paths;
 
 pub(crate) use args::Args;
@@ -55,8 +53,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     };
     let energy = meter.is_some().then(|| setup::energy(args));
     let options = paper::Options { launches, energy, prediction };
-    let session = Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes")?;
+    let session = session::open(root, Some(&state_dir))?;
     let measured = paper::run(
         &options,
         &session,
@@ -65,11 +62,9 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         seed,
         monitor,
     );
-    // Restore the knobs before anything is reported, also after an error.
-    let reports = session.finish();
-    let mut results = measured?;
+    let (mut results, changes) = session::end(Some(session), measured)?;
     findings.merge(std::mem::take(&mut results.findings));
-    note_changes(reports, &mut findings);
+    session::note(changes, &mut findings);
     results.findings = findings;
     Ok(results)
 }

@@ -3,20 +3,18 @@
 
 mod list;
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_host::energy::Meter;
-use unjank_host::journal::{ChangeReport, Session};
 use unjank_host::{Error, Nanos, Root, Support};
 use unjank_launch::power::{Window, average, rates};
-use unjank_measure::{Change, Findings, Monitor};
+use unjank_measure::{Findings, Monitor};
 
 use super::meter::MeterArgs;
-use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::commands::place::PlaceArgs;
+use crate::commands::session;
 use crate::values;
 
 /// Arguments of `unjank launch power`.
@@ -162,34 +160,14 @@ impl Args {
             .into());
         }
         let state_dir = self.place.state_dir()?;
-        let session = open_session(root, &state_dir)?;
-        let outcome = rates::run(options, meter, root, &session, seed, monitor);
-        let reports = session.finish();
-        let mut findings = match outcome? {
+        let session = session::open(root, Some(&state_dir))?;
+        let measured = rates::run(options, meter, root, &session, seed, monitor);
+        let (outcome, changes) = session::end(Some(session), measured)?;
+        let mut findings = match outcome {
             Support::Yes(outcome) => outcome.findings(),
             Support::No(reason) => not_here(reason),
         };
-        note_changes(reports, &mut findings);
+        session::note(changes, &mut findings);
         Ok(findings)
-    }
-}
-
-fn open_session(root: &Root, state_dir: &Path) -> Result<Session> {
-    Session::open(root, state_dir, keeper::command(state_dir))
-        .context("while opening the journal of changes")
-}
-
-/// Adds the changed knobs, and a warning for each that was not restored.
-fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
-    for report in reports {
-        if report.outcome.is_failure() {
-            findings.warn(report.to_string());
-        }
-        findings.changes.push(Change {
-            knob: report.path,
-            before: report.before,
-            during: report.during,
-            after: report.after,
-        });
     }
 }

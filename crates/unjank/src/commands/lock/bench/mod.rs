@@ -5,16 +5,15 @@ mod pools;
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_host::journal::{RestoreOutcome, Session};
+use anyhow::Result;
+use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
-use unjank_host::{Nanos, Root};
 use unjank_lock::bench::{self, Environment, Options, Setup};
 
 use super::peer;
-use crate::commands::keeper;
 use crate::commands::measured::{self, Settings};
-use crate::{output, paths};
+use crate::commands::session;
+use crate::output;
 
 pub(crate) use args::Args;
 use args::replace;
@@ -41,15 +40,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     command.run(|root, seed, monitor| {
         let changes = options.environments.contains(&Environment::Quota);
-        let session = if changes { Some(open(root)?) } else { None };
+        let session = if changes { Some(session::open(root, None)?) } else { None };
         let setup = Setup { root, session: session.as_ref(), peer: peer::command(), cpus };
         let measured = bench::run(&options, &setup, seed, monitor);
-        for report in session.map(Session::finish).unwrap_or_default() {
-            if let RestoreOutcome::Failed { .. } = report.outcome {
-                output::remark(&report.to_string());
-            }
-        }
-        let (results, mut findings) = measured?;
+        let ((results, mut findings), changes) = session::end(session, measured)?;
+        session::note(changes, &mut findings);
         if args.paper {
             bench::paper::note(&results, &mut findings);
         }
@@ -91,10 +86,4 @@ fn settings(args: &Args, options: &Options) -> Settings {
         .with("rounds", options.rounds)
         .with("trial", options.phase.get())
         .with("paper", args.paper)
-}
-
-fn open(root: &Root) -> Result<Session> {
-    let state_dir = paths::journal()?;
-    Session::open(root, &state_dir, keeper::command(&state_dir))
-        .context("while opening the journal of changes")
 }
