@@ -151,7 +151,7 @@ mod tests {
         // Some launches would gain a tenth, others not.
         let both = of(&[10, 30, 40]);
         assert_eq!(both.answer, Answer::CannotTell);
-        assert!(both.reason.ends_with("it saves 5 to 17 %"), "{}", both.reason);
+        assert!(both.reason.ends_with("it saves 5–17 %"), "{}", both.reason);
         // One launch waited most of its time, the others not at all.
         let differ = of(&[1, 2_000, 4_000, 2]);
         assert_eq!(differ.answer, Answer::CannotTell);
