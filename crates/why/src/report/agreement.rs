@@ -142,10 +142,10 @@ fn time(split: &Split, cell: (Way, Cell)) -> f64 {
 #[cfg(test)]
 mod tests {
     use unjank_host::Bytes;
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
 
-    use super::super::{About, Clocks, Explained, Launches};
+    use super::super::scripted::explained;
+    use super::super::{About, Launches};
     use super::*;
 
     /// Computes for 100 ns, waits for a CPU, and computes again.
@@ -155,10 +155,8 @@ mod tests {
         for waits in all {
             let end = 200 + waits;
             let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9);
-            let trace = script.runs(0, 100 + waits, 9, 7).sleeps(0, end, 7, 0).trace();
-            let window = (at(0), at(end));
-            let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
-            launches.add(launch, Bytes::default());
+            let script = script.runs(0, 100 + waits, 9, 7).sleeps(0, end, 7, 0);
+            launches.add(explained(&script, end), Bytes::default());
         }
         launches
     }

@@ -133,17 +133,16 @@ fn notes(cost: Option<&Quantity>, total: f64, saving: Option<&Saving>) -> Vec<St
 #[cfg(test)]
 mod tests {
     use unjank_host::Bytes;
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
 
+    use super::super::scripted::explained_with;
     use super::super::{Clocks, Explained};
     use super::*;
 
     fn launch(wait: u64, clocks: Clocks) -> Explained {
         let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(0, 100 + wait, 9, 7);
         let end = 200 + wait;
-        let trace = script.sleeps(0, end, 7, 0).trace();
-        Explained::new(trace, ThreadId(7), (at(0), at(end)), clocks)
+        explained_with(&script.sleeps(0, end, 7, 0), end, clocks)
     }
 
     fn cost(all: &[DelayCost], delay: &str) -> (Option<f64>, Option<[f64; 2]>) {

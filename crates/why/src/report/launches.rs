@@ -202,18 +202,16 @@ impl Launches {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
     use unjank_measure::Answer;
 
-    use super::super::{Clocks, findings};
+    use super::super::findings;
+    use super::super::scripted::explained;
     use super::*;
     use crate::history::History;
 
     fn launch(length: u64) -> Explained {
-        let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0).trace();
-        let window = (at(0), at(length));
-        Explained::new(trace, ThreadId(7), window, Clocks::default())
+        explained(&Script::new().runs(0, 0, 9, 7).sleeps(0, length, 7, 0), length)
     }
 
     /// Launches of these lengths, whose recordings take 10 bytes each.

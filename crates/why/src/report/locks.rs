@@ -186,7 +186,7 @@ mod tests {
     use unjank_host::tracefs::{Context, EventKind, SystemCall};
 
     use super::*;
-    use crate::report::Clocks;
+    use crate::report::scripted::explained;
 
     fn call(number: i64, address: u64, operation: u64) -> EventKind {
         let arguments = [address, operation, 0, 0, 0, 0];
@@ -194,8 +194,7 @@ mod tests {
     }
 
     fn locks(script: &Script, end: u64) -> Vec<String> {
-        let window = (at(0), at(end));
-        let launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let launch = explained(script, end);
         let text = |cell: &TableCell| match cell {
             TableCell::Text(text) => text.clone(),
             TableCell::Number(number) => number.value.to_string(),
@@ -292,9 +291,7 @@ mod tests {
 
     #[test]
     fn a_lock_has_the_functions_of_sleeper_and_holder() {
-        let window = (at(0), at(700));
-        let script = chain().sleeps(0, 700, 7, 0);
-        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let mut launch = explained(&chain().sleeps(0, 700, 7, 0), 700);
         launch.add_stacks(Support::Yes(Stacks::made_up(&[
             (
                 ThreadId(7),

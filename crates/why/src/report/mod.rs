@@ -17,6 +17,8 @@ mod page_in;
 mod proof;
 mod ready;
 mod run_queue;
+#[cfg(test)]
+mod scripted;
 mod sentence;
 mod split;
 mod spread;
@@ -151,17 +153,16 @@ fn warn(launch: &Explained, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
 
     use super::*;
 
     #[test]
     fn a_clock_that_is_not_known_has_the_reason() {
         let reason = |missing: Option<&str>| {
-            let trace = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0).trace();
+            let script = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
             let clocks = Clocks { missing: missing.map(str::to_owned), ..Clocks::default() };
-            let launch = Explained::new(trace, ThreadId(7), (at(0), at(400)), clocks);
+            let launch = scripted::explained_with(&script, 400, clocks);
             let about = About::default();
             findings(&Launches::single(launch, &about), &about).unsupported.remove(0).reason
         };

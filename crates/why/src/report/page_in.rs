@@ -164,11 +164,11 @@ fn page_ins(launch: &Explained) -> impl Iterator<Item = (Source, ThreadId, &Segm
 mod tests {
     use unjank_host::block_device::DeviceNumber;
     use unjank_host::swap_area::{Area, whole};
-    use unjank_host::tracefs::script::{Script, at, task};
+    use unjank_host::tracefs::script::{Script, task};
     use unjank_host::tracefs::{Context, DeviceRequest, EventKind, FilePages, StorageEvent};
 
     use super::*;
-    use crate::report::Clocks;
+    use crate::report::scripted::explained;
 
     const DISK: DeviceNumber = DeviceNumber::new(254, 0);
 
@@ -195,9 +195,8 @@ mod tests {
             .sleeps(0, 400, 7, 0)
     }
 
-    fn explained(script: &Script) -> Explained {
-        let window = (at(0), at(400));
-        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+    fn with_swap(script: &Script) -> Explained {
+        let mut launch = explained(script, 400);
         launch.know_swap(vec![Area::new("/swap".to_owned(), DISK, true, whole(1_000, 80))]);
         launch
     }
@@ -221,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_page_of_swap_is_told_from_one_of_a_file() {
-        let [swap, file] = [1_072, 1_080].map(|sector| explained(&faults(&[], sector)));
+        let [swap, file] = [1_072, 1_080].map(|sector| with_swap(&faults(&[], sector)));
         assert_eq!(row(&swap), ("swap|/swap|victim (7)".to_owned(), 200.0, 1.0, 4_096.0));
         assert_eq!(row(&file).0, "unknown||victim (7)", "the sector after the swap area");
         assert!(shown_files(&swap).is_empty());
@@ -234,7 +233,7 @@ mod tests {
         let file = |inode| FileId { device: DISK, inode };
         // The kernel also reads where on the disk the file is.
         for before in [vec![touched(pages(12)), cached(pages(13))], vec![cached(pages(12))]] {
-            let mut launch = explained(&faults(&before, 8));
+            let mut launch = with_swap(&faults(&before, 8));
             assert_eq!(row(&launch).0, "file|inode 12 on 254,0|victim (7)");
             assert_eq!(shown_files(&launch), [file(12)].into());
             launch.name_files([(file(12), "/usr/lib/libc.so.6".to_owned())].into());
@@ -247,6 +246,6 @@ mod tests {
     #[test]
     fn a_launch_without_page_ins_has_no_table() {
         let script = Script::new().runs(0, 0, 0, 7).sleeps(0, 400, 7, 0);
-        assert!(table(&explained(&script)).is_none());
+        assert!(table(&with_swap(&script)).is_none());
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     use unjank_host::tracefs::{Context, StorageEvent};
 
     use super::*;
-    use crate::report::Clocks;
+    use crate::report::scripted::explained;
 
     /// Unjank (30) has launched 7 and started 40, which waits on CPU 2 for what
     /// the program sends. 7 has started the thread 21, and waits for its end.
@@ -187,9 +187,8 @@ mod tests {
 
     #[test]
     fn a_long_rest_is_said_with_the_thread_that_took_it() {
-        let window = (at(0), at(50_000_000));
-        let trace = Script::new().runs(1, 0, 0, 7).runs(0, 0, 0, 9).trace();
-        let launch = Explained::new(trace, ThreadId(7), window, Clocks::default());
+        let script = Script::new().runs(1, 0, 0, 7).runs(0, 0, 0, 9);
+        let launch = explained(&script, 50_000_000);
         let then = Some((ThreadId(9), Nanos::from_millis(4)));
         let step = LastStep { thread: ThreadId(7), at: at(50_000_000), then };
         let rest = |ready| step.rest(&launch, at(ready));

@@ -169,7 +169,7 @@ mod tests {
     use unjank_host::tracefs::script::{Script, at};
 
     use super::*;
-    use crate::report::Clocks;
+    use crate::report::scripted::explained;
 
     fn chain_of(functions: &[&str], is_whole: bool) -> String {
         let frame = |text: &&str| Frame {
@@ -207,8 +207,7 @@ mod tests {
             .wakes(1, 2_000_000, 7, 0)
             .runs(0, 2_000_100, 0, 7)
             .sleeps(0, 3_000_000, 7, 0);
-        let window = (at(0), at(3_000_000));
-        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let mut launch = explained(&script, 3_000_000);
         let (victim, switch) = (ThreadId(7), StackCause::Switch);
         launch.add_stacks(Support::Yes(Stacks::made_up(&[
             (victim, at(115), switch, &["first", "_start"]),

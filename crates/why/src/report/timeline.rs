@@ -292,14 +292,11 @@ fn detail(launch: &Explained, row: &[&Segment]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
 
     use super::super::explained::Clocks;
+    use super::super::scripted::{explained, explained_with};
     use super::*;
-
-    fn explained(script: &Script, end: u64) -> Explained {
-        Explained::new(script.trace(), ThreadId(7), (at(0), at(end)), Clocks::default())
-    }
 
     fn sum(table: &Table, column: &str) -> u64 {
         let place = table.columns.iter().position(|it| it.name == column).unwrap();
@@ -385,8 +382,7 @@ mod tests {
             at_start: [(0, 1_000_000)].into(),
             ..Clocks::default()
         };
-        let window = (at(0), at(end));
-        let launch = Explained::new(script.trace(), ThreadId(7), window, clocks);
+        let launch = explained_with(&script, end, clocks);
         let table = clock(&launch).unwrap();
         let TableCell::Number(clock) = &table.rows[0][3] else { panic!("{table:?}") };
         assert!((clock.value - 1e9).abs() < 1e7, "{clock:?}");

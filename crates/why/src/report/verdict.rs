@@ -86,16 +86,11 @@ fn judge(saving: &Saving) -> Answer {
 #[cfg(test)]
 mod tests {
     use unjank_host::Bytes;
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::script::Script;
 
-    use super::super::{Clocks, Launches, findings};
+    use super::super::scripted::explained;
+    use super::super::{Launches, findings};
     use super::*;
-
-    fn launch(script: &Script, end: u64) -> Explained {
-        let window = (at(0), at(end));
-        Explained::new(script.trace(), ThreadId(7), window, Clocks::default())
-    }
 
     fn verdict_of(all: Vec<Explained>) -> Verdict {
         let command = vec!["git".to_owned(), "st atus".to_owned()];
@@ -117,19 +112,19 @@ mod tests {
     #[test]
     fn a_change_that_saves_a_tenth_is_named_and_lost_events_decide_nothing() {
         let (script, end) = waits(200);
-        let verdict = verdict_of(vec![launch(&script, end)]);
+        let verdict = verdict_of(vec![explained(&script, end)]);
         assert_eq!(verdict.answer, Answer::Yes);
         let expected = "Launching git 'st atus' took 400 ns: 50 % computing, 50 % waiting for a \
                         CPU. With a CPU before other programs, it would take 200 ns";
         assert_eq!(verdict.reason, expected);
         let next = verdict.next.as_deref();
         assert_eq!(next, Some("sudo unjank why --prove=cpu -- git 'st atus'"));
-        let gap = verdict_of(vec![launch(&script.loses(1, 150, 160), end)]);
+        let gap = verdict_of(vec![explained(&script.loses(1, 150, 160), end)]);
         assert_eq!(gap.answer, Answer::CannotTell);
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
-        assert_eq!(verdict_of(vec![launch(&computes, 400)]).answer, Answer::No);
+        assert_eq!(verdict_of(vec![explained(&computes, 400)]).answer, Answer::No);
         let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
-        let sleeps = verdict_of(vec![launch(&sleeps, 400)]);
+        let sleeps = verdict_of(vec![explained(&sleeps, 400)]);
         assert_eq!(sleeps.answer, Answer::CannotTell);
         assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
     }
@@ -141,7 +136,7 @@ mod tests {
                 .iter()
                 .map(|&wait| {
                     let (script, end) = waits(wait);
-                    launch(&script, end)
+                    explained(&script, end)
                 })
                 .collect();
             verdict_of(launches)

@@ -98,12 +98,11 @@ fn part(launch: &Explained, segment: &Segment) -> String {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::sched::ThreadId;
-    use unjank_host::tracefs::script::{Script, at, task};
+    use unjank_host::tracefs::script::{Script, task};
     use unjank_host::tracefs::{Context, EventKind, Irq};
 
     use super::*;
-    use crate::report::Clocks;
+    use crate::report::scripted::explained;
 
     fn rows(script: &Script, functions: BTreeMap<u64, String>) -> Vec<[String; 2]> {
         rows_of(script, functions)
@@ -114,8 +113,7 @@ mod tests {
 
     /// The columns of text.
     fn rows_of(script: &Script, functions: BTreeMap<u64, String>) -> Vec<[String; 4]> {
-        let window = (at(0), at(700));
-        let mut launch = Explained::new(script.trace(), ThreadId(7), window, Clocks::default());
+        let mut launch = explained(script, 700);
         assert!(functions.keys().all(|address| launch.kernel_addresses().contains(address)));
         launch.name_functions(functions);
         let text = |cell: &TableCell| match cell {
