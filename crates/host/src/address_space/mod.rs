@@ -1,9 +1,11 @@
 //! The memory mappings of another process: `/proc/PID/maps`.
 
 mod futex;
+mod mapped_file;
 mod region;
 
 pub use futex::FutexId;
+pub(crate) use mapped_file::MappedFile;
 pub use region::Region;
 
 use std::fs::File;

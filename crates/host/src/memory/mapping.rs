@@ -81,6 +81,11 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// Its first address.
+    pub(crate) fn address(&self) -> u64 {
+        self.start as u64
+    }
+
     /// The number of pages.
     pub fn pages(&self) -> usize {
         self.pages

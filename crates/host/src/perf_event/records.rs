@@ -2,6 +2,7 @@
 //! `perf_event_open(2)`.
 
 use super::stack_recorder::{FEWEST_NANOS, REGISTERS, TRAILER};
+use crate::address_space::MappedFile;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
@@ -80,8 +81,8 @@ pub(crate) struct Mapped<'a> {
     pub(crate) length: u64,
     /// The offset in the file.
     pub(crate) offset: u64,
-    /// Its file; 0 without one.
-    pub(crate) inode: u64,
+    /// Its file.
+    pub(crate) file: MappedFile,
     /// As the kernel names it: `/usr/lib/libc.so.6`, `//anon`, `[vdso]`.
     pub(crate) path: &'a [u8],
 }
@@ -139,7 +140,9 @@ impl<'a> RecordedEvent<'a> {
         match kind {
             SAMPLE => Sample::parse(body).map(Self::Sample),
             MMAP2 => {
-                let inode = if misc & HAS_BUILD_ID == 0 { word(body, 40)? } else { 0 };
+                let is_known = misc & HAS_BUILD_ID == 0;
+                let device = (half(body, 32)?, half(body, 36)?);
+                let file = MappedFile { device, inode: word(body, 40)? };
                 let path = body.get(64..body.len().checked_sub(TRAILER)?)?;
                 let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
                 Some(Self::Mapped(Mapped {
@@ -147,7 +150,7 @@ impl<'a> RecordedEvent<'a> {
                     start: word(body, 8)?,
                     length: word(body, 16)?,
                     offset: word(body, 24)?,
-                    inode,
+                    file: if is_known { file } else { MappedFile::default() },
                     path: &path[..end],
                 }))
             }
@@ -226,7 +229,7 @@ mod tests {
         let path = b"/usr/bin/x\0\0\0\0\0\0";
         let body = [
             halves(&[7, 8]),
-            words(&[0x1000, 0x2000, 0x3000, 1, 99, 0, 5]),
+            words(&[0x1000, 0x2000, 0x3000, 2 << 32 | 1, 99, 0, 5]),
             path.to_vec(),
             halves(&[7, 8]),
             words(&[123]),
@@ -238,7 +241,7 @@ mod tests {
             start: 0x1000,
             length: 0x2000,
             offset: 0x3000,
-            inode: 99,
+            file: MappedFile { device: (1, 2), inode: 99 },
             path: b"/usr/bin/x",
         };
         assert_eq!(RecordedEvent::first(&bytes), Some(RecordedEvent::Mapped(mapped)));

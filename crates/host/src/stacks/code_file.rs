@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use object::read::ReadCache;
 use object::{Object as _, ObjectSection as _};
 
 use super::mappings::FileNumber;
+use crate::address_space::MappedFile;
 use crate::program_code::{Segments, open_file};
 use crate::root::Root;
 
@@ -20,7 +20,7 @@ const LARGEST_SECTION: u64 = 64 << 20;
 /// All files, each once.
 #[derive(Debug, Default)]
 pub(super) struct CodeFiles {
-    numbers: HashMap<(String, u64), FileNumber>,
+    numbers: HashMap<(String, MappedFile), FileNumber>,
     files: Vec<CodeFile>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct CodeFiles {
 pub(super) struct CodeFile {
     /// As a process that mapped it sees it.
     pub(super) path: String,
-    inode: u64,
+    mapped: MappedFile,
     /// That process.
     process: u32,
     /// Read when it is first asked for; `None` if that fails.
@@ -56,20 +56,25 @@ pub(super) struct Section {
 impl CodeFiles {
     /// The number of a file that `process` has mapped; `None` for memory without a
     /// file that could be read.
-    pub(super) fn number(&mut self, path: &[u8], inode: u64, process: u32) -> Option<FileNumber> {
+    pub(super) fn number(
+        &mut self,
+        path: &[u8],
+        mapped: MappedFile,
+        process: u32,
+    ) -> Option<FileNumber> {
         let path = std::str::from_utf8(path).ok()?;
-        let is_file = path.starts_with('/') && !path.starts_with("//") && inode != 0;
+        let is_file = path.starts_with('/') && !path.starts_with("//") && mapped.inode != 0;
         if !is_file && path != "[vdso]" {
             return None;
         }
-        if let Some(number) = self.numbers.get(&(path.to_owned(), inode)) {
+        if let Some(number) = self.numbers.get(&(path.to_owned(), mapped)) {
             return Some(*number);
         }
         let number = FileNumber(u32::try_from(self.files.len()).ok()?);
-        self.numbers.insert((path.to_owned(), inode), number);
+        self.numbers.insert((path.to_owned(), mapped), number);
         self.files.push(CodeFile {
             path: path.to_owned(),
-            inode,
+            mapped,
             process,
             unwinding: OnceCell::new(),
         });
@@ -91,13 +96,13 @@ impl CodeFile {
     /// Opens the file as the process sees it, or as this one does after its end. It
     /// must be the one that was mapped.
     pub(super) fn open(&self, root: &Root) -> Option<File> {
-        if self.inode == 0 {
+        if self.mapped.inode == 0 {
             return None;
         }
         let Self { path, process, .. } = self;
         let places = [format!("/proc/{process}/root{path}"), path.clone()];
         let files = places.iter().filter_map(|place| open_file(&root.resolve(place)));
-        let is_it = |file: &File| file.metadata().is_ok_and(|about| about.ino() == self.inode);
+        let is_it = |file: &File| MappedFile::of(file) == Some(self.mapped);
         files.into_iter().find(is_it)
     }
 
@@ -140,20 +145,28 @@ impl Unwinding {
 mod tests {
     use super::*;
 
+    const SEVEN: MappedFile = MappedFile { device: (0, 0), inode: 7 };
+
     #[test]
     fn a_file_that_was_replaced_is_not_read() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("program");
         std::fs::copy("/proc/self/exe", &path).unwrap();
-        let inode = std::fs::metadata(&path).unwrap().ino();
+        let mapped = MappedFile::of(&File::open(&path).unwrap()).unwrap();
         let text = path.to_str().unwrap().as_bytes();
         let mut files = CodeFiles::default();
-        let number = files.number(text, inode, 0).unwrap();
-        assert_eq!(files.number(text, inode, 0), Some(number));
-        let other = files.number(text, inode + 1, 0).unwrap();
-        assert_ne!(other, number);
+        let number = files.number(text, mapped, 0).unwrap();
+        assert_eq!(files.number(text, mapped, 0), Some(number));
         let root = Root::system();
-        assert!(files.unwinding(&root, other).is_none());
+        let (major, minor) = mapped.device;
+        for wrong in [
+            MappedFile { inode: mapped.inode + 1, ..mapped },
+            MappedFile { device: (major, minor + 1), ..mapped },
+        ] {
+            let other = files.number(text, wrong, 0).unwrap();
+            assert_ne!(other, number);
+            assert!(files.unwinding(&root, other).is_none(), "{wrong:?}");
+        }
         let unwinding = files.unwinding(&root, number).unwrap();
         assert!(unwinding.eh_frame.is_some() && unwinding.text.is_some());
         assert_eq!(files.get(number).map(CodeFile::name), Some("program"));
@@ -163,10 +176,10 @@ mod tests {
     fn memory_has_no_file() {
         let mut files = CodeFiles::default();
         for path in [&b"//anon"[..], b"[heap]", b"anon_inode:[x]", b"/\xff", b""] {
-            assert_eq!(files.number(path, 7, 1), None);
+            assert_eq!(files.number(path, SEVEN, 1), None);
         }
-        assert_eq!(files.number(b"/memory", 0, 1), None);
-        assert!(files.number(b"[vdso]", 0, 1).is_some());
+        assert_eq!(files.number(b"/memory", MappedFile::default(), 1), None);
+        assert!(files.number(b"[vdso]", MappedFile::default(), 1).is_some());
     }
 
     proptest::proptest! {

@@ -74,8 +74,8 @@ impl Decoder {
     }
 
     fn map(&mut self, mapped: &Mapped<'_>) {
-        let Mapped { process, start, length, offset, inode, path } = *mapped;
-        let file = self.files.number(path, inode, process);
+        let Mapped { process, start, length, offset, file, path } = *mapped;
+        let file = self.files.number(path, file, process);
         let end = start.saturating_add(length);
         self.processes.entry(process).or_default().map(Mapping { start, end, file, offset });
         self.unwinders.forget(process);

@@ -82,11 +82,13 @@ fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address_space::MappedFile;
 
     #[test]
     fn places_without_a_name_have_a_file_or_an_address() {
         let mut files = CodeFiles::default();
-        let file = files.number(b"/usr/lib/lib\x1bx.so", 7, 1).unwrap();
+        let seven = MappedFile { inode: 7, ..MappedFile::default() };
+        let file = files.number(b"/usr/lib/lib\x1bx.so", seven, 1).unwrap();
         let places = [Place::File(file, 0x10), Place::Made(9, 0xff), Place::Kernel(1)];
         let frames = name(&Root::at("/nonexistent"), &places, &files, Timestamp::now());
         let texts: Vec<&str> = frames.iter().map(|frame| frame.text.as_str()).collect();
