@@ -75,6 +75,8 @@ pub mod journal;
 pub mod keeper;
 pub mod kernel_symbols;
 pub mod language_runtime;
+#[cfg(test)]
+mod lease;
 pub mod lines;
 pub mod loop_device;
 pub mod machine;

@@ -7,8 +7,12 @@
 mod programs;
 mod victim;
 
+use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use unjank_host::process::pid;
 use unjank_host::{Nanos, Root};
@@ -128,6 +132,26 @@ fn threads_of_java_take_turns_on_a_monitor() {
     // Two of the eight may have it by turns for a long time.
     let examined = look(victim.id(), |it| having(it, DiagnosisKind::TakesTurns) >= 2);
     assert_eq!(answer(&examined), Answer::No);
+}
+
+/// Its counters are never delivered, and SIGKILL does not end a thread that reads them.
+#[test]
+fn a_program_whose_memory_never_arrives_does_not_stall_the_doctor() {
+    let _alone = alone();
+    if !unjank_needs::root() || !unjank_needs::is_there("FUSE", Path::new("/dev/fuse").exists()) {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (program, mount) = (dir.path().join("stalls"), dir.path().join("mount"));
+    std::fs::create_dir(&mount).expect("a directory");
+    build(Command::new("cc").arg("-o").arg(&program).arg(source("stalls.c")));
+    let victim = Victim::of(Command::new(&program).arg(&mount));
+    let (tell, told) = channel();
+    let process = victim.id();
+    thread::spawn(move || tell.send(answer(&examine(process, false, SECOND))));
+    let answer = told.recv_timeout(Duration::from_secs(120));
+    drop(victim);
+    assert!(answer.is_ok(), "the doctor waits for the program");
 }
 
 #[test]

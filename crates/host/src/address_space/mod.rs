@@ -9,9 +9,9 @@ pub(crate) use mapped_file::MappedFile;
 pub use region::Region;
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 
 use crate::error::Result;
+use crate::process::patient;
 use crate::root::Root;
 
 /// The memory map of a process at one moment.
@@ -56,13 +56,11 @@ impl AddressSpace {
     }
 
     /// Reads `length` bytes from `address` on; `None` without the permission
-    /// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH_FSCREDS`), or if nothing
-    /// is mapped there.
+    /// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH_FSCREDS`), if nothing is
+    /// mapped there, or if its owner has the kernel wait for the content.
     pub fn bytes(&self, root: &Root, address: u64, length: usize) -> Option<Vec<u8>> {
         let memory = File::open(root.resolve(format!("/proc/{}/mem", self.process))).ok()?;
-        let mut bytes = vec![0; length];
-        memory.read_exact_at(&mut bytes, address).ok()?;
-        Some(bytes)
+        patient::read(&memory, address, length).filter(|bytes| bytes.len() == length)
     }
 }
 

@@ -261,23 +261,8 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorClass;
+    use crate::lease;
     use crate::root::Root;
-
-    /// `F_SETSIG` of `include/uapi/asm-generic/fcntl.h`.
-    const F_SETSIG: i32 = 10;
-
-    /// Takes a lease of the whole file, which a reader must break.
-    fn lease(path: &Path) -> File {
-        let file = File::options().read(true).write(true).open(path).unwrap();
-        // SAFETY: fcntl(2) reads only its arguments for these commands. The holder is told
-        // by a signal that is ignored unless it is handled.
-        let taken = unsafe {
-            libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG);
-            libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK)
-        };
-        assert_eq!(taken, 0, "{}", io::Error::last_os_error());
-        file
-    }
 
     #[test]
     fn a_knob_under_a_lease_is_busy_and_not_waited_for() {
@@ -285,7 +270,7 @@ mod tests {
         let path = dir.path().join("sys/devices/knob");
         fs::write(&path, "1\n").unwrap();
         let knob = KnobFile::open(&site, Path::new("/sys/devices/knob")).unwrap();
-        let leased = lease(&path);
+        let leased = lease::take(&path);
         let read = classified(knob.read().unwrap_err());
         let written = refusal(knob.path(), "2", knob.write("2").unwrap_err());
         for said in [read.to_string(), written.to_string()] {

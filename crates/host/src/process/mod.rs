@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
+//! | `patient` | reads of the memory of another process that end in any case |
 //! | [`peer`] | processes of this program that measure for another one, and how the two talk |
 //! | [`pid_namespace`] | whether a recording has the numbers of this process |
 //! | [`usage`] | what ended children used |
@@ -16,6 +17,7 @@
 pub mod connector;
 pub mod group;
 pub mod init;
+pub(crate) mod patient;
 pub mod peer;
 pub mod pid;
 pub mod pid_info;

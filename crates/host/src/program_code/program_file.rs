@@ -9,7 +9,8 @@ use std::path::Path;
 pub(super) const LARGEST: u64 = 1 << 30;
 
 /// Opens a regular file that is not too large. It is looked at before it is opened,
-/// because another user may have put a device in its place.
+/// because another user may have put a device in its place. A file with a lease
+/// (`F_SETLEASE` of fcntl(2)) is not opened: the holder could delay that.
 pub(crate) fn open_file(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
     let place = options.read(true).custom_flags(libc::O_PATH).open(path).ok()?;
@@ -17,12 +18,25 @@ pub(crate) fn open_file(path: &Path) -> Option<File> {
     if !about.is_file() || about.len() > LARGEST {
         return None;
     }
-    File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK);
+    file.open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_holder_of_a_lease_is_not_waited_for() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("library.so");
+        std::fs::write(&path, "it").unwrap();
+        let leased = crate::lease::take(&path);
+        assert!(open_file(&path).is_none());
+        drop(leased);
+        assert!(open_file(&path).is_some());
+    }
 
     #[test]
     fn only_regular_files_are_opened() {
