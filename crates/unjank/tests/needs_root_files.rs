@@ -113,6 +113,54 @@ fn links_of_others_are_replaced_and_never_followed() {
     assert_eq!(places.leftovers(), Vec::<String>::new());
 }
 
+/// Recordings of the kernel, with the words behind the file's name.
+const RECORDERS: [(&[&str], &[&str]); 4] = [
+    (&["why", "--no-store", "--perfetto"], &["--", "true"]),
+    (&["why", "--no-store", "--folded"], &["--", "true"]),
+    (&["why", "--no-store", "--trace-file"], &["--", "true"]),
+    (
+        &[
+            "jitter",
+            "native",
+            "--no-store",
+            "--sched",
+            "other",
+            "--for",
+            "2s",
+            "--break-above",
+            "1us",
+            "--trace-file",
+        ],
+        &[],
+    ),
+];
+
+#[test]
+fn recordings_replace_links_of_others_and_refuse_their_pipes() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    for (number, (before, after)) in RECORDERS.into_iter().enumerate() {
+        let record = |file: &Path| {
+            let mut command = Command::new(unjank());
+            command.args(before).arg(file).args(after).output().unwrap()
+        };
+        let (link, pipe) = (format!("{number}.link"), format!("{number}.pipe"));
+        places.plant_link(&link);
+        places.plant_pipe(&pipe);
+        let output = record(&places.theirs(&link));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{before:?}: {}", stderr(&output));
+        places.check_secret();
+        let written = places.theirs(&link).symlink_metadata().unwrap();
+        assert!(written.is_file() && written.len() > 0, "{before:?}: {}", stderr(&output));
+        let output = record(&places.theirs(&pipe));
+        assert_eq!(output.status.code(), Some(2), "{before:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("it is not a regular file"), "{}", stderr(&output));
+    }
+    assert_eq!(places.leftovers(), Vec::<String>::new());
+}
+
 #[test]
 fn links_do_not_lead_root_to_another_directory() {
     if !unjank_needs::root() {
