@@ -23,6 +23,15 @@ pub(crate) fn duration_or_zero(text: &str) -> Result<Nanos, String> {
     if matches!(text, "0" | "0s" | "0ms") { Ok(Nanos::ZERO) } else { duration(text) }
 }
 
+/// A duration as it is typed: [`duration_or_zero`] parses the same one.
+pub(crate) fn typed(duration: Nanos) -> String {
+    const UNITS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let nanos = duration.get();
+    let whole = UNITS.into_iter().find(|(_, unit)| nanos.is_multiple_of(*unit));
+    let (name, unit) = whole.unwrap_or(("ns", 1));
+    format!("{}{name}", nanos / unit)
+}
+
 /// Parses an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
     const UNITS: [(&str, u32); 9] = [
@@ -89,6 +98,9 @@ mod tests {
         assert_eq!(duration_or_zero("0"), Ok(Nanos::ZERO));
         assert_eq!(duration_or_zero("5ms"), duration("5ms"));
         assert!(duration_or_zero("-1ms").is_err());
+        for text in ["0s", "1ns", "1500us", "90ms", "120s"] {
+            assert_eq!(typed(duration_or_zero(text).unwrap()), text);
+        }
     }
 
     #[test]

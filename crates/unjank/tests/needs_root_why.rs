@@ -205,10 +205,12 @@ fn the_next_commands_can_be_typed() {
     let known = Known::new();
     let _load = known.load();
     let words = ["sh", "-c", "exec \"$@\"", "a 'quoted' word"].map(str::to_owned);
-    let record = record(&[], &[&words[..], &known.command("compute", &[])].concat());
+    let options = ["--timeout", "2m", "--memory", "64MiB"];
+    let record = record(&options, &[&words[..], &known.command("compute", &[])].concat());
     let commands: Vec<&str> =
         rows(&record, "why/next").map(|row| row[1].as_str().unwrap()).collect();
-    assert!(commands.iter().any(|command| command.contains("why --prove=cpu -- ")), "{commands:?}");
+    let proof = "why --prove=cpu --timeout 120s --memory 64MiB --no-store -- ";
+    assert!(commands.iter().any(|command| command.contains(proof)), "{commands:?}");
     for command in commands {
         let words = shlex::split(command).unwrap();
         let own = words.iter().skip_while(|word| *word != "unjank").skip(1);

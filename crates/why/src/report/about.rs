@@ -1,6 +1,9 @@
 //! What is explained, and the commands that come next.
 
+use std::ffi::OsString;
+
 use super::handoff::Handoff;
+use super::shell;
 use crate::path::Activity;
 use crate::split::Cell;
 
@@ -8,13 +11,19 @@ use crate::split::Cell;
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The command that was launched; empty for a recording.
-    pub command: Vec<String>,
-    /// When it is ready, as `--ready` takes it; empty for the default.
-    pub ready: String,
+    pub command: Vec<OsString>,
+    /// Options of `unjank why` that its next runs need as well: `--ready`,
+    /// `stdout:up`, `--timeout`, `2m`.
+    pub options: Vec<OsString>,
+    /// The launches that were asked for.
+    pub launches: u32,
     /// A process that still runs.
     pub process: Option<u32>,
-    /// Whether the run is stored.
-    pub stored: bool,
+    /// The process of [`Explained::servers`](super::Explained::servers) that delayed the
+    /// program most, if it runs on.
+    pub server: Option<u32>,
+    /// The command that shows this run as a page; empty if it is not stored.
+    pub show: Vec<OsString>,
     /// What the hand-off of a lock costs on this machine, if it was measured.
     pub handoff: Option<Handoff>,
 }
@@ -42,47 +51,11 @@ const LONGEST: usize = 60;
 impl About {
     /// `gcc -O1 fault.c`, shortened.
     pub(super) fn subject(&self) -> String {
-        let text = self.quoted().unwrap_or_default();
+        let text = shell::line(&self.command);
         match text.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         }
-    }
-
-    /// The command, quoted for a shell; `None` for a recording.
-    fn quoted(&self) -> Option<String> {
-        let words = self.command.iter().map(String::as_str);
-        shlex::try_join(words).ok().filter(|text| !text.is_empty())
-    }
-
-    /// A command to try `remedy` with.
-    pub(super) fn next(&self, remedy: Remedy) -> Option<String> {
-        let ready = match self.ready.as_str() {
-            "" | "exit" => String::new(),
-            ready => format!(" --ready {}", shlex::try_quote(ready).ok()?),
-        };
-        let Some(command) = self.quoted() else {
-            let process = self.process?;
-            return match remedy {
-                Remedy::ProgramFirst => {
-                    Some(format!("sudo unjank rt set {process} --process nice:-10"))
-                }
-                Remedy::SpunLocks => Some(format!("sudo unjank lock doctor {process}")),
-                Remedy::Cached => Some("sudo unjank checkup --only swap".to_owned()),
-                Remedy::HighestClock | Remedy::ServersFirst | Remedy::All => None,
-            };
-        };
-        if let Some(name) = remedy.option() {
-            return Some(format!("sudo unjank why --prove={name}{ready} -- {command}"));
-        }
-        Some(match remedy {
-            // A program that ends at once cannot be watched.
-            Remedy::SpunLocks if ready.is_empty() => "unjank lock bench --quick".to_owned(),
-            Remedy::SpunLocks => format!("{command} & sudo unjank lock doctor $!"),
-            // Which servers these are, the table of waits says.
-            Remedy::ServersFirst => "unjank rt list".to_owned(),
-            _ => format!("sudo unjank why -n 10{ready} -- {command}"),
-        })
     }
 }
 
@@ -143,56 +116,26 @@ pub(super) const fn doing(cell: Cell) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::what_if::REMEDIES;
     use super::*;
 
-    const ALL: [Remedy; 6] = [
-        Remedy::HighestClock,
-        Remedy::Cached,
-        Remedy::ProgramFirst,
-        Remedy::ServersFirst,
-        Remedy::SpunLocks,
-        Remedy::All,
-    ];
-
-    fn about(command: &[&str], ready: &str) -> About {
-        let command = command.iter().map(|&word| word.to_owned()).collect();
-        About { command, ready: ready.to_owned(), ..About::default() }
+    fn subject(command: &[&str]) -> String {
+        let command = command.iter().map(OsString::from).collect();
+        About { command, ..About::default() }.subject()
     }
 
     #[test]
     fn the_changes_that_can_be_proved_have_names() {
-        let provable = ALL.into_iter().filter(|remedy| remedy.option().is_some());
+        let provable = REMEDIES.into_iter().filter(|remedy| remedy.option().is_some());
         assert!(provable.eq([Remedy::HighestClock, Remedy::Cached, Remedy::ProgramFirst]));
         assert!(Remedy::PROVABLE.iter().all(|remedy| remedy.option().is_some()));
     }
 
     #[test]
-    fn every_change_has_a_command_that_a_shell_reads_back() {
-        let words = ["sh", "-c", "echo 'a b' > /dev/null; ls", ""];
-        let about = about(&words, "stdout:it is up");
-        for remedy in ALL {
-            let next = about.next(remedy).unwrap();
-            let read = shlex::split(&next).unwrap();
-            let whole = read.windows(words.len()).any(|window| window == words);
-            assert!(whole || next == "unjank rt list", "{next}");
-            let ready = read.iter().position(|word| word == "--ready");
-            assert!(ready.is_none_or(|at| read[at + 1] == "stdout:it is up"), "{next}");
-        }
-    }
-
-    #[test]
-    fn a_recording_has_commands_only_for_a_process_that_runs() {
-        assert!(ALL.iter().all(|remedy| About::default().next(*remedy).is_none()));
-        let running = About { process: Some(47), ..About::default() };
-        let next = running.next(Remedy::SpunLocks);
-        assert_eq!(next.as_deref(), Some("sudo unjank lock doctor 47"));
-    }
-
-    #[test]
     fn long_commands_are_shortened_in_sentences() {
-        assert_eq!(about(&["git", "status"], "").subject(), "git status");
-        let long = about(&[&"ä".repeat(80)], "").subject();
+        assert_eq!(subject(&["git", "status"]), "git status");
+        let long = subject(&[&"ä".repeat(80)]);
         assert!(long.ends_with('…') && long.chars().count() == LONGEST + 1, "{long}");
-        assert_eq!(About::default().subject(), "");
+        assert_eq!(subject(&[]), "");
     }
 }

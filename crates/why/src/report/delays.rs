@@ -158,7 +158,7 @@ mod tests {
             at_start: [(0, 1_000)].into(),
             ..Clocks::default()
         };
-        let about = About { command: vec!["git".to_owned()], ..About::default() };
+        let about = About { command: vec!["git".into()], ..About::default() };
         let mut launches = Launches::new(Bytes::default(), &about);
         for wait in 1..=6 {
             launches.add(launch(wait * 100, clocks.clone()), Bytes::default());

@@ -4,6 +4,7 @@
 mod about;
 mod agreement;
 mod calls;
+mod commands;
 mod delays;
 mod explained;
 mod family;
@@ -20,6 +21,8 @@ mod run_queue;
 #[cfg(test)]
 mod scripted;
 mod sentence;
+mod servers;
+mod shell;
 mod split;
 mod spread;
 mod stacks;

@@ -3,6 +3,7 @@
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 
 use super::about::{About, Remedy};
+use super::shell;
 use super::what_if::Saving;
 
 /// The smallest saving with a command.
@@ -23,21 +24,30 @@ pub(super) fn table(savings: &[Saving], launches: usize, about: &About) -> Optio
             table.push([TableCell::from(what), command.into()]);
         }
     };
-    for saving in worth {
+    for saving in &worth {
         row(saving.remedy.name(), about.next(saving.remedy));
     }
     if launches == 1 {
         row("more launches", about.next(Remedy::All));
     }
-    row(
-        "the path over time",
-        about.stored.then(|| "unjank runs show last --html why.html".to_owned()),
-    );
-    (!table.rows.is_empty()).then_some(table)
+    row("the path over time", (!about.show.is_empty()).then(|| shell::line(&about.show)));
+    if table.rows.is_empty() {
+        return None;
+    }
+    let by_servers = worth.iter().any(|saving| saving.remedy == Remedy::ServersFirst);
+    if by_servers && about.server.is_none() {
+        table = table.with_note(
+            "its servers first in the run queue: there is no command for it, as none of the \
+             threads that answered runs on",
+        );
+    }
+    Some(table)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
     fn saving(remedy: Remedy, share: f64) -> Saving {
@@ -52,8 +62,9 @@ mod tests {
             saving(Remedy::SpunLocks, 0.001),
             saving(Remedy::All, 0.4),
         ];
-        let command = vec!["git".to_owned(), "status".to_owned()];
-        let about = About { command, stored: true, ..About::default() };
+        let command = ["git", "status"].map(OsString::from).to_vec();
+        let show = ["unjank", "runs", "show", "last"].map(OsString::from).to_vec();
+        let about = About { command, show, ..About::default() };
         let table = table(&savings, 1, &about).unwrap();
         let names: Vec<&TableCell> = table.rows.iter().map(|row| &row[0]).collect();
         let expected = [
@@ -63,6 +74,12 @@ mod tests {
             "the path over time",
         ];
         assert_eq!(names, expected.map(TableCell::from).iter().collect::<Vec<_>>());
+        assert!(table.notes.is_empty());
         assert!(super::table(&savings, 1, &About::default()).is_none());
+        let served = [saving(Remedy::ServersFirst, 0.3)];
+        let ended = super::table(&served, 1, &about).unwrap();
+        assert_eq!((ended.rows.len(), ended.notes.len()), (2, 1));
+        let runs = super::table(&served, 1, &About { server: Some(9), ..about }).unwrap();
+        assert_eq!((runs.rows.len(), runs.notes.len()), (3, 0));
     }
 }

@@ -74,11 +74,11 @@ pub struct Outcome {
 /// Facts, a table, and whether the prediction held.
 pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findings {
     let mut findings = Findings::default();
-    let program = about.command.first().map_or("", String::as_str);
+    let program = about.command.first().map_or_else(String::new, |word| word.display().to_string());
     let fact = |name: &str, value: f64, n: u64| {
         let mut fact = Fact::new(name, value + 0.0, Unit::Change)
             .with_label(REMEDY, prediction.remedy.option().unwrap_or_default())
-            .with_label(PROGRAM, program);
+            .with_label(PROGRAM, program.as_str());
         fact.n = Some(n);
         fact
     };
@@ -338,7 +338,7 @@ mod tests {
         let prediction =
             Prediction { remedy: Remedy::ProgramFirst, shift: shift(-0.4, Some([-0.5, -0.3])) };
         let outcome = Outcome { medians: [200.0, 130.0], shift: shift(-0.35, Some([-0.4, -0.3])) };
-        let about = About { command: vec!["git".to_owned()], ..About::default() };
+        let about = About { command: vec!["git".into()], ..About::default() };
         let findings = proof(&prediction, &outcome, &about);
         assert_eq!(findings.verdicts[0].answer, Answer::Yes);
         let names: Vec<&str> = findings.facts.iter().map(|fact| fact.name.as_str()).collect();

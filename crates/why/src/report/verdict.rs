@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn verdict_of(all: Vec<Explained>) -> Verdict {
-        let command = vec!["git".to_owned(), "st atus".to_owned()];
+        let command = vec!["git".into(), "st atus".into()];
         let about = About { command, ..About::default() };
         let mut launches = Launches::new(Bytes::default(), &about);
         for launch in all {

@@ -9,7 +9,6 @@ use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
 use super::handoff::Handoff;
 use super::spread::Spread;
-use crate::path::Way;
 use crate::what_if::{Change, Replays};
 
 /// A read from memory instead of storage: a minor fault, or a copy of a page.
@@ -41,7 +40,7 @@ impl Saving {
 }
 
 /// The changes, in the order of the table.
-const REMEDIES: [Remedy; 6] = [
+pub(super) const REMEDIES: [Remedy; 6] = [
     Remedy::HighestClock,
     Remedy::Cached,
     Remedy::ProgramFirst,
@@ -83,10 +82,7 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
 
 /// What a remedy changes in a launch.
 fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
-    let servers = || {
-        let of_messages = launch.path.segments.iter().filter(|it| it.way == Way::Ipc);
-        of_messages.map(|segment| segment.thread).filter(|it| !launch.family.contains(it))
-    };
+    let servers = || launch.servers().into_iter();
     let none = Change::default();
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },

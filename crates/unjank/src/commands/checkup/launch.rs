@@ -10,7 +10,8 @@ use unjank_measure::{Answer, Bound, Findings, Monitor, Verdict};
 use unjank_why::report::{self, DelayCost};
 
 use super::budget::Budget;
-use crate::commands::why::about::about;
+use crate::commands::measured::OutputArgs;
+use crate::commands::why::about::{of_program, with_server};
 use crate::commands::why::launch::{Plan, Until};
 use crate::commands::why::launches::record;
 use crate::commands::why::open_tracefs;
@@ -63,7 +64,7 @@ impl Shown {
         command: &CommandLine,
         ready: &Ready,
         budget: &Budget,
-        stored: bool,
+        output: &OutputArgs,
         root: &Root,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
@@ -83,7 +84,7 @@ impl Shown {
             then: now + budget.program(),
         };
         let program = Program::new(command.0.clone(), ready.clone());
-        let about = about(&program, None, stored);
+        let about = of_program(&program, output);
         let plan = Plan {
             program,
             launches: MOST,
@@ -95,6 +96,7 @@ impl Shown {
             is_cold: false,
         };
         let launches = record(&plan, &about, root, &tracefs, None, monitor)?;
+        let about = with_server(&about, &launches, root);
         let findings = report::findings(&launches, &about);
         let missing = launches.missing().map(str::to_owned);
         Ok(Self { findings, costs: report::delays(&launches, &about), missing })

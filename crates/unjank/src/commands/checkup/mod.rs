@@ -97,11 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (mut locked, mut first) = (None, None);
     command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
-        let stored = !args.output.no_store;
         let shown = args
             .launch
             .as_ref()
-            .map(|command| Shown::of(command, &args.ready, &budget, stored, root, monitor));
+            .map(|command| Shown::of(command, &args.ready, &budget, &args.output, root, monitor));
         let shown = shown.transpose()?;
         let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.

@@ -13,9 +13,10 @@ use unjank_host::{Bytes, Error, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
 use unjank_why::history::History;
-use unjank_why::report::{self, About, Clocks, Explained, Launches};
+use unjank_why::report::{self, Clocks, Explained, Launches};
 
-use crate::commands::measured::Settings;
+use super::about::of_output;
+use crate::commands::measured::{OutputArgs, Settings};
 use crate::interrupt;
 use crate::values;
 
@@ -57,7 +58,7 @@ pub(super) fn explain(
     args: &FileArgs,
     file: &Path,
     thread: Option<&str>,
-    stored: bool,
+    output: &OutputArgs,
 ) -> Result<(Launches, Findings)> {
     let mut recorded = read(file)?;
     let mut notes = std::mem::take(&mut recorded.notes);
@@ -81,7 +82,7 @@ pub(super) fn explain(
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
     let table = report::window_table(&launch, &chosen);
-    let about = About { stored, ..About::default() };
+    let about = of_output(output);
     let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());

@@ -10,6 +10,7 @@ use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shift, Spread};
 
+use super::about::with_server;
 use super::launch::Plan;
 use super::launches;
 use crate::commands::launch::bench::{conditions, ready_means};
@@ -82,7 +83,7 @@ impl Experiment {
             arms(remedy, root)?;
         }
         let launches = launches::record(&self.plan, &self.about, root, tracefs, None, monitor)?;
-        let mut findings = report::findings(&launches, &self.about);
+        let mut findings = report::findings(&launches, &with_server(&self.about, &launches, root));
         let Some(prediction) = self.choose(&launches, root) else {
             let none = "no change that can be applied from outside is predicted to save 1 % of \
                         the launch";

@@ -18,6 +18,8 @@ use super::clocks::ClockReader;
 use super::{files, kernel};
 use crate::values;
 
+/// How long a window is by default.
+pub(super) const LENGTH: &str = "5s";
 /// Interval between looks whether the thread still runs.
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Rounds in which new threads are looked for.
@@ -37,7 +39,7 @@ pub(crate) struct WindowArgs {
     )]
     pub(super) pid: Option<u32>,
     /// How long to record
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", value_parser = values::duration)]
+    #[arg(long = "for", value_name = "TIME", default_value = LENGTH, requires = "pid", value_parser = values::duration)]
     pub(super) duration: Nanos,
 }
 

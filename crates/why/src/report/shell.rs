@@ -1,0 +1,90 @@
+//! Words of a command, as a shell reads them back.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// The words, quoted and joined by spaces.
+pub(super) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| quoted(word.as_ref())).collect();
+    quoted.join(" ")
+}
+
+/// One word. Bytes that are no text, and characters that a terminal may not show, are
+/// written as `$'\012'`, which bash, zsh and POSIX 2024 read.
+pub(super) fn quoted(word: &OsStr) -> String {
+    let text = word.to_str().filter(|text| text.chars().all(is_shown));
+    if let Some(option) = text.filter(|text| is_plain_option(text)) {
+        return option.to_owned();
+    }
+    if let Some(Ok(quoted)) = text.map(shlex::try_quote) {
+        return quoted.into_owned();
+    }
+    let mut line = "$'".to_owned();
+    for chunk in word.as_bytes().utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\'' | '\\' => line.extend(['\\', character]),
+                shown if is_shown(shown) => line.push(shown),
+                hidden => escape(hidden.encode_utf8(&mut [0; 4]).as_bytes(), &mut line),
+            }
+        }
+        escape(chunk.invalid(), &mut line);
+    }
+    line.push('\'');
+    line
+}
+
+/// An `=` in a first word would be an assignment, so others are quoted.
+fn is_plain_option(word: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=./:,+@".contains(&byte);
+    word.starts_with('-') && word.bytes().all(is_plain)
+}
+
+/// In octal, which has at most three digits: a digit that follows is none of them.
+fn escape(bytes: &[u8], line: &mut String) {
+    for byte in bytes {
+        let _strings_take_all = write!(line, "\\{byte:03o}");
+    }
+}
+
+/// Characters beyond ASCII that are no letters may be marks of direction.
+fn is_shown(character: char) -> bool {
+    if character.is_ascii() { !character.is_control() } else { character.is_alphanumeric() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn ordinary_words_are_quoted_as_people_write_them() {
+        assert_eq!(line(["git", "st atus", "", "--a=b"]), "git 'st atus' '' --a=b");
+        assert_eq!(line(["A=b"]), "'A=b'");
+        assert_eq!(line(["größe"]), "'größe'");
+    }
+
+    #[test]
+    fn bash_reads_every_word_back() {
+        let words: [&[u8]; 9] = [
+            b"it's",
+            b"a\nb",
+            b"\xff\xfe1",
+            b"\x1b[31m7",
+            "x\u{202e}y – z".as_bytes(),
+            b"$HOME `id` \"\\\\ !!",
+            b"",
+            b"-n",
+            b"~ * ? #",
+        ];
+        for word in words {
+            let line = line([OsStr::from_bytes(word)]);
+            assert!(line.chars().all(is_shown), "{line:?}");
+            let script = format!("printf %s_ {line}");
+            let read = Command::new("bash").args(["-c", &script]).output().unwrap().stdout;
+            assert_eq!(read, [word, b"_"].concat(), "{line}");
+        }
+    }
+}
