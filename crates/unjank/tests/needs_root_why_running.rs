@@ -114,8 +114,44 @@ fn a_running_thread_waits_for_what_its_waker_did() {
     let reason = verdict["reason"].as_str().unwrap();
     assert!(reason.starts_with("asker (") && reason.contains(" spent "), "{reason}");
     assert_eq!(record["settings"]["for"], 1_000 * MILLISECOND);
-    let main = explained(&["--pid", &turns.id(), "--for", "300ms"]);
+    let waits = functions(&record);
+    assert!(waits.iter().any(|it| it.contains("cond_wait <- ask")), "{waits:?}");
+    let main = explained(&["--pid", &turns.id(), "--for", "300ms", "--no-stacks"]);
     assert!(of(&main, "own", "timer") > 0, "the main thread is the default");
+    assert!(functions(&main).iter().all(|it| it.is_empty()), "{:?}", functions(&main));
+}
+
+/// In which functions its waits were.
+fn functions(record: &Value) -> Vec<&str> {
+    let mut tables = record["tables"].as_array().unwrap().iter();
+    let waits = tables.find(|table| table["name"] == "why/waits").unwrap();
+    let mut columns = waits["columns"].as_array().unwrap().iter();
+    let at = columns.position(|column| column["name"] == "function").unwrap();
+    let rows = waits["rows"].as_array().unwrap().iter();
+    rows.map(|row| row[at].as_str().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_running_program_computes_in_named_functions() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (directory, program) = compiled("spin");
+    // Its first thread ran before, the others begin in the window.
+    let mut spin = Running::start(Command::new(program).stdout(Stdio::piped()));
+    BufReader::new(spin.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    let folded = directory.path().join("folded");
+    let options = ["--pid", &spin.id(), "--for", "1s", "--folded", folded.to_str().unwrap()];
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["why", "--no-store", "--json"])
+        .args(options)
+        .output()
+        .unwrap();
+    record(&output, 0);
+    let folded = fs::read_to_string(folded).unwrap();
+    for function in [";main;first;grind", ";later;grind", ";main;begin_and_wait;"] {
+        assert!(folded.contains(function), "{function}: {folded}");
+    }
 }
 
 #[test]

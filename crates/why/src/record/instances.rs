@@ -38,6 +38,11 @@ impl Instances {
         if let Some(stacks) = &self.stacks {
             stacks.lock().unwrap_or_else(PoisonError::into_inner).take(&mut pages.stacks);
         }
+        self.take_events(pages)
+    }
+
+    /// The same of events only.
+    pub(super) fn take_events(&self, pages: &mut Pages) -> Result<()> {
         self.program.take_pages(&mut pages.program)?;
         self.machine.take_pages(&mut pages.machine)
     }

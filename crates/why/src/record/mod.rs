@@ -1,12 +1,12 @@
 //! Records what a window needs, in two private traces: what all threads do to
 //! each other, and what the explained program asks of the kernel. Beside them, the
-//! stacks of a program that is launched.
+//! stacks of the program.
 
 mod instances;
 mod kept;
 mod reader;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use unjank_host::perf_event::{StackRecorder, StackRecords};
 use unjank_host::sched::ThreadId;
@@ -82,8 +82,19 @@ pub struct Wanted<'a> {
     /// For events and stacks until they are decoded; the recording ends when it is
     /// full.
     pub memory: Bytes,
-    /// The stacks of each program that the calling thread executes in a child.
-    pub stacks: bool,
+    /// Whose stacks are recorded.
+    pub stacks: StacksOf,
+}
+
+/// Whose stacks are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StacksOf {
+    /// Nobody's.
+    Nobody,
+    /// Of each program that the calling thread executes in a child.
+    NextPrograms,
+    /// Of the threads themselves, which are those of a program that runs.
+    Threads,
 }
 
 /// A recording in progress. Nothing is left of it when it is dropped.
@@ -136,7 +147,13 @@ impl Recording {
             ..InstanceOptions::default()
         })?;
         let buffer = buffer_per_cpu(root, STACK_BUFFER);
-        let stacks = wanted.stacks.then(|| StackRecorder::of_next_programs(root, EVERY, buffer));
+        let stacks = match wanted.stacks {
+            StacksOf::Nobody => None,
+            StacksOf::NextPrograms => Some(StackRecorder::of_next_programs(root, EVERY, buffer)),
+            StacksOf::Threads => {
+                Some(StackRecorder::of_threads(root, wanted.threads, EVERY, buffer))
+            }
+        };
         let (stacks, no_stacks) = match stacks {
             Some(Ok(recorder)) => (Some(Mutex::new(recorder)), None),
             Some(Err(error)) => (None, Some(error.to_string())),
@@ -144,18 +161,23 @@ impl Recording {
         };
         let instances = Arc::new(Instances { machine, program, stacks });
         // Opens the buffers.
-        instances.take(&mut Pages::default())?;
+        instances.take_events(&mut Pages::default())?;
         instances.machine.start()?;
         instances.program.start()?;
         let reader = waiting.read(Arc::clone(&instances));
         Ok(Self { root: root.clone(), kernel_threads, instances, reader, no_stacks })
     }
 
-    /// Records also what these threads ask of the kernel.
+    /// Records also what these threads ask of the kernel, and their stacks.
     ///
     /// # Errors
     /// A file of the instance that cannot be written.
     pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
+        if let Some(stacks) = &self.instances.stacks {
+            let mut stacks = stacks.lock().unwrap_or_else(PoisonError::into_inner);
+            // Without them, these threads have no functions, and nothing else is missing.
+            let _of_the_others = stacks.record_also(&self.root, threads);
+        }
         self.instances.program.record_also(threads)
     }
 

@@ -86,7 +86,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = MEMORY, conflicts_with = "file", value_parser = values::bytes)]
     pub(super) memory: Bytes,
     /// Do not record in which functions threads wait and compute
-    #[arg(long, conflicts_with_all = ["file", "pid"])]
+    #[arg(long, conflicts_with = "file")]
     pub(super) no_stacks: bool,
     /// Measure what the recording costs: launches with and without it, in
     /// alternating pairs

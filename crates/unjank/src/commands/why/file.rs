@@ -9,7 +9,7 @@ use unjank_host::input::{Input, Stopped};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::EventKind;
 use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
-use unjank_host::{Bytes, Error, Timestamp};
+use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
 use unjank_why::history::History;
@@ -81,6 +81,7 @@ pub(super) fn explain(
     launch.know_swap(swap);
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
+    launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let table = report::window_table(&launch, &chosen);
     let about = of_output(output);
     let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);

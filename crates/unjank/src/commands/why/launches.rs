@@ -10,7 +10,7 @@ use unjank_host::{Nanos, Root, Timestamp, page_cache};
 use unjank_launch::bench::Ready;
 use unjank_measure::Monitor;
 use unjank_why::history::History;
-use unjank_why::record::{Kept, Recorded, Recording, Wanted};
+use unjank_why::record::{Kept, Recorded, Recording, StacksOf, Wanted};
 use unjank_why::report::{self, About, Clocks, Explained, Family, Launches};
 
 use super::clocks::ClockReader;
@@ -74,7 +74,8 @@ pub(crate) fn record(
 /// Begins to record what this thread launches.
 pub(super) fn start(plan: &Plan, root: &Root, tracefs: &Tracefs) -> Result<Recording> {
     let threads = &[ThreadId::current()];
-    let Plan { memory, stacks, .. } = *plan;
+    let memory = plan.memory;
+    let stacks = if plan.stacks { StacksOf::NextPrograms } else { StacksOf::Nobody };
     Ok(Recording::start(tracefs, root, &Wanted { threads, memory, stacks })?)
 }
 

@@ -27,6 +27,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Error, Root, Support};
 use unjank_launch::bench::Program;
 use unjank_measure::{Findings, Monitor};
+use unjank_why::record::StacksOf;
 use unjank_why::report::{self, Launches};
 
 use super::measured::{self, OutputArgs, Settings};
@@ -74,7 +75,8 @@ fn settings(args: &Args) -> Settings {
         Some(pid) => settings
             .with("pid", pid)
             .with("thread", args.thread.clone())
-            .with("for", args.window.duration.get()),
+            .with("for", args.window.duration.get())
+            .with("stacks", !args.no_stacks),
         None => match args.prove {
             Some(wanted) => settings.with("prove", wanted.name()).with("pairs", args.pairs),
             None => settings.with("cost", args.cost).with("stacks", !args.no_stacks),
@@ -132,8 +134,9 @@ fn explain(
     }
     let launches = match args.window.pid {
         Some(pid) => {
-            let (of, memory) = ((pid, thread), args.memory);
-            let window = window::record(&args.window, memory, of, root, &tracefs, monitor)?;
+            let stacks = if args.no_stacks { StacksOf::Nobody } else { StacksOf::Threads };
+            let (of, wanted) = ((pid, thread), (args.memory, stacks));
+            let window = window::record(&args.window, wanted, of, root, &tracefs, monitor)?;
             Launches::single(window, &about)
         }
         None => launches::record(&plan, &about, root, &tracefs, keep, monitor)?,

@@ -11,7 +11,7 @@ use unjank_host::waiting_call::{blocked_in, has_our_numbers};
 use unjank_host::{Bytes, Error, Nanos, Root, Timestamp};
 use unjank_measure::Monitor;
 use unjank_why::history::{Asleep, Wait};
-use unjank_why::record::{Recorded, Recording, Wanted};
+use unjank_why::record::{Recorded, Recording, StacksOf, Wanted};
 use unjank_why::report::{Explained, Family};
 
 use super::clocks::ClockReader;
@@ -58,7 +58,7 @@ enum End {
 /// Records a window of process `pid`, and explains it.
 pub(super) fn record(
     args: &WindowArgs,
-    memory: Bytes,
+    (memory, stacks): (Bytes, StacksOf),
     (pid, thread): (u32, Option<&str>),
     root: &Root,
     tracefs: &Tracefs,
@@ -70,20 +70,24 @@ pub(super) fn record(
     let swap = files::swap(root);
     let mut known = family(root, pid);
     let ids: Vec<ThreadId> = known.iter().map(|(_, thread)| *thread).collect();
-    let wanted = Wanted { threads: &ids, memory, stacks: false };
+    let wanted = Wanted { threads: &ids, memory, stacks };
     let recording = Recording::start(tracefs, root, &wanted)?;
     follow_new(&recording, root, pid, &mut known)?;
     let asleep = asleep(root, &known);
     let from = Timestamp::now();
     let end = watch(&recording, args, root, (pid, thread), monitor);
     let now = Timestamp::now();
-    let Recorded { trace, full_at, .. } = recording.finish()?;
+    let Recorded { trace, full_at, stacks, .. } = recording.finish()?;
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
     let mut explained = Explained::in_window(trace, &asleep, thread, (from, to), clocks);
     explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
     explained.name_files(files::names(root, &explained));
+    if let Some(stacks) = stacks {
+        let threads = explained.threads_on_path();
+        explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));
+    }
     let length = explained.total();
     match end {
         End::InTime => {}
