@@ -1,16 +1,19 @@
 //! Records where the threads of a program are: each time one of them loses its CPU,
 //! and at intervals of its CPU time.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
 use super::ring::Ring;
 use super::{Attributes, SIZE_WITH_CLOCK, Target, open};
+use crate::address_space::AddressSpace;
 use crate::error::{Error, Result};
 use crate::memory::page_size;
 use crate::root::Root;
 use crate::sched::{CpuSet, ThreadId};
+use crate::threads::process_of;
 use unjank_units::{Bytes, Nanos};
 
 /// `PERF_TYPE_SOFTWARE`, and of its events `PERF_COUNT_SW_CPU_CLOCK` and
@@ -42,7 +45,9 @@ const MMAP2: u64 = 1 << 23;
 const COMM_EXEC: u64 = 1 << 24;
 const USE_CLOCK_ID: u64 = 1 << 25;
 
-/// `PERF_EVENT_IOC_DISABLE` and `PERF_EVENT_IOC_SET_OUTPUT`.
+/// `PERF_EVENT_IOC_ENABLE`, `PERF_EVENT_IOC_DISABLE` and
+/// `PERF_EVENT_IOC_SET_OUTPUT`.
+const ENABLE: libc::c_ulong = 0x2400;
 const DISABLE: libc::c_ulong = 0x2401;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 
@@ -62,6 +67,7 @@ const STACK: u32 = 4096;
 /// The most switches of a thread on one CPU that are recorded in a second, about:
 /// each takes 4 µs. Of a thread that sleeps more often, the kernel leaves out some.
 const MOST_SWITCHES: u64 = 4_000;
+const SUBJECT: &str = "the stacks of a program";
 /// The kernel's own limit.
 const LIMIT: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 /// The least period of CPU time. The period in a sample shows which event took it:
@@ -71,21 +77,37 @@ pub(super) const FEWEST_NANOS: u64 = 100_000;
 /// What the threads of a program record, on each CPU.
 #[derive(Debug)]
 pub struct StackRecorder {
+    settings: Settings,
     cpus: Vec<OfCpu>,
+    /// The code of processes that ran before, until it is taken.
+    found: Vec<AddressSpace>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    /// CPU time between two samples of a thread.
+    every: Nanos,
+    /// Of a thread in a second.
+    most_switches: u64,
+    /// Of the ring buffer of a CPU.
+    pages: usize,
 }
 
 #[derive(Debug)]
 struct OfCpu {
-    // Closing both ends the recording.
-    switches: File,
-    clock: File,
-    ring: Ring,
+    cpu: usize,
+    // Closing these ends the recording.
+    events: Vec<File>,
+    /// That of the first event, which all others use.
+    ring: Option<Ring>,
 }
 
 /// What was recorded, in the kernel's form, by CPU.
 #[derive(Debug, Default)]
 pub struct StackRecords {
     pub(crate) cpus: Vec<Vec<u8>>,
+    /// What processes that ran before had mapped at the begin.
+    pub(crate) found: Vec<AddressSpace>,
 }
 
 impl StackRecorder {
@@ -97,31 +119,79 @@ impl StackRecorder {
     /// # Errors
     /// `Permission`; `Unsupported` for a kernel without these events.
     pub fn of_next_programs(root: &Root, every: Nanos, buffer: Bytes) -> Result<Self> {
+        let mut recorder = Self::new(root, every, buffer)?;
+        recorder.open(ThreadId::current(), ENABLE_ON_EXEC)?;
+        Ok(recorder)
+    }
+
+    /// As [`of_next_programs`](Self::of_next_programs), of these threads and all that
+    /// they start from now on. Threads that have ended are left out.
+    ///
+    /// # Errors
+    /// As there; `Unsupported` also for more threads than this process may open events
+    /// for: two files for each of them and each CPU.
+    pub fn of_threads(
+        root: &Root,
+        threads: &[ThreadId],
+        every: Nanos,
+        buffer: Bytes,
+    ) -> Result<Self> {
+        let mut recorder = Self::new(root, every, buffer)?;
+        recorder.record_also(root, threads)?;
+        Ok(recorder)
+    }
+
+    fn new(root: &Root, every: Nanos, buffer: Bytes) -> Result<Self> {
         let online = root.read("/sys/devices/system/cpu/online")?;
         let online: CpuSet = online.trim().parse().unwrap_or_else(|_| CpuSet::new([0]));
         let pages = (buffer.get() / page_size().get()).max(1);
         let pages = usize::try_from(pages).unwrap_or(1).next_power_of_two();
         let limit = root.read(LIMIT).ok().and_then(|text| text.trim().parse().ok());
-        let switches = MOST_SWITCHES.min(limit.unwrap_or(MOST_SWITCHES)).max(1);
-        let cpus = online.iter().map(|cpu| OfCpu::open(cpu, every, switches, pages));
-        Ok(Self { cpus: cpus.collect::<Result<_>>()? })
+        let most_switches = MOST_SWITCHES.min(limit.unwrap_or(MOST_SWITCHES)).max(1);
+        let cpus = online.iter().map(|cpu| OfCpu { cpu, events: Vec::new(), ring: None });
+        let settings = Settings { every, most_switches, pages };
+        Ok(Self { settings, cpus: cpus.collect(), found: Vec::new() })
+    }
+
+    /// Records these threads as well, and all that they start from now on. One that a
+    /// recorded thread started is then recorded twice.
+    ///
+    /// # Errors
+    /// As of [`of_threads`](Self::of_threads).
+    pub fn record_also(&mut self, root: &Root, threads: &[ThreadId]) -> Result<()> {
+        for &thread in threads {
+            self.open(thread, 0)?;
+        }
+        // From now on, the kernel reports new mappings.
+        let known: BTreeSet<u32> = self.found.iter().map(AddressSpace::process).collect();
+        let processes: BTreeSet<u32> =
+            threads.iter().filter_map(|&thread| process_of(root, thread)).collect();
+        let new = processes.difference(&known);
+        self.found.extend(new.filter_map(|&process| AddressSpace::of(root, process).ok()));
+        Ok(())
+    }
+
+    fn open(&mut self, thread: ThreadId, begin: u64) -> Result<()> {
+        let settings = self.settings;
+        self.cpus.iter_mut().try_for_each(|cpu| cpu.open(thread, settings, begin))
     }
 
     /// Moves what is in the buffers to `records`.
     pub fn take(&mut self, records: &mut StackRecords) {
+        records.found.append(&mut self.found);
         records.cpus.resize_with(self.cpus.len().max(records.cpus.len()), Vec::new);
         for (cpu, bytes) in self.cpus.iter_mut().zip(&mut records.cpus) {
-            cpu.ring.take(bytes);
+            if let Some(ring) = &mut cpu.ring {
+                ring.take(bytes);
+            }
         }
     }
 
     /// Records nothing more.
     pub fn stop(&self) {
-        for cpu in &self.cpus {
-            for event in [&cpu.switches, &cpu.clock] {
-                // Fails only for a file that is no event.
-                let _cannot_fail = control(event, DISABLE, 0);
-            }
+        for event in self.cpus.iter().flat_map(|cpu| &cpu.events) {
+            // Fails only for a file that is no event.
+            let _cannot_fail = control(event, DISABLE, 0);
         }
     }
 }
@@ -130,7 +200,7 @@ impl StackRecords {
     /// These bytes as the records of one CPU; for the fuzzer.
     #[cfg(fuzzing)]
     pub fn for_fuzzing(bytes: &[u8]) -> Self {
-        Self { cpus: vec![bytes.to_vec()] }
+        Self { cpus: vec![bytes.to_vec()], found: Vec::new() }
     }
 
     /// The memory that they take.
@@ -140,14 +210,16 @@ impl StackRecords {
 }
 
 impl OfCpu {
-    fn open(cpu: usize, every: Nanos, most_switches: u64, pages: usize) -> Result<Self> {
-        let target = Target::ThreadOn(ThreadId::current(), cpu);
+    /// Opens the events of a thread on this CPU. With the flag `begin` of 0 they begin at
+    /// once.
+    fn open(&mut self, thread: ThreadId, settings: Settings, begin: u64) -> Result<()> {
+        let target = Target::ThreadOn(thread, self.cpu);
         let of_stack = if REGISTERS.is_empty() { 0 } else { REGS_USER | STACK_USER };
         let common = Attributes {
             kind: SOFTWARE,
             size: SIZE_WITH_CLOCK,
             sample_type: TID | TIME | PERIOD | CALLCHAIN | of_stack,
-            flags: DISABLED | INHERIT | ENABLE_ON_EXEC | SAMPLE_ID_ALL | USE_CLOCK_ID,
+            flags: DISABLED | INHERIT | begin | SAMPLE_ID_ALL | USE_CLOCK_ID,
             sample_regs_user: REGISTERS.iter().fold(0, |mask, register| mask | 1 << register),
             sample_stack_user: if of_stack == 0 { 0 } else { STACK },
             clock_id: libc::CLOCK_MONOTONIC,
@@ -156,19 +228,32 @@ impl OfCpu {
         let switches = Attributes {
             config: CONTEXT_SWITCHES,
             // With the flag, it is a frequency.
-            sample_period: most_switches,
+            sample_period: settings.most_switches,
             flags: common.flags | FREQUENCY | MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
             ..common.clone()
         };
-        let every = every.get().max(FEWEST_NANOS);
+        let every = settings.every.get().max(FEWEST_NANOS);
         let clock = Attributes { config: CPU_CLOCK, sample_period: every, ..common };
-        let switches = open(&switches, target).map_err(refusal)?;
-        let clock = open(&clock, target).map_err(refusal)?;
-        let ring = Ring::map(&switches, pages, "the stacks of a program")?;
-        control(&clock, SET_OUTPUT, switches.as_raw_fd())
-            .map_err(|error| Error::syscall("ioctl", "the stacks of a program", error))?;
-        Ok(Self { switches, clock, ring })
+        for attributes in [&switches, &clock] {
+            let event = match open(attributes, target) {
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
+                event => event.map_err(refusal)?,
+            };
+            match self.events.first() {
+                None => self.ring = Some(Ring::map(&event, settings.pages, SUBJECT)?),
+                Some(first) => control(&event, SET_OUTPUT, first.as_raw_fd()).map_err(failed)?,
+            }
+            if begin == 0 {
+                control(&event, ENABLE, 0).map_err(failed)?;
+            }
+            self.events.push(event);
+        }
+        Ok(())
     }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::syscall("ioctl", SUBJECT, error)
 }
 
 fn refusal(error: io::Error) -> Error {
@@ -180,7 +265,12 @@ fn refusal(error: io::Error) -> Error {
         Some(libc::ENOSYS | libc::ENOENT | libc::EINVAL | libc::EOPNOTSUPP) => {
             Error::Unsupported("this kernel cannot record stacks (perf_event_open)".to_owned())
         }
-        _ => Error::syscall("perf_event_open", "the stacks of a program", error),
+        Some(libc::EMFILE | libc::ENFILE) => Error::Unsupported(
+            "the program has too many threads: their stacks need more open files than allowed \
+             (RLIMIT_NOFILE)"
+                .to_owned(),
+        ),
+        _ => Error::syscall("perf_event_open", SUBJECT, error),
     }
 }
 
@@ -196,6 +286,22 @@ mod tests {
 
     use super::super::records::{RecordedEvent, StackCause, times};
     use super::*;
+
+    #[test]
+    fn a_thread_that_ended_is_left_out() {
+        let (root, every) = (Root::system(), Nanos(1_009_000));
+        let mut child = Command::new("true").spawn().unwrap();
+        let ended = ThreadId(child.id());
+        child.wait().unwrap();
+        let recorder = StackRecorder::of_threads(&root, &[ended], every, Bytes::from_mib(1));
+        let mut recorder = match recorder {
+            Ok(recorder) => recorder,
+            Err(error) => return unjank_needs::skip(error),
+        };
+        let mut records = StackRecords::default();
+        recorder.take(&mut records);
+        assert_eq!((records.size(), records.found.len()), (Bytes(0), 0));
+    }
 
     #[test]
     fn a_program_that_is_executed_is_recorded_and_this_one_is_not() {

@@ -11,7 +11,7 @@ mod symbols;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-pub(crate) use perf_map::names_since as generated_functions;
+pub(crate) use perf_map::{names as generated_functions, names_since as generated_functions_since};
 pub(crate) use program_file::open_file;
 pub(crate) use segments::Segments;
 use symbols::{Positions, SymbolClass};

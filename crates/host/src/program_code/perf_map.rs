@@ -23,7 +23,7 @@ const LONGEST_NAME: usize = 200;
 /// The names at these addresses of `process`, if it or root has written the
 /// map since it began. An older map is that of another process with the same
 /// number.
-pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u64, String> {
+pub(crate) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u64, String> {
     let file = open(root, process);
     let age = file.as_ref().and_then(|_| pid::age(root, process));
     let file = file.filter(|file| age.is_some_and(|age| is_newer(file, age)));

@@ -9,6 +9,7 @@ use super::mappings::{Mapping, Mappings};
 use super::place::Place;
 use super::unwind::Unwinders;
 use super::{Stack, Stacks, names};
+use crate::address_space::{AddressSpace, Region};
 use crate::clock::Timestamp;
 use crate::perf_event::{Mapped, RecordedEvent, Sample, StackRecords, times};
 use crate::root::Root;
@@ -31,6 +32,7 @@ impl StackRecords {
         order.sort_unstable();
         let began = order.first().map_or_else(Timestamp::now, |(at, ..)| *at);
         let mut decoder = Decoder::default();
+        self.found.iter().for_each(|space| decoder.find(space));
         for (_, cpu, offset) in order {
             let bytes = self.cpus.get(cpu).and_then(|bytes| bytes.get(offset..));
             if let Some(event) = bytes.and_then(RecordedEvent::first) {
@@ -48,6 +50,8 @@ struct Decoder {
     unwinders: Unwinders,
     /// The number of each place.
     places: HashMap<Place, u32>,
+    /// Processes that ran before.
+    ran: BTreeSet<u32>,
     threads: BTreeMap<ThreadId, Vec<Stack>>,
     lost: u64,
 }
@@ -70,6 +74,16 @@ impl Decoder {
             }
             RecordedEvent::Forked(_) | RecordedEvent::Sample(_) => {}
             RecordedEvent::Lost { count } => self.lost = self.lost.saturating_add(*count),
+        }
+    }
+
+    fn find(&mut self, space: &AddressSpace) {
+        let process = space.process();
+        self.ran.insert(process);
+        for region in space.regions().iter().filter(|region| region.executable) {
+            let Region { start, end, offset, inode, .. } = *region;
+            let path = region.name.as_deref().unwrap_or_default().as_bytes();
+            self.map(&Mapped { process, start, length: end - start, offset, inode, path });
         }
     }
 
@@ -121,7 +135,7 @@ impl Decoder {
             self.places.into_iter().map(|(place, number)| (number, place)).collect();
         places.sort_unstable_by_key(|(number, _)| *number);
         let places: Vec<Place> = places.into_iter().map(|(_, place)| place).collect();
-        let frames = names::name(root, &places, &self.files, began);
+        let frames = names::name(root, &places, &self.files, (began, &self.ran));
         Stacks { threads: self.threads, frames, lost: self.lost }
     }
 }
@@ -151,7 +165,8 @@ fn before_returns(addresses: &[u64]) -> impl Iterator<Item = u64> + '_ {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
 
     use super::*;
     use crate::perf_event::StackCause;
@@ -164,6 +179,60 @@ mod tests {
         let chain: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
         assert_eq!(split(&chain), (vec![1, 2], vec![3, 4]));
         assert_eq!(before_returns(&[9, 8, 0]).collect::<Vec<_>>(), [9, 7, 0]);
+    }
+
+    #[test]
+    fn a_program_that_ran_before_sleeps_in_a_named_function() {
+        let root = Root::system();
+        let mut child = Sleeper::start();
+        let thread = ThreadId(child.0.id());
+        let every = Nanos(1_009_000);
+        let recorder = StackRecorder::of_threads(&root, &[thread], every, Bytes::from_mib(1));
+        let mut recorder = match recorder {
+            Ok(recorder) => recorder,
+            Err(error) => return unjank_needs::skip(error),
+        };
+        let mut records = StackRecords::default();
+        child.sleeps_again();
+        recorder.stop();
+        recorder.take(&mut records);
+        let stacks = records.stacks_of(&root, &[thread].into());
+        let names: Vec<&str> = stacks
+            .of(thread)
+            .iter()
+            .flat_map(|stack| stacks.frames_of(stack))
+            .filter(|frame| frame.is_named && !frame.is_kernel)
+            .map(|frame| frame.text.as_str())
+            .collect();
+        assert!(names.iter().any(|name| name.contains("read")), "{names:?}");
+    }
+
+    /// A program that copies its input.
+    struct Sleeper(std::process::Child);
+
+    impl Sleeper {
+        fn start() -> Self {
+            let mut cat = Command::new("cat");
+            cat.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut sleeper = Self(cat.spawn().unwrap());
+            sleeper.sleeps_again();
+            sleeper
+        }
+
+        /// Wakes it; it falls asleep in `read` after it has answered, twice to be seen.
+        fn sleeps_again(&mut self) {
+            for _ in 0..2 {
+                self.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+                self.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            }
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ended = self.0.kill();
+            let _reaped = self.0.wait();
+        }
     }
 
     #[test]

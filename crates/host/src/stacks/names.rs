@@ -9,7 +9,7 @@ use super::mappings::FileNumber;
 use super::place::Place;
 use crate::clock::Timestamp;
 use crate::kernel_symbols;
-use crate::program_code::{functions, generated_functions};
+use crate::program_code::{functions, generated_functions, generated_functions_since};
 use crate::root::Root;
 use crate::text::steers_terminal;
 
@@ -17,12 +17,12 @@ use crate::text::steers_terminal;
 const LONGEST_NAME: usize = 200;
 
 /// The function at each place. Maps of generated code count if they were written
-/// after `began`.
+/// after `began`, or belong to a process that `ran` before.
 pub(super) fn name(
     root: &Root,
     places: &[Place],
     files: &CodeFiles,
-    began: Timestamp,
+    (began, ran): (Timestamp, &BTreeSet<u32>),
 ) -> Vec<Frame> {
     let mut kernel: BTreeSet<u64> = BTreeSet::new();
     let mut by_file: BTreeMap<FileNumber, Vec<u64>> = BTreeMap::new();
@@ -44,8 +44,13 @@ pub(super) fn name(
         names.extend(found.map(|(offset, name)| (Place::File(number, offset), name)));
     }
     for (process, addresses) in made {
-        let found = generated_functions(root, process, &addresses, began).into_iter();
-        names.extend(found.map(|(address, name)| (Place::Made(process, address), name)));
+        let found = if ran.contains(&process) {
+            generated_functions(root, process, &addresses)
+        } else {
+            generated_functions_since(root, process, &addresses, began)
+        };
+        names
+            .extend(found.into_iter().map(|(address, name)| (Place::Made(process, address), name)));
     }
     places.iter().map(|place| frame(*place, names.remove(place), files)).collect()
 }
@@ -90,7 +95,8 @@ mod tests {
         let seven = MappedFile { inode: 7, ..MappedFile::default() };
         let file = files.number(b"/usr/lib/lib\x1bx.so", seven, 1).unwrap();
         let places = [Place::File(file, 0x10), Place::Made(9, 0xff), Place::Kernel(1)];
-        let frames = name(&Root::at("/nonexistent"), &places, &files, Timestamp::now());
+        let frames =
+            name(&Root::at("/nonexistent"), &places, &files, (Timestamp::now(), &BTreeSet::new()));
         let texts: Vec<&str> = frames.iter().map(|frame| frame.text.as_str()).collect();
         assert_eq!(texts, ["lib\\u{1b}x.so+0x10", "0xff", "[kernel]"]);
         assert!(frames.iter().all(|frame| !frame.is_named));
