@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use object::Object as _;
+use memchr::memmem;
 use object::read::ReadCache;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 use crate::address_space::AddressSpace;
 use crate::root::Root;
+
+/// Larger sections are not searched.
+const LARGEST_TEXTS: u64 = 64 << 20;
 
 /// A runtime with its own ways to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +25,10 @@ pub enum LanguageRuntime {
     /// Go: goroutines wait inside the program; threads wait only if there is no
     /// goroutine to run.
     Go,
+    /// tokio, Rust's: its tasks wait inside the program.
+    Tokio,
+    /// The virtual machine of Erlang: its processes wait inside the program.
+    Beam,
 }
 
 impl LanguageRuntime {
@@ -30,6 +38,8 @@ impl LanguageRuntime {
             Self::HotSpot => "HotSpot",
             Self::CPython => "CPython",
             Self::Go => "Go",
+            Self::Tokio => "tokio",
+            Self::Beam => "Erlang",
         }
     }
 }
@@ -46,9 +56,7 @@ pub fn of(root: &Root, process: u32) -> BTreeSet<LanguageRuntime> {
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open(root.resolve(format!("/proc/{process}/exe")));
-    if program.is_ok_and(is_go) {
-        found.insert(LanguageRuntime::Go);
-    }
+    found.extend(program.ok().and_then(by_program));
     found
 }
 
@@ -59,6 +67,8 @@ fn by_file(path: &str) -> Option<LanguageRuntime> {
     let version = name.strip_prefix("libpython").or_else(|| name.strip_prefix("python"));
     if name == "libjvm.so" {
         Some(LanguageRuntime::HotSpot)
+    } else if name.starts_with("beam.") {
+        Some(LanguageRuntime::Beam)
     } else if version
         .is_some_and(|it| it.is_empty() || it.starts_with(|c: char| c.is_ascii_digit()))
     {
@@ -68,12 +78,32 @@ fn by_file(path: &str) -> Option<LanguageRuntime> {
     }
 }
 
-/// Whether the program was built by Go: it has the sections that Go's runtime
-/// needs.
-fn is_go(program: File) -> bool {
+/// The runtime that was linked into a program. Go's has sections of its own; tokio's
+/// has its functions, and in a stripped program the names of its source files, for
+/// messages of panics.
+fn by_program(program: File) -> Option<LanguageRuntime> {
     let cache = ReadCache::new(program);
-    let Ok(program) = object::File::parse(&cache) else { return false };
-    [".gopclntab", ".go.buildinfo"].iter().any(|name| program.section_by_name(name).is_some())
+    let program = object::File::parse(&cache).ok()?;
+    if [".gopclntab", ".go.buildinfo"].iter().any(|name| program.section_by_name(name).is_some()) {
+        return Some(LanguageRuntime::Go);
+    }
+    let is_tokio = program.symbols().filter_map(|it| it.name_bytes().ok()).any(is_tokios);
+    let texts = program.section_by_name(".rodata").filter(|it| it.size() <= LARGEST_TEXTS);
+    let names_tokio = || texts.and_then(|it| it.data().ok()).is_some_and(names_tokio);
+    (is_tokio || names_tokio()).then_some(LanguageRuntime::Tokio)
+}
+
+/// Whether a symbol, in either of Rust's manglings, is of tokio's runtime.
+fn is_tokios(symbol: &[u8]) -> bool {
+    memmem::find(symbol, b"5tokio7runtime").is_some()
+}
+
+/// Whether there is a path such as `tokio-1.48.0/src/task/spawn.rs`.
+fn names_tokio(texts: &[u8]) -> bool {
+    memmem::find_iter(texts, b"/tokio-1.").any(|at| {
+        let version = texts[at..].iter().skip(1).position(|&byte| byte == b'/');
+        version.is_some_and(|end| texts[at + 1 + end..].starts_with(b"/src/"))
+    })
 }
 
 #[cfg(test)]
@@ -82,13 +112,14 @@ mod tests {
 
     #[test]
     fn a_runtime_is_recognised_by_a_file_name() {
-        use LanguageRuntime::{CPython, HotSpot};
+        use LanguageRuntime::{Beam, CPython, HotSpot};
         for (path, expected) in [
             ("/usr/lib/jvm/java-17/lib/server/libjvm.so", Some(HotSpot)),
             ("/usr/bin/python3.11", Some(CPython)),
             ("/opt/python", Some(CPython)),
             ("/usr/lib/libpython3.12.so.1.0 (deleted)", Some(CPython)),
             ("/usr/bin/python-config", None),
+            ("/usr/lib/erlang/erts-15.2/bin/beam.smp", Some(Beam)),
             ("/usr/lib/libc.so.6", None),
             ("[vdso]", None),
         ] {
@@ -100,6 +131,17 @@ mod tests {
     fn this_program_has_no_runtime() {
         assert!(of(&Root::system(), std::process::id()).is_empty());
         assert!(of(&Root::system(), u32::MAX).is_empty());
-        assert!(!is_go(tempfile::tempfile().unwrap()));
+        assert_eq!(by_program(tempfile::tempfile().unwrap()), None);
+    }
+
+    #[test]
+    fn tokio_has_its_name_in_symbols_or_texts() {
+        assert!(is_tokios(b"_ZN5tokio7runtime4park6Inner4park17h0123456789abcdefE"));
+        assert!(is_tokios(b"_RNvMs_NtNtCs1_5tokio7runtime4parkNtB4_5Inner4park"));
+        assert!(!is_tokios(b"_ZN10tokio_util7runtime4parkE") && !is_tokios(b"main"));
+        // Or the test would recognise itself.
+        let path = |version: &str| format!("crates.io/tokio-{version}/src/task/spawn.rs");
+        assert!(names_tokio(path("1.48.0").as_bytes()));
+        assert!(!names_tokio(path("util-0.7.1").as_bytes()) && !names_tokio(b"/tokio-1."));
     }
 }

@@ -151,6 +151,36 @@ pub struct Call {
     pub arguments: [u64; 6],
 }
 
+/// A wait on a futex without a time limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndlessWait {
+    /// The futex.
+    pub word: FutexWord,
+    /// The value with which it sleeps.
+    pub value: u32,
+    /// Whether the kernel knows the holder, who inherits the waiter's priority:
+    /// the futex is a lock.
+    pub is_lock: bool,
+}
+
+impl Call {
+    /// The wait on a futex without a time limit that this call is, if it is one.
+    pub fn endless_wait(&self) -> Option<EndlessWait> {
+        let WaitingCall::Wait(word) = WaitingCall::of(self.number, &self.arguments)? else {
+            return None;
+        };
+        let [_, operation, value, limit, other_limit, _] = self.arguments;
+        let is_new = self.number == SYS_FUTEX_WAIT;
+        if is_new {
+            // The value is the second argument there.
+            let (value, is_lock) = (operation as u32, false);
+            return (other_limit == 0).then_some(EndlessWait { word, value, is_lock });
+        }
+        let is_lock = matches!(operation & OPERATION, LOCK_PI | LOCK_PI2);
+        (limit == 0).then_some(EndlessWait { word, value: value as u32, is_lock })
+    }
+}
+
 /// The current state of `thread` of `process`: `/proc/PID/task/TID/syscall`.
 /// `None` if it has ended, without the permission to look (`ptrace(2)`, access
 /// mode `PTRACE_MODE_ATTACH_FSCREDS`), or without `CONFIG_HAVE_ARCH_TRACEHOOK`.
@@ -241,6 +271,27 @@ mod tests {
 
     fn futex(operation: u64) -> Option<WaitingCall> {
         WaitingCall::of(libc::SYS_futex as i64, &[16, operation, 1, 0, 0, 0])
+    }
+
+    #[test]
+    fn a_wait_without_a_time_limit_has_a_word_and_a_value() {
+        let number = i64::from(libc::SYS_futex as i32);
+        let wait = |operation: u64, value: u64, limit: u64| {
+            Call { number, arguments: [0x1000, operation, value, limit, 7, 7] }.endless_wait()
+        };
+        let word = FutexWord { address: 0x1000, private: true };
+        let expected = EndlessWait { word, value: 2, is_lock: false };
+        assert_eq!(wait(WAIT | PRIVATE, 2, 0), Some(expected));
+        assert_eq!(wait(WAIT_BITSET | PRIVATE | 256, 2, 0), Some(expected));
+        assert_eq!(wait(WAIT | PRIVATE, 2, 0x2000), None, "it has a time limit");
+        assert_eq!(wait(WAKE | PRIVATE, 2, 0), None);
+        let lock = EndlessWait { value: 0, is_lock: true, ..expected };
+        assert_eq!(wait(LOCK_PI | PRIVATE, 0, 0), Some(lock));
+        let new = |limit| {
+            let arguments = [0x1000, 2, u64::MAX, PRIVATE, limit, 1];
+            Call { number: SYS_FUTEX_WAIT, arguments }.endless_wait()
+        };
+        assert_eq!((new(0), new(0x2000)), (Some(expected), None));
     }
 
     #[test]

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use unjank_host::Timestamp;
 use unjank_host::futex::{self, Scope as FutexScope};
+use unjank_host::pthread_mutex::{MutexKind, PthreadMutex};
 use unjank_host::wait::until_readable;
 
-const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, lock-words, nobody, herd, realtime, \
-     healthy, compute, rayon, churn";
+const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, lock-words, held, held-word, \
+     pool, nobody, herd, realtime, healthy, compute, rayon, churn";
 const LIFE: Duration = Duration::from_secs(1_200);
 
 /// Never set: a thread that waits for it waits for ever.
@@ -30,6 +31,7 @@ fn main() {
         std::process::abort();
     });
     let lock = Mutex::new(0_u64);
+    let mutex = PthreadMutex::new(MutexKind::Normal).expect("every C library has it");
     let (changed, count) = (Condvar::new(), Mutex::new(0_u64));
     thread::scope(|scope| {
         match way.as_str() {
@@ -56,16 +58,17 @@ fn main() {
             }
             // Each waiter sleeps on a word of its own.
             "lock-words" => {
-                static COUNT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
                 for _ in 0..2 {
-                    wait(scope, "locks", || {
-                        let mut count = COUNT.lock();
-                        // Longer than the slice of a busy CPU: the other thread comes to wait.
-                        let until = Instant::now() + Duration::from_millis(8);
-                        while Instant::now() < until {
-                            *count += 1;
-                        }
-                        parking_lot::MutexGuard::unlock_fair(count);
+                    wait(scope, "locks", count_fairly);
+                }
+            }
+            way @ ("held" | "held-word" | "pool") => {
+                let (mutex, lock, count, changed) = (&mutex, &lock, &count, &changed);
+                for _ in 0..4 {
+                    named(scope, "waits", move || match way {
+                        "held" => mutex.with(|| thread::sleep(LIFE)),
+                        "held-word" => keep(lock),
+                        _ => is_idle(count, changed),
                     });
                 }
             }
@@ -153,6 +156,30 @@ fn hold(lock: &Mutex<u64>, time: Duration, outside: u64, end: Instant) {
         drop(count);
         work(outside);
     }
+}
+
+/// Counts, and hands the lock over.
+fn count_fairly() {
+    static COUNT: parking_lot::Mutex<u64> = parking_lot::Mutex::new(0);
+    let mut count = COUNT.lock();
+    // Longer than the slice of a busy CPU: the other thread comes to wait.
+    let until = Instant::now() + Duration::from_millis(8);
+    while Instant::now() < until {
+        *count += 1;
+    }
+    parking_lot::MutexGuard::unlock_fair(count);
+}
+
+/// Takes a lock and keeps it, as in a long call or a deadlock.
+fn keep(lock: &Mutex<u64>) {
+    let _held = lock.lock();
+    thread::sleep(LIFE);
+}
+
+/// Waits for work that does not come.
+fn is_idle(count: &Mutex<u64>, changed: &Condvar) {
+    let guard = count.lock().expect("nobody panics");
+    drop(changed.wait_while(guard, |count| *count == 0));
 }
 
 fn poll_nothing() {

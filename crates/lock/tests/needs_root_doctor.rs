@@ -6,7 +6,7 @@
 mod victim;
 
 use unjank_host::{Nanos, Root, process::pid};
-use unjank_lock::doctor::{Certainty, DiagnosisKind};
+use unjank_lock::doctor::{Certainty, DiagnosisKind, ThreadReport};
 use unjank_measure::Answer;
 
 use victim::{Victim, kinds};
@@ -60,6 +60,7 @@ fn every_way_to_wait_badly_is_named() {
     assert_eq!(found, Ok(()), "how long is the machine's");
 
     a_lock_of_two_threads_on_words_of_their_own_is_no_certain_no();
+    a_lock_that_is_held_through_the_watch_is_seen();
     the_record_says_the_same();
     the_end_of_the_program_is_no_error();
 }
@@ -76,6 +77,28 @@ fn a_lock_of_two_threads_on_words_of_their_own_is_no_certain_no() {
         seen
     });
     assert!(seen, "they wake each other, sooner or later: {last:#?}");
+}
+
+fn a_lock_that_is_held_through_the_watch_is_seen() {
+    for (way, answer, certainty) in [
+        ("held", Answer::Yes, Some(Certainty::Certain)),
+        ("held-word", Answer::CannotTell, Some(Certainty::Suspected)),
+        ("pool", Answer::No, None),
+    ] {
+        let victim = Victim::start(way);
+        let mut last = None;
+        let seen = LONGER.iter().any(|times| {
+            let examined = victim.examine(SECOND.times(*times));
+            let diagnoses = examined.reports.iter().map(ThreadReport::worst);
+            let waits = diagnoses.filter(|it| it.kind == DiagnosisKind::LongWaits);
+            let found: Vec<Certainty> = waits.map(|it| it.certainty).collect();
+            let expected = certainty.map_or_else(Vec::new, |certainty| vec![certainty; 3]);
+            let seen = found == expected && examined.findings.verdicts[0].answer == answer;
+            last = Some(examined);
+            seen
+        });
+        assert!(seen, "{way}: {last:#?}");
+    }
 }
 
 fn the_record_says_the_same() {

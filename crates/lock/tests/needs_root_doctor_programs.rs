@@ -134,6 +134,23 @@ fn threads_of_java_take_turns_on_a_monitor() {
     assert_eq!(answer(&examined), Answer::No);
 }
 
+#[test]
+fn threads_of_java_behind_a_long_call_are_no_certain_no() {
+    let _alone = alone();
+    if !unjank_needs::root() || !is_there("java", "-version") {
+        return;
+    }
+    let victim = Victim::of(Command::new("java").arg(source("Held.java")));
+    let examined = look(victim.id(), |it| {
+        it.findings.verdicts[0].reason.contains("threads of a JVM slept through the watch")
+    });
+    assert_eq!(answer(&examined), Answer::CannotTell);
+    let behind = examined.reports.iter().filter(|it| it.observed.name.starts_with("waits-"));
+    let unknown = behind.filter(|it| it.worst().kind == DiagnosisKind::CannotTell);
+    // One of the five looks at the monitor from time to time.
+    assert!(unknown.count() >= 4, "{:#?}", examined.reports);
+}
+
 /// Its counters are never delivered, and SIGKILL does not end a thread that reads them.
 #[test]
 fn a_program_whose_memory_never_arrives_does_not_stall_the_doctor() {

@@ -8,6 +8,7 @@
 //! | `roster` | the threads and their counters in procfs |
 //! | `tracing`, `tally` | system calls in windows, and their counts |
 //! | `futexes` | identifies futexes across processes, and names them |
+//! | `throughout` | threads that slept through the watch |
 //! | `turns` | threads that wake each other: pure |
 //! | `glancing` | blocking calls at single moments, where nothing is traced |
 //! | `sampling`, `lock_functions` | where in their program the busiest threads are |
@@ -33,6 +34,7 @@ mod surroundings;
 mod tables;
 mod tally;
 mod thread_report;
+mod throughout;
 mod tracing;
 mod turns;
 mod verdict;
@@ -42,8 +44,8 @@ mod words;
 pub use diagnose::diagnose;
 pub use diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 pub use observed::{
-    Calls, Code, Futex, Glances, Naps, ObservedThread, OtherThreads, Owner, Prices, Title, Turns,
-    Waits,
+    Calls, Code, Futex, Glances, Naps, ObservedThread, OtherThreads, Owner, Prices, Slept, Title,
+    Turns, Waits,
 };
 pub use options::Options;
 pub use surroundings::{Totals, surroundings};
@@ -111,6 +113,7 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<ThreadReport> {
                 .map(|tally| named(tally.calls_of(seen.thread, traced), watched)),
             code: watched.code.get(&seen.thread).cloned(),
             glances: watched.glancing.of(seen.thread),
+            slept: watched.slept.get(&seen.thread).copied(),
             outsiders: watched.outsiders.get(&seen.thread).copied().unwrap_or(0.0),
             ..seen
         })

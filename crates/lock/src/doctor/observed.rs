@@ -49,6 +49,32 @@ pub struct ObservedThread {
     /// How often a second processes of its own program woke it that are not
     /// watched.
     pub outsiders: f64,
+    /// What it slept on, if it slept through the watch on what may be a lock.
+    pub slept: Option<Slept>,
+}
+
+/// A wait without a time limit that lasted for the whole watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slept {
+    /// For a mutex of the C library.
+    Mutex {
+        /// The thread that held it at the end.
+        holder: ThreadId,
+        /// Whether the holder waited for events, as the leader of a pool does.
+        polls: bool,
+        /// How many threads slept on it, this one included.
+        waiters: usize,
+    },
+    /// On a futex that has the value of a contended lock.
+    Lock {
+        /// How many threads slept on it, this one included.
+        waiters: usize,
+    },
+    /// On a futex of its own, as threads of a JVM do, together with others there.
+    Jvm {
+        /// How many threads of the process, this one included.
+        threads: usize,
+    },
 }
 
 /// What is known about the process of a thread.
@@ -243,13 +269,45 @@ const MONITORS: f64 = 5.0;
 /// reasons.
 const HOTSPOTS_OWN: [&str; 8] =
     ["GC Thread", "G1 ", "VM ", "C1 Comp", "C2 Comp", "ZDriver", "ZWorker", "Shenandoah"];
+/// The beginnings of names of threads that wait for work of the Java library or of HotSpot, and run
+/// no code of the program.
+const LIBRARYS_OWN: [&str; 8] = [
+    "Reference Handl",
+    "Finalizer",
+    "Signal Dispatch",
+    "Service Thread",
+    "Notification Th",
+    "Common-Cleaner",
+    "Sweeper",
+    "Monitor Deflati",
+];
 
 impl ObservedThread {
     /// Contended entries and exits of monitors a second, if there are enough and
     /// this may be a thread that causes them.
     pub(super) fn contended_monitors(&self) -> Option<f64> {
-        let runs_java = !HOTSPOTS_OWN.iter().any(|own| self.name.starts_with(own));
-        self.owner.monitors.filter(|rate| runs_java && *rate >= MONITORS)
+        self.owner.monitors.filter(|rate| self.runs_java() && *rate >= MONITORS)
+    }
+
+    /// Whether it is a thread of a JVM that runs the program's code.
+    pub(super) fn runs_the_programs_java(&self) -> bool {
+        // The first thread waits for the end of the one that runs `main`.
+        let is_first = self.thread.0 == self.owner.process;
+        let is_the_librarys = LIBRARYS_OWN.iter().any(|own| self.name.starts_with(own));
+        self.is_of(LanguageRuntime::HotSpot) && self.runs_java() && !is_first && !is_the_librarys
+    }
+
+    /// Whether it may run Java code, in a JVM.
+    pub(super) fn runs_java(&self) -> bool {
+        !HOTSPOTS_OWN.iter().any(|own| self.name.starts_with(own))
+    }
+
+    /// Whether it is one of the threads of a JVM that run virtual threads: JEP 444.
+    /// Another `ForkJoinPool` may have the same name.
+    pub(super) fn runs_virtual_threads(&self) -> bool {
+        let named =
+            ["VirtualThread-", "ForkJoinPool-1-"].iter().any(|it| self.name.starts_with(it));
+        named && self.is_of(LanguageRuntime::HotSpot)
     }
 
     /// A thread without observations.
@@ -273,6 +331,7 @@ impl ObservedThread {
             turns: None,
             partner: None,
             outsiders: 0.0,
+            slept: None,
         }
     }
 

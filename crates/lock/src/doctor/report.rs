@@ -90,6 +90,8 @@ fn coverage(watched: &Watched, reports: &[ThreadReport]) -> Coverage {
         foreign: watched.roster.processes().foreign(),
         lost: watched.roster.lost(),
         outside: blind(|it| matches!(it, Blind::Outside(..) | Blind::Outsiders(_))),
+        slept: blind(|it| matches!(it, Blind::Slept(_))),
+        virtual_threads: reports.iter().any(|it| it.observed.runs_virtual_threads()),
         paired: blind(|it| matches!(it, Blind::Partner(_))),
     }
 }

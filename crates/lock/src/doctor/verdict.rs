@@ -36,6 +36,10 @@ pub(super) struct Coverage {
     pub(super) lost: usize,
     /// Threads that wait for processes that are not watched.
     pub(super) outside: usize,
+    /// Threads of JVMs that slept through the watch.
+    pub(super) slept: usize,
+    /// Whether a JVM runs virtual threads.
+    pub(super) virtual_threads: bool,
     /// Threads that each wake one other thread, and are woken by it.
     pub(super) paired: usize,
 }
@@ -99,11 +103,19 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
         }
         Some(_) => {}
     }
-    if coverage.runtimes.contains(&LanguageRuntime::Go) {
+    blind.extend(coverage.runtimes.iter().filter_map(|it| inside(*it)).map(str::to_owned));
+    if coverage.virtual_threads {
         blind.push(
-            "goroutines wait for locks inside the program, where only Go's mutex profile sees them"
+            "virtual threads wait for locks inside the JVM, where only its thread dump shows them \
+             (jcmd PID Thread.dump_to_file)"
                 .into(),
         );
+    }
+    if coverage.slept > 0 {
+        let threads = counted(coverage.slept as u64, "thread of a JVM", "threads of a JVM");
+        blind.push(format!(
+            "{threads} slept through the watch: idle, or behind a monitor that is held for long"
+        ));
     }
     if coverage.monitors >= MONITORS {
         let rate = coverage.monitors;
@@ -133,6 +145,24 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
         blind.push(format!("{threads} came and went unseen"));
     }
     blind
+}
+
+/// Where a runtime's own scheduler has its tasks wait for locks; `None` if threads wait.
+fn inside(runtime: LanguageRuntime) -> Option<&'static str> {
+    match runtime {
+        LanguageRuntime::Go => Some(
+            "goroutines wait for locks inside the program, where only Go's mutex profile sees them",
+        ),
+        LanguageRuntime::Tokio => Some(
+            "tasks of tokio wait for its locks inside the program, where only tokio-console sees \
+             them",
+        ),
+        LanguageRuntime::Beam => Some(
+            "processes of Erlang wait for each other inside the program, where only its observer \
+             sees them",
+        ),
+        LanguageRuntime::HotSpot | LanguageRuntime::CPython => None,
+    }
 }
 
 #[cfg(test)]
@@ -168,6 +198,10 @@ mod tests {
             (Coverage { traced: None, ..seen() }, "were not traced"),
             (Coverage { traced: Some(Nanos::from_millis(99)), ..seen() }, "for 99.0 ms only"),
             (Coverage { runtimes: [LanguageRuntime::Go].into(), ..seen() }, "goroutines wait"),
+            (Coverage { runtimes: [LanguageRuntime::Tokio].into(), ..seen() }, "tasks of tokio"),
+            (Coverage { runtimes: [LanguageRuntime::Beam].into(), ..seen() }, "of Erlang wait"),
+            (Coverage { virtual_threads: true, ..seen() }, "virtual threads wait"),
+            (Coverage { slept: 3, ..seen() }, "3 threads of a JVM slept through the watch"),
             (Coverage { monitors: 100.0, ..seen() }, "100 contended entries and exits"),
             (Coverage { foreign: 1, ..seen() }, "another architecture"),
             (Coverage { lost: 1, ..seen() }, "one thread came and went"),

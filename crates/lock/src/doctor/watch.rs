@@ -1,7 +1,7 @@
 //! Watches the processes: reads all threads, opens trace windows, samples the
 //! busiest threads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use unjank_host::address_space::FutexId;
@@ -13,12 +13,12 @@ use unjank_measure::{Findings, Monitor, Series};
 
 use super::futexes::{self, Futexes};
 use super::glancing::Glancing;
-use super::observed::{Code, rate};
+use super::observed::{Code, Slept, rate};
 use super::options::Options;
 use super::roster::{Look, Roster};
 use super::sampling::Sampling;
 use super::tally::Tally;
-use super::tracing;
+use super::{throughout, tracing};
 use crate::probe::prices;
 
 /// The time between two looks at all threads, unless a look takes long.
@@ -39,6 +39,8 @@ pub(crate) struct Watched {
     /// How often a second processes of its own program woke each thread that are
     /// not watched.
     pub(crate) outsiders: HashMap<ThreadId, f64>,
+    /// The threads that slept through the watch on what may be a lock.
+    pub(crate) slept: BTreeMap<ThreadId, Slept>,
     /// The variables that hold the locks.
     pub(crate) names: HashMap<FutexId, String>,
     /// How long each look at all threads took.
@@ -117,6 +119,7 @@ pub(crate) fn watch(
         (start + options.duration).sleep_until_or(|| monitor.stop_requested());
     }
     watching.look(root, &mut roster, instance.as_ref())?;
+    let slept = throughout::look(root, &roster, &mut watching.futexes);
     let length = Timestamp::now().since(start);
     let own_cpu = own() - own_before;
     if let Some(instance) = instance {
@@ -135,6 +138,7 @@ pub(crate) fn watch(
         stolen: time.and_then(CpuTime::steal_percent).map(|percent| percent / 100.0),
         code: watching.sampling.finish(root),
         names,
+        slept,
         outsiders: watching
             .tally
             .as_ref()

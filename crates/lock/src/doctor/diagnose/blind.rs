@@ -1,7 +1,7 @@
 //! Waits of a thread that may be for a lock that the watched processes do not show.
 
-use super::super::observed::{Calls, Futex, ObservedThread, share};
-use super::super::words::percent;
+use super::super::observed::{Calls, Futex, ObservedThread, Slept, share};
+use super::super::words::{counted, percent};
 use super::calls::is_contended;
 use super::locks::futex_words;
 
@@ -18,6 +18,8 @@ pub(crate) enum Blind<'a> {
     Outsiders(f64),
     /// It and another thread wake each other so often a second.
     Partner(f64),
+    /// It and others of its JVM, so many in all, slept through the watch.
+    Slept(usize),
 }
 
 impl<'a> Blind<'a> {
@@ -25,6 +27,9 @@ impl<'a> Blind<'a> {
         let outside = seen.calls.as_ref().and_then(|calls| Some((calls, calls.outside.as_ref()?)));
         if let Some((calls, futex)) = outside.filter(|(calls, futex)| is_contended(calls, futex)) {
             return Some(Self::Outside(calls, futex));
+        }
+        if let Some(Slept::Jvm { threads }) = seen.slept {
+            return Some(Self::Slept(threads));
         }
         if seen.outsiders >= WAKE_UPS {
             return Some(Self::Outsiders(seen.outsiders));
@@ -45,6 +50,11 @@ impl<'a> Blind<'a> {
             ),
             Self::Outsiders(rate) => format!(
                 "processes of the same program that are not watched wake it {rate:.0} times a second"
+            ),
+            Self::Slept(threads) => format!(
+                "it slept through the whole watch, as did {} of its JVM: idle, or behind a monitor \
+                 that is held for long (jcmd PID Thread.print names it)",
+                counted(threads as u64 - 1, "other thread", "other threads"),
             ),
             Self::Partner(rate) => format!(
                 "it and another thread wake each other {rate:.0} times a second: they take turns at \

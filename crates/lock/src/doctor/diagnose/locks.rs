@@ -2,10 +2,11 @@
 //! title, wake-ups and samples.
 
 use unjank_host::language_runtime::LanguageRuntime;
+use unjank_host::sched::ThreadId;
 
 use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
-use super::super::observed::{Futex, ObservedThread, Title, share_of};
-use super::super::words::{percent, threads};
+use super::super::observed::{Futex, ObservedThread, Slept, Title, share_of};
+use super::super::words::{counted, percent, threads};
 use super::limits::SAMPLES;
 
 /// The variable that contains CPython's global interpreter lock.
@@ -71,6 +72,43 @@ pub(super) fn turns(seen: &ObservedThread) -> Option<Diagnosis> {
     );
     let certainty = if monitors.is_some() { Certainty::Certain } else { Certainty::Suspected };
     Some(Diagnosis::bad(DiagnosisKind::TakesTurns, certainty, 0.0, evidence))
+}
+
+/// A wait for a lock that lasted for the whole watch.
+pub(super) fn held(seen: &ObservedThread) -> Option<Diagnosis> {
+    let (certainty, evidence) = match seen.slept? {
+        Slept::Mutex { holder, polls, waiters } => {
+            let held = if holder == seen.thread { "itself holds".into() } else { holds(holder) };
+            let beside =
+                if waiters > 1 { format!(", as {} do", others(waiters)) } else { String::new() };
+            // The leader of a pool may wait for events with the mutex held.
+            let (certainty, leads) = if polls {
+                (Certainty::Suspected, ", which waits for events")
+            } else {
+                (Certainty::Certain, "")
+            };
+            let waits = "it waited through the whole watch for a mutex";
+            (certainty, format!("{waits} that {held}{leads}{beside}"))
+        }
+        Slept::Lock { waiters } => (
+            Certainty::Suspected,
+            format!(
+                "it slept through the whole watch on a futex with the value of a contended lock, \
+                 as {} did",
+                others(waiters)
+            ),
+        ),
+        Slept::Jvm { .. } => return None,
+    };
+    Some(Diagnosis::bad(DiagnosisKind::LongWaits, certainty, 0.0, evidence))
+}
+
+fn others(waiters: usize) -> String {
+    counted(waiters as u64 - 1, "other thread", "other threads")
+}
+
+fn holds(holder: ThreadId) -> String {
+    format!("thread {} holds", holder.0)
 }
 
 /// Samples in functions that wait for locks.

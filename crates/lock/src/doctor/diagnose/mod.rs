@@ -14,7 +14,7 @@ use super::words::percent;
 pub(super) use blind::Blind;
 use calls::{empty_polls, herd, naps, waits, wakes_nobody, yields};
 use limits::{SAMPLES, WASTE, is_busy};
-use locks::{lock_code, sleeps_are_the_runtime_s, titled, turns};
+use locks::{held, lock_code, sleeps_are_the_runtime_s, titled, turns};
 use sampled::{naps_by_glances, spins, yields_by_samples};
 
 /// A thread that was watched for less is not judged.
@@ -43,7 +43,7 @@ pub fn diagnose(seen: &ObservedThread, others: &OtherThreads, prices: &Prices) -
     };
     let mut found: Vec<Diagnosis> =
         traced.into_iter().flat_map(of_calls).flatten().chain(spins(seen, others)).collect();
-    found.extend([titled(seen), lock_code(seen)].into_iter().flatten());
+    found.extend([titled(seen), lock_code(seen), held(seen)].into_iter().flatten());
     let lock = |it: &Diagnosis| it.kind.holds_up() || it.kind == DiagnosisKind::ShortWaits;
     if !found.iter().any(lock) {
         found.extend(turns(seen));
