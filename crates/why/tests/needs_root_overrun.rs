@@ -13,7 +13,7 @@ use unjank_host::{Bytes, Root, Support, Timestamp};
 use unjank_measure::{Answer, Unit};
 use unjank_why::path::Activity;
 use unjank_why::record::MACHINE_EVENTS;
-use unjank_why::report::{About, Clocks, Explained, findings};
+use unjank_why::report::{About, Clocks, Explained, Launches, findings};
 use unjank_why::split::Cell;
 
 /// Sleeps, each with at least three events of about 70 bytes.
@@ -66,7 +66,8 @@ fn lost_events_are_counted_and_leave_the_time_unknown() {
     assert_eq!(launch.split().total(), to.since(from), "every nanosecond has one cause");
     let unknown = launch.split().of_cell(Cell::Of(Activity::Unknown));
     assert!(unknown.get() > 0, "{:?}", launch.split());
-    let said = findings(&[launch], &About::default());
+    let about = About::default();
+    let said = findings(&Launches::single(launch, &about), &about);
     let counted = format!("the kernel lost {lost} trace events");
     assert!(said.warnings.iter().any(|it| it.contains(&counted)), "{:?}", said.warnings);
     assert_eq!(said.verdicts[0].answer, Answer::CannotTell, "{}", said.verdicts[0].reason);
@@ -81,7 +82,8 @@ fn a_recording_that_is_whole_is_not_said_to_have_lost_events() {
     let Some((trace, sleeper, window)) = recorded(FEW, LARGE) else { return };
     assert_eq!(trace.lost.overwritten + trace.lost.dropped, 0);
     let launch = Explained::new(trace, sleeper, window, Clocks::default());
-    let said = findings(&[launch], &About::default());
+    let about = About::default();
+    let said = findings(&Launches::single(launch, &about), &about);
     assert!(said.warnings.iter().all(|it| !it.contains("trace events")), "{:?}", said.warnings);
     let total = said.facts.iter().find(|fact| fact.name == "why/total").unwrap();
     assert_eq!(

@@ -11,7 +11,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -24,15 +24,15 @@ use unjank_units::Nanos;
 
 /// How long a read may take. Memory that must come from slow swap takes less.
 const PATIENCE: Nanos = Nanos::from_millis(1_000);
-/// How many readers may be left behind; after that, nothing is read.
+/// With this many readers left behind, nothing is read.
 const MOST_LEFT: usize = 4;
 /// The readers that were left behind.
-static LEFT: AtomicUsize = AtomicUsize::new(0);
+static LEFT: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// The bytes of `file` from `offset` on, up to its end, at most `most`. `None` if
 /// reading them takes too long. A part that cannot be read ends them.
 pub(crate) fn read(file: &File, offset: u64, most: usize) -> Option<Vec<u8>> {
-    if LEFT.load(Ordering::Relaxed) >= MOST_LEFT {
+    if left().len() >= MOST_LEFT {
         return None;
     }
     let (from, to) = pipe_with(PipeFlags::CLOEXEC).ok()?;
@@ -87,12 +87,24 @@ fn reap(reader: Pid, waits: bool) {
     let _ended_just_now = kill_process(reader, Signal::KILL);
     let moment = Nanos::from_millis(10);
     for _ in 0..10 {
-        if !matches!(waitpid(Some(reader), WaitOptions::NOHANG), Ok(None)) {
+        if !runs(reader) {
             return;
         }
         (Timestamp::now() + moment).sleep_until();
     }
-    LEFT.fetch_add(1, Ordering::Relaxed);
+    left().push(reader);
+}
+
+/// The readers that were left behind and still wait.
+fn left() -> MutexGuard<'static, Vec<Pid>> {
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    left.retain(|reader| runs(*reader));
+    left
+}
+
+/// Whether a reader has not ended; otherwise it is reaped.
+fn runs(reader: Pid) -> bool {
+    matches!(waitpid(Some(reader), WaitOptions::NOHANG), Ok(None))
 }
 
 /// Copies bytes into the pipe, in the reader.
@@ -155,6 +167,6 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         reap(Pid::from_child(&child), true);
         assert!(child.wait().is_err(), "it was killed and reaped");
-        assert_eq!(LEFT.load(Ordering::Relaxed), 0);
+        assert_eq!(left().len(), 0);
     }
 }

@@ -9,7 +9,7 @@ use super::mappings::{Mapping, Mappings};
 use super::place::Place;
 use super::unwind::Unwinders;
 use super::{Stack, Stacks, names};
-use crate::address_space::{AddressSpace, Region};
+use crate::address_space::{AddressSpace, MappedFile, Region};
 use crate::clock::Timestamp;
 use crate::perf_event::{Mapped, RecordedEvent, Sample, StackRecords, times};
 use crate::root::Root;
@@ -81,9 +81,10 @@ impl Decoder {
         let process = space.process();
         self.ran.insert(process);
         for region in space.regions().iter().filter(|region| region.executable) {
-            let Region { start, end, offset, inode, .. } = *region;
+            let Region { start, end, offset, device, inode, .. } = *region;
+            let file = MappedFile { device, inode };
             let path = region.name.as_deref().unwrap_or_default().as_bytes();
-            self.map(&Mapped { process, start, length: end - start, offset, inode, path });
+            self.map(&Mapped { process, start, length: end - start, offset, file, path });
         }
     }
 

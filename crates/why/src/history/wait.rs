@@ -92,8 +92,8 @@ pub struct Wake {
     pub during: Option<i32>,
     /// Whether the waker was about to exit.
     pub exiting: bool,
-    /// Whether the sleeper waited in a futex for the waker's end, as `pthread_join`
-    /// does: see [`awaits_thread`].
+    /// Whether the sleeper waited in a futex for the end of the waker, as
+    /// `pthread_join` does.
     pub joined: bool,
     /// How the wake-up came from the waker, if it did not call `sched_waking`
     /// itself.
