@@ -100,9 +100,12 @@ fn is_tokios(symbol: &[u8]) -> bool {
 
 /// Whether there is a path such as `tokio-1.48.0/src/task/spawn.rs`.
 fn names_tokio(texts: &[u8]) -> bool {
-    memmem::find_iter(texts, b"/tokio-1.").any(|at| {
-        let version = texts[at..].iter().skip(1).position(|&byte| byte == b'/');
-        version.is_some_and(|end| texts[at + 1 + end..].starts_with(b"/src/"))
+    const CRATE: &[u8] = b"/tokio-1.";
+    memmem::find_iter(texts, CRATE).any(|at| {
+        let rest = &texts[at + CRATE.len()..];
+        let version =
+            rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+        version > 0 && rest[version..].starts_with(b"/src/")
     })
 }
 
@@ -143,5 +146,6 @@ mod tests {
         let path = |version: &str| format!("crates.io/tokio-{version}/src/task/spawn.rs");
         assert!(names_tokio(path("1.48.0").as_bytes()));
         assert!(!names_tokio(path("util-0.7.1").as_bytes()) && !names_tokio(b"/tokio-1."));
+        assert!(!names_tokio(b"/tokio-1./src/"), "as constants of a program may lie side by side");
     }
 }

@@ -135,7 +135,7 @@ fn threads_of_java_take_turns_on_a_monitor() {
 }
 
 #[test]
-fn threads_of_java_behind_a_long_call_are_no_certain_no() {
+fn threads_of_java_behind_a_long_call_are_no_certain_yes() {
     let _alone = alone();
     if !unjank_needs::root() || !is_there("java", "-version") {
         return;

@@ -214,7 +214,7 @@ fn the_next_commands_can_be_typed() {
     for command in commands {
         let words = shlex::split(command).unwrap();
         let own = words.iter().skip_while(|word| *word != "unjank").skip(1);
-        let own: Vec<&String> = own.take_while(|word| *word != "--").collect();
+        let own: Vec<&String> = own.take_while(|word| *word != "--" && *word != "&&").collect();
         let own: Vec<&String> = own.into_iter().filter(|word| *word != "$!").collect();
         let help = Command::new(env!("CARGO_BIN_EXE_unjank")).args(own).arg("--help").output();
         assert!(help.unwrap().status.success(), "{command}");

@@ -6,10 +6,10 @@
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -221,34 +221,47 @@ fn the_window_ends_with_the_thread_or_with_ctrl_c() {
     if !unjank_needs::root() {
         return;
     }
-    let script = "sleep 2; exit 3";
-    let shell = Running::start(Command::new("sh").args(["-c", script]));
+    let mut command = Command::new("sh");
+    command.args(["-c", "read line; exit 3"]).stdin(Stdio::piped());
+    let mut shell = Running(command.spawn().unwrap());
+    let (mut window, _talk) = recording(&["--pid", &shell.id(), "--for", "600s"]);
     // An unreaped process has ended as well.
-    let over = explained(&["--pid", &shell.id(), "--for", "600s"]);
+    drop(shell.0.stdin.take());
+    let (code, over) = end(&mut window);
+    assert_eq!(code, Some(0));
     assert!(warnings(&over).contains("the thread ended after "), "{}", warnings(&over));
     assert!(total(&over) < 600_000 * MILLISECOND);
     drop(shell);
     let (_directory, turns) = turns();
-    let mut command = why(&["--pid", &turns.id(), "--for", "600s"]);
-    let mut window = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
-    unjank_needs::wait::until("it records", || has_thread(&window.id(), "unjank-recorder"));
+    let (mut window, _talk) = recording(&["--pid", &turns.id(), "--for", "600s"]);
     let program = Process(turns.id().parse().unwrap());
     program.until_it_has_slept(program.sleeps() + 100);
     let unjank = Pid::from_raw(i32::try_from(window.0.id()).unwrap());
     kill_process(unjank.unwrap(), Signal::INT).unwrap();
-    let output = Command::new("cat").stdin(window.0.stdout.take().unwrap()).output().unwrap();
-    let status = window.0.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (code, record) = end(&mut window);
+    assert_eq!(code, Some(130));
     assert!(of(&record, "own", "timer") > 0);
     assert!(warnings(&record).contains("the window was ended after "));
 }
 
-fn has_thread(process: &str, name: &str) -> bool {
-    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
-    threads.filter_map(Result::ok).any(|thread| {
-        fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim() == name)
-    })
+/// Starts it, and waits until its window has begun. Its stderr must stay open.
+fn recording(options: &[&str]) -> (Running, BufReader<ChildStderr>) {
+    let mut command = why(options);
+    let mut window = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut talk = BufReader::new(window.0.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("recording process ") {
+        line.clear();
+        assert_ne!(talk.read_line(&mut line).unwrap(), 0, "it ended");
+    }
+    (window, talk)
+}
+
+/// Waits for its end. Returns its exit code and its record.
+fn end(window: &mut Running) -> (Option<i32>, Value) {
+    let mut text = String::new();
+    window.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    (window.0.wait().unwrap().code(), serde_json::from_str(&text).unwrap())
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
+use rustix::process::{Resource, getrlimit};
+
 use super::ring::Ring;
 use super::{Attributes, SIZE_WITH_CLOCK, Target, open};
 use crate::address_space::AddressSpace;
@@ -68,6 +70,8 @@ const STACK: u32 = 4096;
 /// each takes 4 µs. Of a thread that sleeps more often, the kernel leaves out some.
 const MOST_SWITCHES: u64 = 4_000;
 const SUBJECT: &str = "the stacks of a program";
+/// Files that the rest of this process may need.
+const RESERVED_FILES: u64 = 256;
 /// The kernel's own limit.
 const LIMIT: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 /// The least period of CPU time. The period in a sample shows which event took it:
@@ -106,7 +110,7 @@ struct OfCpu {
 #[derive(Debug, Default)]
 pub struct StackRecords {
     pub(crate) cpus: Vec<Vec<u8>>,
-    /// What processes that ran before had mapped at the begin.
+    /// What processes that ran before had mapped at the beginning.
     pub(crate) found: Vec<AddressSpace>,
 }
 
@@ -159,6 +163,11 @@ impl StackRecorder {
     /// # Errors
     /// As of [`of_threads`](Self::of_threads).
     pub fn record_also(&mut self, root: &Root, threads: &[ThreadId]) -> Result<()> {
+        let open: usize = self.cpus.iter().map(|cpu| cpu.events.len()).sum();
+        let needed = (open + 2 * threads.len() * self.cpus.len()) as u64 + RESERVED_FILES;
+        if getrlimit(Resource::Nofile).current.is_some_and(|most| needed > most) {
+            return Err(refusal(io::Error::from_raw_os_error(libc::EMFILE)));
+        }
         for &thread in threads {
             self.open(thread, 0)?;
         }

@@ -220,12 +220,14 @@ mod tests {
             sleeper
         }
 
-        /// Wakes it; it falls asleep in `read` after it has answered, twice to be seen.
+        /// Wakes it, and waits until it has fallen asleep again.
         fn sleeps_again(&mut self) {
-            for _ in 0..2 {
-                self.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
-                self.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-            }
+            self.0.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+            self.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            let call = format!("/proc/{}/syscall", self.0.id());
+            unjank_needs::wait::until("it sleeps", || {
+                !std::fs::read_to_string(&call).unwrap().starts_with("running")
+            });
         }
     }
 

@@ -173,12 +173,13 @@ impl Recording {
     /// # Errors
     /// A file of the instance that cannot be written.
     pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
+        self.instances.program.record_also(threads)?;
         if let Some(stacks) = &self.instances.stacks {
             let mut stacks = stacks.lock().unwrap_or_else(PoisonError::into_inner);
             // Without them, these threads have no functions, and nothing else is missing.
             let _of_the_others = stacks.record_also(&self.root, threads);
         }
-        self.instances.program.record_also(threads)
+        Ok(())
     }
 
     /// Whether the memory for events is full, so that nothing more is recorded.

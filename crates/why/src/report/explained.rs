@@ -16,30 +16,16 @@ use crate::path::{Path, path_of_program};
 use crate::split::{HighestClocks, Split};
 use crate::what_if::Window;
 
-/// The window of a launch: from the first exec of its process to `ready`, or to
-/// the end of its first thread if that came before.
-pub fn window(
-    trace: &Trace,
-    process: ThreadId,
-    began: Timestamp,
-    ready: Timestamp,
-) -> (Timestamp, Timestamp) {
-    let events = || trace.cpus.iter().flat_map(|cpu| &cpu.events);
-    let executed = events().filter_map(|event| match event.kind {
+/// When a process first executed a program; `None` if that was not recorded.
+pub fn first_exec(trace: &Trace, process: ThreadId) -> Option<Timestamp> {
+    let events = trace.cpus.iter().flat_map(|cpu| &cpu.events);
+    let executed = events.filter_map(|event| match event.kind {
         EventKind::Storage(StorageEvent::Executed { process: of, .. }) if of == process => {
             Some(event.at)
         }
         _ => None,
     });
-    // A thread that is not the first takes over its id in exec: then it ends twice.
-    let ended = events().filter_map(|event| match event.kind {
-        EventKind::Storage(StorageEvent::Ended { thread, .. }) if thread == process => {
-            Some(event.at)
-        }
-        _ => None,
-    });
-    let from = executed.min().unwrap_or(began);
-    (from, ended.max().map_or(ready, |ended| ended.min(ready)).max(from))
+    executed.min()
 }
 
 /// The clock frequencies of the machine in kHz, by CPU; empty if it does not

@@ -44,7 +44,7 @@ use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
-pub use explained::{Clocks, Explained, Subject, window};
+pub use explained::{Clocks, Explained, Subject, first_exec};
 pub use family::Family;
 pub use handoff::Handoff;
 pub use launches::Launches;
@@ -93,7 +93,7 @@ pub fn findings(launches: &Launches, about: &About) -> Findings {
     findings
 }
 
-/// The lengths of all launches, or of the begin that the recording has.
+/// The lengths of all launches, or of the beginning that the recording has.
 fn totals(typical: &Explained, all: &[LaunchSummary]) -> SeriesRecord {
     let mut totals = Series::new("why/total");
     if typical.is_cut {

@@ -35,7 +35,8 @@ pub(super) fn table(savings: &[Saving], launches: usize, about: &About) -> Optio
         return None;
     }
     let by_servers = worth.iter().any(|saving| saving.remedy == Remedy::ServersFirst);
-    if by_servers && about.server.is_none() {
+    let may_run_on = !about.command.is_empty() || about.process.is_some();
+    if by_servers && may_run_on && about.server.is_none() {
         table = table.with_note(
             "its servers first in the run queue: there is no command for it, as none of the \
              threads that answered runs on",

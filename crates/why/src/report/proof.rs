@@ -54,7 +54,7 @@ pub fn predictions(launches: &Launches) -> Vec<Prediction> {
     let mut predictions: Vec<Prediction> = provable
         .map(|saving| {
             let spread = saving.share_spread.map(Spread::negated);
-            let shift = Shift { value: -saving.share, spread, n };
+            let shift = Shift { value: 0.0 - saving.share, spread, n };
             Prediction { remedy: saving.remedy, shift }
         })
         .collect();
@@ -116,7 +116,8 @@ fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
     table.push(["with it, measured".into(), Cell::number(with), change(measured), count(measured)]);
     if let Some([low, high]) = predicted.spread.and_then(Spread::range) {
         let [low, high] = [low, high].map(|end| Unit::Change.show(end));
-        table = table.with_note(format!("the predictions of the launches are {low} to {high}"));
+        let predictions = range(&low, &high);
+        table = table.with_note(format!("the predictions of the launches are {predictions}"));
     }
     table.with_note(
         "predicted from recorded launches; measured in alternating pairs of launches that were not \
@@ -155,8 +156,9 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
     verdict
 }
 
-/// Whether a prediction held: its interval or range, and the interval of the measurement, have a
-/// value in common. That is not known without an interval of the measurement, or if it extends further than half of what was predicted to either
+/// Whether a prediction held: its interval or range, and the interval of the
+/// measurement, have a value in common. That is not known without an interval of the
+/// measurement, or if it extends further than half of what was predicted to either
 /// side: it would have a value in common with most predictions.
 fn held(predicted: Shift, measured: Shift) -> Answer {
     let [low, high] = predicted.spread.map_or([predicted.value; 2], Spread::ends);
@@ -361,6 +363,6 @@ mod tests {
         assert_eq!(findings.verdicts[0].answer, Answer::Yes, "they have -0.3 in common");
         let [least, most] = range.ends().map(|end| Unit::Change.show(end));
         let note = &findings.tables[0].notes[0];
-        assert!(note.ends_with(&format!("are {least} to {most}")), "{note}");
+        assert!(note.ends_with(&format!("are {}", super::range(&least, &most))), "{note}");
     }
 }

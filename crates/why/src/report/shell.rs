@@ -12,7 +12,7 @@ pub(super) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Strin
 
 /// One word. Bytes that are no text, and characters that a terminal may not show, are
 /// written as `$'\012'`, which bash, zsh and POSIX 2024 read.
-pub(super) fn quoted(word: &OsStr) -> String {
+fn quoted(word: &OsStr) -> String {
     let text = word.to_str().filter(|text| text.chars().all(is_shown));
     if let Some(option) = text.filter(|text| is_plain_option(text)) {
         return option.to_owned();

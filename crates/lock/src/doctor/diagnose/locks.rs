@@ -79,8 +79,11 @@ pub(super) fn held(seen: &ObservedThread) -> Option<Diagnosis> {
     let (certainty, evidence) = match seen.slept? {
         Slept::Mutex { holder, polls, waiters } => {
             let held = if holder == seen.thread { "itself holds".into() } else { holds(holder) };
-            let beside =
-                if waiters > 1 { format!(", as {} do", others(waiters)) } else { String::new() };
+            let beside = match waiters {
+                0 | 1 => String::new(),
+                2 => format!(", as {} does", others(waiters)),
+                _ => format!(", as {} do", others(waiters)),
+            };
             // The leader of a pool may wait for events with the mutex held.
             let (certainty, leads) = if polls {
                 (Certainty::Suspected, ", which waits for events")

@@ -21,7 +21,7 @@ use crate::values;
 Watches all threads of a process and of the processes that it has started, new ones
 included. For each thread, the worst first, it prints a diagnosis with a remedy: sleep
 loop, yield storm, busy wait, empty polls, contended lock, taking turns, useless wake-ups.
-The answer is no only if a contended lock would have been seen.
+The answer is yes only if a contended lock would have been seen.
 
 As root it traces system calls in windows of 25 ms every 125 ms, in a trace instance of
 its own, which it removes afterwards. Other tracing is not touched. Any user may watch

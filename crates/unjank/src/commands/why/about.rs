@@ -33,7 +33,8 @@ pub(super) fn of_output(output: &OutputArgs) -> About {
 pub(crate) fn with_server(about: &About, launches: &Launches, root: &Root) -> About {
     let running = |launch: &Explained| {
         let mut servers = launch.servers().into_iter().filter(|it| !launch.is_of_kernel(*it));
-        servers.find_map(|server| threads::process_of(root, server))
+        let other = |process: &u32| *process != std::process::id();
+        servers.find_map(|server| threads::process_of(root, server).filter(other))
     };
     About { server: launches.typical().and_then(running), ..about.clone() }
 }

@@ -91,8 +91,15 @@ fn explain(
     let Recorded { trace, full_at, stacks, .. } = recorded;
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
-    let (from, _) = report::window(&trace, process, launch.began, launch.ready());
-    let Some(history) = History::until(&trace, &interrupt::stop()) else { return Ok(None) };
+    let from = report::first_exec(&trace, process).unwrap_or(launch.began);
+    let Some(history) = History::until(&trace, &interrupt::stop()) else {
+        // What was recorded is whole.
+        if let Some((kept, to_file)) = kept {
+            let window = (from, launch.ready());
+            kept.write(to_file, &trace, annex((process, process), window, &clocks))?;
+        }
+        return Ok(None);
+    };
     let is_whole = full_at.is_none_or(|full| full >= launch.ready());
     let step = launch.noticed.filter(|_| is_whole).and_then(|noticed| {
         report::last_step(&trace, &history, &family, noticed, (from, launch.ready()))

@@ -1,6 +1,7 @@
 //! A window of a running program, recorded and explained.
 
 use std::collections::BTreeSet;
+use std::io::{self, IsTerminal as _};
 
 use anyhow::{Result, bail};
 use unjank_host::process::pid::tree;
@@ -16,7 +17,7 @@ use unjank_why::report::{Explained, Family};
 
 use super::clocks::ClockReader;
 use super::{files, kernel};
-use crate::values;
+use crate::{output, values};
 
 /// How long a window is by default.
 pub(super) const LENGTH: &str = "5s";
@@ -75,6 +76,10 @@ pub(super) fn record(
     follow_new(&recording, root, pid, &mut known)?;
     let asleep = asleep(root, &known);
     let from = Timestamp::now();
+    // On a terminal, the progress bar says so.
+    if !io::stderr().is_terminal() {
+        output::remark(&format!("recording process {pid}"));
+    }
     let end = watch(&recording, args, root, (pid, thread), monitor);
     let now = Timestamp::now();
     let Recorded { trace, full_at, stacks, .. } = recording.finish()?;
