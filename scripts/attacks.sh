@@ -10,9 +10,9 @@ if [ "$(id -u)" != 0 ]; then
     echo 'the attacks need root' >&2
     exit 1
 fi
-attacks='needs_root_files needs_root_steering needs_root_hidden file_size_limit hostile_text
-    needs_root_hostile_text endless_input kill needs_root_boost_safety needs_root_killed_traces
-    restore'
+attacks='needs_root_files needs_root_homes needs_root_steering needs_root_hidden file_size_limit
+    hostile_text needs_root_hostile_text endless_input kill needs_root_boost_safety
+    needs_root_killed_traces restore'
 tests=
 for attack in $attacks; do
     tests="$tests --test $attack"

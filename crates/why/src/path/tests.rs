@@ -8,6 +8,7 @@ use crate::history::History;
 mod evidence;
 mod gaps;
 mod own;
+mod timers;
 mod wakers;
 
 /// The segments of a path as text.

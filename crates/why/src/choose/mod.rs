@@ -1,0 +1,116 @@
+//! Chooses what of a recording is explained: the thread and the window.
+
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use unjank_host::Timestamp;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Trace;
+use unjank_units::Nanos;
+
+use threads::Threads;
+
+/// What a user says of the thread and the window.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The process, by its name or number.
+    pub process: Option<String>,
+    /// The thread, by its name or number; else the first one of the process.
+    pub thread: Option<String>,
+    /// The beginning of the window; else the first exec of the process.
+    pub from: Option<Moment>,
+    /// The end of the window; else the end of the thread.
+    pub to: Option<Moment>,
+}
+
+/// A moment of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// By the clock of the trace.
+    At(Timestamp),
+    /// After the first event.
+    After(Nanos),
+}
+
+/// What was chosen, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chosen {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The first thread of its program, if the recording was made for the two.
+    pub first: ThreadId,
+    /// The beginning of the window, and what it is.
+    pub from: (Timestamp, &'static str),
+    /// The end of the window, and what it is.
+    pub to: (Timestamp, &'static str),
+}
+
+/// The thread and window that a recording of unjank's own was made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The first thread of its program.
+    pub first: ThreadId,
+    /// The window.
+    pub window: (Timestamp, Timestamp),
+}
+
+/// Chooses thread and window.
+///
+/// # Errors
+/// A sentence that says what to name instead, with the processes of the
+/// recording.
+pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<Chosen, String> {
+    let threads = Threads::of(trace);
+    let process = match (&wanted.process, own) {
+        (Some(process), _) => threads.process(process)?,
+        (None, Some(own)) => own.first,
+        (None, None) => {
+            return Err(format!("name a process with --process: {}", threads.list()));
+        }
+    };
+    let thread = match (&wanted.thread, own) {
+        (Some(thread), _) => threads.thread_of(process, thread)?,
+        (None, Some(own)) if own.first == process => own.thread,
+        (None, _) => process,
+    };
+    let times = || trace.cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
+    let begin = times().min().unwrap_or_default();
+    let end = times().max().unwrap_or_default();
+    let own = own.filter(|own| own.thread == thread);
+    let (window, first) = own.map(|own| (own.window, own.first)).unzip();
+    let at = |moment: Moment| match moment {
+        Moment::At(at) => at,
+        Moment::After(time) => begin + time,
+    };
+    let from = match (wanted.from, window, threads.executed(process)) {
+        (Some(from), ..) => (at(from), "--from"),
+        (None, Some((from, _)), _) => (from, "as it was recorded"),
+        (None, None, Some(exec)) => (exec, "the first exec of the process"),
+        (None, None, None) => (begin, "the beginning of the recording"),
+    };
+    let to = match (wanted.to, window, threads.ended(thread)) {
+        (Some(to), ..) => (at(to), "--to"),
+        (None, Some((_, to)), _) => (to, "as it was recorded"),
+        (None, None, Some(ended)) => (ended, "the end of the thread"),
+        (None, None, None) => (end, "the end of the recording"),
+    };
+    if from.0 >= to.0 || from.0 >= end || to.0 <= begin {
+        return Err(format!(
+            "there is nothing from {} to {}; the recording covers {} to {}",
+            seconds(from.0),
+            seconds(to.0),
+            seconds(begin),
+            seconds(end)
+        ));
+    }
+    Ok(Chosen { thread, first: first.unwrap_or(thread), from, to })
+}
+
+/// `38735.806062000 s`: as in a trace.
+pub(crate) fn seconds(at: Timestamp) -> String {
+    let nanos = at.as_nanos();
+    format!("{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}

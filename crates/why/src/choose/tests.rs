@@ -1,0 +1,110 @@
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::{Script, at};
+use unjank_host::tracefs::{Comm, Context, EventKind, StorageEvent};
+
+use super::*;
+
+fn storage(script: Script, nanos: u64, event: StorageEvent) -> Script {
+    script.happens(0, nanos, Context::Thread, EventKind::Storage(event))
+}
+
+fn executes(script: Script, nanos: u64, process: u32, program: &str) -> Script {
+    let program = Comm::from(program);
+    storage(
+        script,
+        nanos,
+        StorageEvent::Executed { process: ThreadId(process), before: ThreadId(process), program },
+    )
+}
+
+fn wanted(process: &str) -> Wanted {
+    Wanted { process: Some(process.to_owned()), ..Wanted::default() }
+}
+
+/// A process that executed `app`, its thread 4, and the process `hog`.
+fn script() -> Script {
+    let script = executes(Script::new().runs(0, 0, 9, 7), 40, 7, "sh");
+    let script = executes(script, 50, 7, "app");
+    let started = StorageEvent::Started { thread: ThreadId(4), same_process: true };
+    let script = storage(script, 90, started).runs(0, 100, 7, 9).runs(0, 200, 9, 4);
+    let ended = StorageEvent::Ended { thread: ThreadId(7), last: None };
+    storage(script, 300, ended).runs(0, 400, 4, 9)
+}
+
+#[test]
+fn a_program_is_chosen_from_its_exec_to_its_end() {
+    let chosen = choose(&script().trace(), &wanted("app"), None).unwrap();
+    assert_eq!(chosen.thread, ThreadId(7));
+    assert_eq!(chosen.from, (at(40), "the first exec of the process"));
+    assert_eq!(chosen.to, (at(300), "the end of the thread"));
+    assert_eq!(choose(&script().trace(), &wanted("7"), None), Ok(chosen));
+    let hog = choose(&script().trace(), &wanted("hog"), None).unwrap();
+    assert_eq!(hog.from, (at(0), "the beginning of the recording"));
+    assert_eq!(hog.to, (at(400), "the end of the recording"));
+}
+
+#[test]
+fn a_thread_that_ends_on_two_cpus_ends_with_the_later() {
+    let ended = EventKind::Storage(StorageEvent::Ended { thread: ThreadId(7), last: None });
+    let twice = script().happens(1, 200, Context::Thread, ended).trace();
+    let chosen = choose(&twice, &wanted("app"), None).unwrap();
+    assert_eq!(chosen.to, (at(300), "the end of the thread"));
+}
+
+#[test]
+fn a_window_is_named_by_the_clock_or_after_the_begin() {
+    let mut wanted = wanted("app");
+    wanted.from = Some(Moment::At(at(60)));
+    wanted.to = Some(Moment::After(Nanos(70)));
+    let chosen = choose(&script().trace(), &wanted, None).unwrap();
+    assert_eq!((chosen.from, chosen.to), ((at(60), "--from"), (at(70), "--to")));
+    wanted.to = Some(Moment::After(Nanos(60)));
+    let why = choose(&script().trace(), &wanted, None).unwrap_err();
+    assert!(why.ends_with("the recording covers 0.000000000 s to 0.000000400 s"), "{why}");
+}
+
+#[test]
+fn what_unjank_recorded_is_chosen_without_a_name() {
+    let first = ThreadId(7);
+    let own = Recorded { thread: first, first, window: (at(45), at(250)) };
+    let chosen = choose(&script().trace(), &Wanted::default(), Some(own)).unwrap();
+    assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
+    let worker = Recorded { thread: ThreadId(4), ..own };
+    for process in [None, Some("7".to_owned())] {
+        let wanted = Wanted { process, ..Wanted::default() };
+        let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
+        assert_eq!((chosen.thread, chosen.first), (ThreadId(4), first));
+        assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
+        let wanted = Wanted { thread: Some("7".to_owned()), ..wanted };
+        let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
+        assert_eq!((chosen.thread, chosen.first), (first, first));
+        assert_eq!(chosen.to.1, "the end of the thread");
+    }
+    let other = choose(&script().trace(), &wanted("hog"), Some(own)).unwrap();
+    assert_eq!(other.from.1, "the beginning of the recording");
+}
+
+#[test]
+fn several_processes_of_a_name_are_listed() {
+    let both = executes(script(), 60, 9, "app").trace();
+    let why = choose(&both, &wanted("app"), None).unwrap_err();
+    let expected = "2 processes are called app: victim (7), hog (9); name one by its number: \
+                    --process 7";
+    assert_eq!(why, expected);
+    let why = choose(&both, &Wanted::default(), None).unwrap_err();
+    assert_eq!(why, "name a process with --process: victim (7), hog (9)");
+    let why = choose(&both, &wanted("nobody"), None).unwrap_err();
+    assert!(why.starts_with("the recording has no process called nobody; it has "), "{why}");
+    assert!(choose(&both, &wanted("4711"), None).unwrap_err().contains("no process 4711"));
+}
+
+#[test]
+fn a_thread_is_chosen_within_its_process() {
+    let mut wanted = wanted("app");
+    wanted.thread = Some("t4".to_owned());
+    let chosen = choose(&script().trace(), &wanted, None).unwrap();
+    assert_eq!((chosen.thread, chosen.from.0), (ThreadId(4), at(40)));
+    wanted.thread = Some("nobody".to_owned());
+    let why = choose(&script().trace(), &wanted, None).unwrap_err();
+    assert_eq!(why, "process 7 has no thread called nobody");
+}

@@ -1,0 +1,56 @@
+//! Wake-ups by timers, which lead to the thread that armed them.
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::script::Script;
+use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+
+use super::path;
+use super::wakers::woken;
+
+/// Thread 3 arms a timer at 150, or 7 does at 90; 7 sleeps from 100 until it expires at 300.
+fn sleeps_until_a_timer(is_own: bool) -> Script {
+    let arms = EventKind::TimerArmed { timer: 0x40 };
+    let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 3);
+    let script = if is_own { script.happens(0, 90, Context::Thread, arms) } else { script };
+    let script = script.sleeps(0, 100, 7, 0);
+    let script = if is_own { script } else { script.happens(1, 150, Context::Thread, arms) };
+    script
+        .sleeps(1, 160, 3, 0)
+        .happens(0, 300, Context::Irq, EventKind::TimerExpires { timer: 0x40 })
+        .happens(0, 301, Context::Irq, woken(7))
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0)
+}
+
+#[test]
+fn a_timer_that_another_thread_armed_leads_to_it() {
+    assert_eq!(
+        path(&sleeps_until_a_timer(false), 7, 100, 310),
+        ["100-150 t3 other Computing", "150-301 t7 own Timer", "301-310 t7 own RunQueue"]
+    );
+    assert_eq!(path(&sleeps_until_a_timer(true), 7, 100, 310)[0], "100-301 t7 own Timer");
+}
+
+#[test]
+fn an_address_of_a_timer_is_used_again() {
+    let arms = EventKind::TimerArmed { timer: 0x40 };
+    let expires = EventKind::TimerExpires { timer: 0x40 };
+    let ended = StorageEvent::Ended { thread: ThreadId(3), last: None };
+    let sleeps = |script: Script| {
+        let script = script.happens(1, 300, Context::Irq, expires);
+        let script = script.happens(1, 301, Context::Irq, woken(7)).runs(0, 310, 0, 7);
+        path(&script.sleeps(0, 400, 7, 0), 7, 100, 301)
+    };
+    let begin = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 3).sleeps(0, 100, 7, 0);
+    let armed = |script: Script| script.happens(1, 150, Context::Thread, arms);
+    let whole = ["100-301 t7 own Timer"];
+    assert_eq!(sleeps(armed(begin())).len(), 2);
+    let before = armed(begin()).happens(1, 200, Context::Irq, expires);
+    assert_eq!(sleeps(before), whole, "it has expired once");
+    let gone = armed(begin()).happens(1, 160, Context::Thread, EventKind::Storage(ended));
+    assert_eq!(sleeps(gone.sleeps(1, 170, 3, 0)), whole, "who armed it has ended");
+    let interrupt = begin().happens(1, 150, Context::Irq, arms);
+    assert_eq!(sleeps(interrupt), whole, "an interrupt armed it, not the thread");
+    let again = armed(begin()).happens(1, 155, Context::Irq, arms);
+    assert_eq!(sleeps(again), whole, "an interrupt armed it after the thread");
+}
