@@ -3,6 +3,7 @@
 
 use std::ops::Add;
 
+use rustix::param::clock_ticks_per_second;
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
@@ -117,6 +118,11 @@ pub fn tick() -> Nanos {
 #[inline]
 fn nanos(time: Timespec) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// The length of a tick of `USER_HZ`, in which procfs counts CPU time: 10 ms.
+pub(crate) fn user_tick() -> Nanos {
+    Nanos(1_000_000_000 / clock_ticks_per_second().max(1))
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ impl fmt::Display for FileId {
 /// generation.
 const INODE_AND_GENERATION: libc::c_int = 1;
 
-/// File systems of which a handle is that. Others are not opened, either: one in
-/// user space may never answer.
+/// File systems whose file handles have this form. Mounts of others are not opened: a
+/// file system in user space may never answer.
 const FILE_SYSTEMS: [&str; 6] = ["ext2", "ext3", "ext4", "f2fs", "squashfs", "erofs"];
 
 /// `struct file_handle` with such a handle.

@@ -1,8 +1,7 @@
 //! Counters of a thread of another process: CPU time, waits for a CPU,
 //! switches. Differences between two readings show its activity.
 
-use rustix::param::clock_ticks_per_second;
-
+use crate::clock::user_tick;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::{CpuSet, ThreadId};
@@ -56,12 +55,12 @@ fn parse(thread: ThreadId, stat: &str, status: &str, schedstat: &str) -> Option<
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
     let count = |name: &str| field(name).and_then(|text| text.trim().parse().ok()).unwrap_or(0);
     let mut exact = schedstat.split_ascii_whitespace().map(|word| word.parse().ok().map(Nanos));
-    let tick = 1_000_000_000 / clock_ticks_per_second().max(1);
+    let tick = user_tick();
     Some(Activity {
         cpu: exact.next().flatten().unwrap_or(thread.cpu_time),
         ready: exact.next().flatten(),
-        user: Nanos(user.saturating_mul(tick)),
-        system: Nanos(system.saturating_mul(tick)),
+        user: tick.times(user),
+        system: tick.times(system),
         voluntary: count("voluntary_ctxt_switches:"),
         involuntary: count("nonvoluntary_ctxt_switches:"),
         cpus: field("Cpus_allowed_list:")

@@ -1,8 +1,8 @@
 //! The threads of a process: `/proc/PID/task`.
 
-use rustix::param::clock_ticks_per_second;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::user_tick;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::{CpuSet, Policy, Priority, ThreadId, policy_of};
@@ -183,7 +183,7 @@ pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64
         began: Began(number(22)?),
         policy,
         nice,
-        cpu_time: Nanos(ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1))),
+        cpu_time: user_tick().times(ticks),
     };
     Some((thread, times))
 }

@@ -158,8 +158,8 @@ pub struct EndlessWait {
     pub word: FutexWord,
     /// The value with which it sleeps.
     pub value: u32,
-    /// Whether the kernel knows the holder, who inherits the waiter's priority:
-    /// the futex is a lock.
+    /// Whether the futex is a lock with priority inheritance, whose holder the kernel
+    /// knows.
     pub is_lock: bool,
 }
 

@@ -166,7 +166,7 @@ fn every_request_to_a_device_is_recorded() {
         let ours = events.iter().filter(|event| event.space == name);
         ours.filter(|event| event.operation == operation).map(|event| event.page).collect()
     };
-    // Programs that probe a new device for file systems read at its begin and its end.
+    // Programs that probe a new device for file systems read at its beginning and its end.
     let reads: Vec<u64> =
         pages("read").into_iter().filter(|page| (256..320).contains(page)).collect();
     assert_eq!(reads, (256..320).collect::<Vec<_>>());
@@ -233,7 +233,7 @@ fn swap_is_recorded_on(device: &str) {
     assert!(written.len() > pages / 3 && back > pages / 3, "{} and {back}", written.len());
     let last = (128 << 20) / PAGE as u64;
     assert!(written.iter().all(|page| *page < last), "beyond the end");
-    // An empty area is filled from its begin.
+    // An empty area is filled from its beginning.
     assert!(written.iter().min().unwrap() < &1024, "an area that begins elsewhere");
 }
 

@@ -134,7 +134,8 @@ fn recordings_of_trace_cmd_are_explained() {
         let time = |fact: &Value| fact["value"].as_f64().unwrap() as u64;
         let (total, parts) = facts.split_first().unwrap();
         assert_eq!(parts.iter().map(time).sum::<u64>(), time(total), "{parts:?}");
-        // What the shell itself did after the fork, its child may have slept through.
+        // The child may already sleep while the shell still runs after its fork; the path has that
+        // time as the shell's own.
         let is = |fact: &Value, label: &str, value: &str| fact["labels"][label] == value;
         let of_sleep =
             parts.iter().filter(|it| is(it, "activity", "timer") || is(it, "way", "own"));

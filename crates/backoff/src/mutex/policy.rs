@@ -8,7 +8,7 @@ use crate::ticks::Ticks;
 mod nanos {
     /// The cost of a hand-off to another CPU: the cache lines of the lock and of its
     /// data move, and the waiter has to see that the lock is free.
-    pub(super) const HAND_OVER: u64 = 300;
+    pub(super) const HAND_OFF_COST: u64 = 300;
     /// After this time a waiter takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
     /// If several wait, they take their tickets this far apart …
@@ -49,7 +49,7 @@ impl Learned {
     /// Whether one thread keeps the lock busy.
     fn is_busy(&self) -> bool {
         let known = self.is_fresh || self.age < Ticks::from_nanos(nanos::BELIEVED);
-        let hand_off = Ticks::from_nanos(nanos::HAND_OVER);
+        let hand_off = Ticks::from_nanos(nanos::HAND_OFF_COST);
         let Expected(gap) = self.gap;
         let Expected(held) = self.held;
         known && gap != 0 && (Ticks(u64::from(gap)) < hand_off || gap < held / BUSY_SHARE)

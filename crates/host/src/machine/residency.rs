@@ -3,11 +3,10 @@
 
 use std::path::Path;
 
-use rustix::param::clock_ticks_per_second;
-
 use super::cpufreq::{FrequencyPolicy, policies};
 use super::reader::Reader;
 use super::topology::parse_list;
+use crate::clock::user_tick;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use unjank_units::{Hertz, Nanos};
@@ -39,7 +38,7 @@ pub fn frequency_policies(root: &Root) -> Result<Vec<FrequencyPolicy>> {
 pub fn time_in_state(root: &Root, dir: &Path) -> Result<Option<Vec<(Hertz, Nanos)>>> {
     let path = dir.join("stats/time_in_state");
     match root.read_if_there(&path)? {
-        Some(text) => parse_time_in_state(&text, &path, tick()).map(Some),
+        Some(text) => parse_time_in_state(&text, &path, user_tick()).map(Some),
         None => Ok(None),
     }
 }
@@ -50,12 +49,7 @@ pub fn time_in_state(root: &Root, dir: &Path) -> Result<Option<Vec<(Hertz, Nanos
 /// # Errors
 /// `File` without procfs; `Parse`.
 pub fn idle_times(root: &Root) -> Result<Vec<(usize, Nanos)>> {
-    parse_idle_times(&root.read(STAT)?, tick())
-}
-
-/// The length of a tick of `USER_HZ`.
-fn tick() -> Nanos {
-    Nanos(1_000_000_000 / clock_ticks_per_second().max(1))
+    parse_idle_times(&root.read(STAT)?, user_tick())
 }
 
 /// Parses lines of a frequency in kHz and a number of ticks.
@@ -137,7 +131,7 @@ mod tests {
         fs::create_dir_all(dir.path().join("policy0/stats")).unwrap();
         fs::write(dir.path().join("policy0/stats/time_in_state"), "1000 1\n").unwrap();
         let times = time_in_state(&root, Path::new("/policy0")).unwrap().unwrap();
-        assert_eq!(times, [(Hertz::from_khz(1_000), tick())]);
+        assert_eq!(times, [(Hertz::from_khz(1_000), user_tick())]);
         assert!(idle_times(&root).is_err());
     }
 

@@ -140,9 +140,12 @@ impl<'a> RecordedEvent<'a> {
         match kind {
             SAMPLE => Sample::parse(body).map(Self::Sample),
             MMAP2 => {
-                let is_known = misc & HAS_BUILD_ID == 0;
-                let device = (half(body, 32)?, half(body, 36)?);
-                let file = MappedFile { device, inode: word(body, 40)? };
+                let file = if misc & HAS_BUILD_ID == 0 {
+                    let device = (half(body, 32)?, half(body, 36)?);
+                    MappedFile { device, inode: word(body, 40)? }
+                } else {
+                    MappedFile::default()
+                };
                 let path = body.get(64..body.len().checked_sub(TRAILER)?)?;
                 let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
                 Some(Self::Mapped(Mapped {
@@ -150,7 +153,7 @@ impl<'a> RecordedEvent<'a> {
                     start: word(body, 8)?,
                     length: word(body, 16)?,
                     offset: word(body, 24)?,
-                    file: if is_known { file } else { MappedFile::default() },
+                    file,
                     path: &path[..end],
                 }))
             }

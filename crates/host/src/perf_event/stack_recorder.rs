@@ -67,7 +67,7 @@ pub(crate) const REGISTERS: [u32; 0] = [];
 /// eight.
 const STACK: u32 = 4096;
 /// The most switches of a thread on one CPU that are recorded in a second, about:
-/// each takes 4 µs. Of a thread that sleeps more often, the kernel leaves out some.
+/// each takes 4 µs. If a thread sleeps more often, the kernel skips some.
 const MOST_SWITCHES: u64 = 4_000;
 const SUBJECT: &str = "the stacks of a program";
 /// Files that the rest of this process may need.

@@ -51,7 +51,7 @@ pub(crate) fn read(file: &File, offset: u64, most: usize) -> Option<Vec<u8>> {
     bytes
 }
 
-/// What the reader sends, until it ends.
+/// Reads the pipe until the reader ends; `None` after [`PATIENCE`].
 fn receive(from: OwnedFd, most: usize) -> Option<Vec<u8>> {
     let end = Timestamp::now() + PATIENCE;
     let mut bytes = Vec::new();
@@ -110,7 +110,7 @@ fn runs(reader: Pid) -> bool {
 /// Copies bytes into the pipe, in the reader.
 ///
 /// # Safety
-/// It ends the process, which must be a fork of which nothing else is expected.
+/// It ends the process, so it may be called only in a new fork.
 unsafe fn send(file: i32, to: i32, mut offset: u64, most: usize) -> ! {
     let mut buffer = [0_u8; 4096];
     let mut left = most;

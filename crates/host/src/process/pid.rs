@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, getpgid};
 
-use crate::clock::since_boot;
+use crate::clock::{since_boot, user_tick};
 use crate::root::Root;
 use unjank_units::{Bytes, Nanos};
 
@@ -170,8 +170,7 @@ pub(crate) fn start(root: &Root, number: u32) -> Option<u64> {
 
 /// The time since process `number` began.
 pub(crate) fn age(root: &Root, number: u32) -> Option<Nanos> {
-    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    let start = start(root, number)?.saturating_mul(tick);
+    let start = user_tick().times(start(root, number)?).get();
     Some(Nanos(since_boot().get().saturating_sub(start)))
 }
 

@@ -32,7 +32,7 @@ impl StackRecords {
         order.sort_unstable();
         let began = order.first().map_or_else(Timestamp::now, |(at, ..)| *at);
         let mut decoder = Decoder::default();
-        self.found.iter().for_each(|space| decoder.find(space));
+        self.found.iter().for_each(|space| decoder.add_running(space));
         for (_, cpu, offset) in order {
             let bytes = self.cpus.get(cpu).and_then(|bytes| bytes.get(offset..));
             if let Some(event) = bytes.and_then(RecordedEvent::first) {
@@ -50,8 +50,8 @@ struct Decoder {
     unwinders: Unwinders,
     /// The number of each place.
     places: HashMap<Place, u32>,
-    /// Processes that ran before.
-    ran: BTreeSet<u32>,
+    /// Processes that ran before the recording began.
+    ran_before: BTreeSet<u32>,
     threads: BTreeMap<ThreadId, Vec<Stack>>,
     lost: u64,
 }
@@ -77,9 +77,9 @@ impl Decoder {
         }
     }
 
-    fn find(&mut self, space: &AddressSpace) {
+    fn add_running(&mut self, space: &AddressSpace) {
         let process = space.process();
-        self.ran.insert(process);
+        self.ran_before.insert(process);
         for region in space.regions().iter().filter(|region| region.executable) {
             let Region { start, end, offset, device, inode, .. } = *region;
             let file = MappedFile { device, inode };
@@ -136,7 +136,7 @@ impl Decoder {
             self.places.into_iter().map(|(place, number)| (number, place)).collect();
         places.sort_unstable_by_key(|(number, _)| *number);
         let places: Vec<Place> = places.into_iter().map(|(_, place)| place).collect();
-        let frames = names::name(root, &places, &self.files, (began, &self.ran));
+        let frames = names::name(root, &places, &self.files, began, &self.ran_before);
         Stacks { threads: self.threads, frames, lost: self.lost }
     }
 }

@@ -16,13 +16,14 @@ use crate::text::steers_terminal;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
-/// The function at each place. Maps of generated code count if they were written
-/// after `began`, or belong to a process that `ran` before.
+/// The function at each place. A map of generated code counts if it was written after
+/// `began`; that of a process in `ran_before`, if it was written since the process began.
 pub(super) fn name(
     root: &Root,
     places: &[Place],
     files: &CodeFiles,
-    (began, ran): (Timestamp, &BTreeSet<u32>),
+    began: Timestamp,
+    ran_before: &BTreeSet<u32>,
 ) -> Vec<Frame> {
     let mut kernel: BTreeSet<u64> = BTreeSet::new();
     let mut by_file: BTreeMap<FileNumber, Vec<u64>> = BTreeMap::new();
@@ -44,7 +45,7 @@ pub(super) fn name(
         names.extend(found.map(|(offset, name)| (Place::File(number, offset), name)));
     }
     for (process, addresses) in made {
-        let found = if ran.contains(&process) {
+        let found = if ran_before.contains(&process) {
             generated_functions(root, process, &addresses)
         } else {
             generated_functions_since(root, process, &addresses, began)
@@ -96,7 +97,7 @@ mod tests {
         let file = files.number(b"/usr/lib/lib\x1bx.so", seven, 1).unwrap();
         let places = [Place::File(file, 0x10), Place::Made(9, 0xff), Place::Kernel(1)];
         let frames =
-            name(&Root::at("/nonexistent"), &places, &files, (Timestamp::now(), &BTreeSet::new()));
+            name(&Root::at("/nonexistent"), &places, &files, Timestamp::now(), &BTreeSet::new());
         let texts: Vec<&str> = frames.iter().map(|frame| frame.text.as_str()).collect();
         assert_eq!(texts, ["lib\\u{1b}x.so+0x10", "0xff", "[kernel]"]);
         assert!(frames.iter().all(|frame| !frame.is_named));

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustix::param::clock_ticks_per_second;
-
-use crate::clock::Timestamp;
+use crate::clock::{Timestamp, user_tick};
 use crate::root::Root;
 use unjank_units::Nanos;
 
@@ -135,14 +133,13 @@ fn parse(stat: &str) -> Option<Process> {
     if ended || number(9)? & KERNEL_THREAD != 0 {
         return None;
     }
-    let tick = 1_000_000_000 / clock_ticks_per_second().max(1);
     let ticks = number(14)?.saturating_add(number(15)?);
     Some(Process {
         name: name.to_owned(),
         parent: u32::try_from(number(4)?).ok()?,
         began: number(22)?,
         threads: number(20)?,
-        cpu: Nanos(ticks.saturating_mul(tick)),
+        cpu: user_tick().times(ticks),
         major_faults: number(12)?,
         switches: 0,
     })
@@ -173,7 +170,7 @@ mod tests {
         let seen = parse(&stat("a) S (b", 5, 33, 150)).unwrap();
         assert_eq!((seen.name.as_str(), seen.parent, seen.threads), ("a) S (b", 5, 3));
         assert_eq!((seen.major_faults, seen.began), (33, 99));
-        assert_eq!(seen.cpu.get() * clock_ticks_per_second(), 150_000_000_000);
+        assert_eq!(seen.cpu, user_tick().times(150));
         assert_eq!(parse(&stat("x", 5, 1, 1).replace(" S ", " Z ")), None);
         assert_eq!(parse(&stat("kswapd0", 2, 1, 1).replace("4194560", "2097216")), None);
         assert_eq!(parse("nonsense"), None);

@@ -202,9 +202,8 @@ impl Task {
         self.tid == ThreadId(0)
     }
 
-    /// Whether no ordinary thread gets a CPU from it, whatever their nice values:
-    /// it has a real-time policy or `SCHED_DEADLINE`, as far as the trace has its
-    /// priority.
+    /// Whether it runs before all ordinary threads: its policy is real-time or
+    /// `SCHED_DEADLINE`. False if the trace lacks its priority.
     pub fn is_real_time(&self) -> bool {
         !self.comm.as_bytes().is_empty() && self.prio < HIGHEST_ORDINARY
     }

@@ -267,11 +267,11 @@ impl Waits {
 const MONITORS: f64 = 5.0;
 /// Name prefixes of HotSpot's own threads, which wake each other for other
 /// reasons.
-const HOTSPOTS_OWN: [&str; 8] =
+const HOTSPOT_THREADS: [&str; 8] =
     ["GC Thread", "G1 ", "VM ", "C1 Comp", "C2 Comp", "ZDriver", "ZWorker", "Shenandoah"];
 /// The beginnings of names of threads that wait for work of the Java library or of HotSpot, and run
 /// no code of the program.
-const LIBRARYS_OWN: [&str; 8] = [
+const JAVA_LIBRARY_THREADS: [&str; 8] = [
     "Reference Handl",
     "Finalizer",
     "Signal Dispatch",
@@ -293,13 +293,13 @@ impl ObservedThread {
     pub(super) fn runs_the_programs_java(&self) -> bool {
         // The first thread waits for the end of the one that runs `main`.
         let is_first = self.thread.0 == self.owner.process;
-        let is_the_librarys = LIBRARYS_OWN.iter().any(|own| self.name.starts_with(own));
+        let is_the_librarys = JAVA_LIBRARY_THREADS.iter().any(|own| self.name.starts_with(own));
         self.is_of(LanguageRuntime::HotSpot) && self.runs_java() && !is_first && !is_the_librarys
     }
 
     /// Whether it may run Java code, in a JVM.
     pub(super) fn runs_java(&self) -> bool {
-        !HOTSPOTS_OWN.iter().any(|own| self.name.starts_with(own))
+        !HOTSPOT_THREADS.iter().any(|own| self.name.starts_with(own))
     }
 
     /// Whether it is one of the threads of a JVM that run virtual threads: JEP 444.

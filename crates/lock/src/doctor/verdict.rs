@@ -103,7 +103,7 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
         }
         Some(_) => {}
     }
-    blind.extend(coverage.runtimes.iter().filter_map(|it| inside(*it)).map(str::to_owned));
+    blind.extend(coverage.runtimes.iter().filter_map(|it| hidden_waits(*it)).map(str::to_owned));
     if coverage.virtual_threads {
         blind.push(
             "virtual threads wait for locks inside the JVM, where only its thread dump shows them \
@@ -147,8 +147,9 @@ fn blind_spots(threads: usize, coverage: &Coverage) -> Vec<String> {
     blind
 }
 
-/// Where a runtime's own scheduler has its tasks wait for locks; `None` if threads wait.
-fn inside(runtime: LanguageRuntime) -> Option<&'static str> {
+/// The waits that a runtime with a scheduler of its own hides; `None` if its threads wait
+/// themselves.
+fn hidden_waits(runtime: LanguageRuntime) -> Option<&'static str> {
     match runtime {
         LanguageRuntime::Go => Some(
             "goroutines wait for locks inside the program, where only Go's mutex profile sees them",

@@ -119,9 +119,9 @@ pub(crate) fn watch(
         (start + options.duration).sleep_until_or(|| monitor.stop_requested());
     }
     watching.look(root, &mut roster, instance.as_ref())?;
-    let slept = throughout::look(root, &roster, &mut watching.futexes);
     let length = Timestamp::now().since(start);
     let own_cpu = own() - own_before;
+    let slept = throughout::look(root, &roster, &mut watching.futexes);
     if let Some(instance) = instance {
         instance.remove()?;
     }

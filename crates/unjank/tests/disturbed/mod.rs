@@ -1,6 +1,6 @@
 //! Starts of a probe that do not count because the hypervisor disturbed them.
 
-/// How many a report or its warnings name, whatever lines they are wrapped into.
+/// The number of starts that a report or its warnings leave out, with any line breaks.
 pub(crate) fn left_out(text: &str) -> usize {
     let words: Vec<&str> = text.split_whitespace().collect();
     let named = words.windows(6).filter_map(|words| match words {

@@ -13,7 +13,7 @@ use super::wait::Wait;
 pub(super) struct Gaps(Vec<(usize, Vec<Gap>)>);
 
 impl Gaps {
-    /// The gaps of a trace between its begin and its end.
+    /// The gaps of a trace between its beginning and its end.
     pub(super) fn of(trace: &Trace, (begin, end): (Timestamp, Timestamp)) -> Self {
         let within = |gap: &Gap| {
             let gap = Gap { from: gap.from.max(begin), to: gap.to.min(end) };

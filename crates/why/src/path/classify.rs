@@ -14,7 +14,7 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
-/// | a futex | its end, which the futex is for | child | proved: it joins that thread |
+/// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |

@@ -173,7 +173,7 @@ impl Explained {
     }
 
     /// Says that the recording ended before the launch was ready, and why. What is
-    /// explained is only its begin.
+    /// explained is only its beginning.
     pub fn cut_short(&mut self, why: impl Into<String>) {
         self.is_cut = true;
         self.warn(why);

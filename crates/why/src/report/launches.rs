@@ -1,5 +1,4 @@
-//! Launches of one program: what each says of all of them, and the recordings of
-//! those that may be drawn.
+//! Launches of one program: a summary of each, and the recordings that may be drawn.
 
 use unjank_host::input::Stop;
 use unjank_units::{Bytes, Nanos};
@@ -10,7 +9,7 @@ use super::handoff::Handoff;
 use super::what_if::{self, Lengths, Saving};
 use crate::split::Split;
 
-/// What of a launch is needed beside others.
+/// The part of a launch that is kept after its recording is dropped.
 #[derive(Debug)]
 pub(super) struct LaunchSummary {
     /// Its time by cause.
@@ -99,16 +98,11 @@ impl Launches {
             has_clocks: !launch.highest.is_empty(),
         });
         self.recordings.push(Kept { number: self.all.len() - 1, size, launch });
+        let distances = self.distances();
+        let distance = |kept: &Kept| distances.get(kept.number).copied();
         while self.recordings.len() > 1 && self.size() > self.most {
-            let distances = self.distances();
-            let Some((farthest, _)) = self
-                .recordings
-                .iter()
-                .enumerate()
-                .max_by_key(|(_, kept)| distances.get(kept.number).copied())
-            else {
-                break;
-            };
+            let kept = self.recordings.iter().enumerate();
+            let Some((farthest, _)) = kept.max_by_key(|(_, kept)| distance(kept)) else { break };
             self.recordings.swap_remove(farthest);
         }
     }
@@ -134,7 +128,7 @@ impl Launches {
     }
 
     /// The summary of the [`typical`](Self::typical) one; `None` if it was cut short.
-    pub(super) fn of_typical(&self) -> Option<&LaunchSummary> {
+    pub(super) fn typical_summary(&self) -> Option<&LaunchSummary> {
         self.all.get(self.nearest()?.number)
     }
 
@@ -145,7 +139,7 @@ impl Launches {
     }
 
     /// A warning if launches were left out because they were cut short.
-    pub(super) fn left_out(&self) -> Option<String> {
+    pub(super) fn left_out_warning(&self) -> Option<String> {
         let launches = self.cut + self.all.len();
         (self.cut > 0 && launches > 1).then(|| {
             format!(
@@ -157,7 +151,7 @@ impl Launches {
     }
 
     /// A warning if the typical launch is not the one of median length.
-    pub(super) fn is_not_median(&self) -> Option<String> {
+    pub(super) fn median_warning(&self) -> Option<String> {
         let number = self.nearest()?.number;
         let median = self.distances().iter().position(|&distance| distance == 0)?;
         let [shown, median] = [self.all.get(number)?, self.all.get(median)?];
@@ -236,7 +230,7 @@ mod tests {
         let roomy = launches(50, &all);
         assert_eq!(kept(&roomy), [100, 200, 300, 400, 500]);
         assert_eq!(roomy.typical().unwrap().total(), Nanos(300));
-        assert_eq!(roomy.is_not_median(), None);
+        assert_eq!(roomy.median_warning(), None);
         let narrow = launches(29, &all);
         assert_eq!(kept(&narrow).len(), 2);
         assert_eq!(narrow.typical().unwrap().total(), Nanos(300));

@@ -63,7 +63,7 @@ pub fn findings(launches: &Launches, about: &About) -> Findings {
         findings.warn(launches.missing().unwrap_or_default());
         return findings;
     };
-    let (all, summary) = (launches.all(), launches.of_typical());
+    let (all, summary) = (launches.all(), launches.typical_summary());
     let totals = totals(typical, all);
     findings.facts = facts(typical);
     let savings = launches.savings();
@@ -86,7 +86,7 @@ pub fn findings(launches: &Launches, about: &About) -> Findings {
     findings.tables.extend(timeline::clock(typical));
     findings.tables.extend(timeline::requests(typical));
     warn(typical, &mut findings);
-    let of_all = launches.left_out().into_iter().chain(launches.is_not_median());
+    let of_all = launches.left_out_warning().into_iter().chain(launches.median_warning());
     for warning in of_all.chain(launches.warnings.iter().chain(&typical.warnings).cloned()) {
         findings.warn(warning);
     }

@@ -5,7 +5,7 @@ use unjank_host::tracefs::script::{Script, at};
 
 use super::explained::{Clocks, Explained};
 
-/// What thread 7 of a script did from its begin to `end`.
+/// What thread 7 of a script did from its beginning to `end`.
 pub(super) fn explained(script: &Script, end: u64) -> Explained {
     explained_with(script, end, Clocks::default())
 }

@@ -21,9 +21,9 @@ impl Explained {
                 *delay = *delay + segment.to.since(segment.from);
             }
         }
-        let mut servers: Vec<ThreadId> = delayed.keys().copied().collect();
-        servers.sort_by_key(|server| Reverse(delayed[server]));
-        servers
+        let mut servers: Vec<(ThreadId, Nanos)> = delayed.into_iter().collect();
+        servers.sort_by_key(|(_, delay)| Reverse(*delay));
+        servers.into_iter().map(|(server, _)| server).collect()
     }
 
     /// Whether a thread belongs to the kernel, as far as the recording tells.

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
+use unjank_host::text::steers_terminal;
+
 /// The words, quoted and joined by spaces.
 pub(super) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| quoted(word.as_ref())).collect();
@@ -13,7 +15,7 @@ pub(super) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Strin
 /// One word. Bytes that are no text, and characters that a terminal may not show, are
 /// written as `$'\012'`, which bash, zsh and POSIX 2024 read.
 fn quoted(word: &OsStr) -> String {
-    let text = word.to_str().filter(|text| text.chars().all(is_shown));
+    let text = word.to_str().filter(|text| !text.chars().any(steers_terminal));
     if let Some(option) = text.filter(|text| is_plain_option(text)) {
         return option.to_owned();
     }
@@ -25,7 +27,7 @@ fn quoted(word: &OsStr) -> String {
         for character in chunk.valid().chars() {
             match character {
                 '\'' | '\\' => line.extend(['\\', character]),
-                shown if is_shown(shown) => line.push(shown),
+                shown if !steers_terminal(shown) => line.push(shown),
                 hidden => escape(hidden.encode_utf8(&mut [0; 4]).as_bytes(), &mut line),
             }
         }
@@ -46,11 +48,6 @@ fn escape(bytes: &[u8], line: &mut String) {
     for byte in bytes {
         let _strings_take_all = write!(line, "\\{byte:03o}");
     }
-}
-
-/// Characters beyond ASCII that are no letters may be marks of direction.
-fn is_shown(character: char) -> bool {
-    if character.is_ascii() { !character.is_control() } else { character.is_alphanumeric() }
 }
 
 #[cfg(test)]
@@ -81,7 +78,7 @@ mod tests {
         ];
         for word in words {
             let line = line([OsStr::from_bytes(word)]);
-            assert!(line.chars().all(is_shown), "{line:?}");
+            assert!(!line.chars().any(steers_terminal), "{line:?}");
             let script = format!("printf %s_ {line}");
             let read = Command::new("bash").args(["-c", &script]).output().unwrap().stdout;
             assert_eq!(read, [word, b"_"].concat(), "{line}");

@@ -42,7 +42,7 @@ impl<'a> Replays<'a> {
     }
 
     /// When the thread would have reached the end of the window, counted from its
-    /// begin, if `change` had been made. Without a change: the length of the
+    /// beginning, if `change` had been made. Without a change: the length of the
     /// window. `None` after a stop request.
     pub fn length(&self, change: &Change) -> Option<Nanos> {
         let Window { thread, from, to, .. } = self.window;

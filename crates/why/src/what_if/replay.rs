@@ -196,7 +196,7 @@ impl<'a> Replay<'a> {
             Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
         };
         match self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
-            // Whoever asks for the next request sleeps before that is issued.
+            // The thread that starts the next request may be asleep before it is issued.
             Some(hit) => end.min(slept.max(asked.unwrap_or(slept)) + hit.get() as f64),
             None => end,
         }
@@ -275,7 +275,7 @@ fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     };
     let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
     let State::Asleep { wait, wake } = spans.get(first.checked_sub(1)?)?.state else { return None };
-    // The end of a thread is no lock that is handed over.
+    // A joined thread hands over no lock.
     if wake.is_some_and(|wake| wake.joined) {
         return None;
     }

@@ -2,7 +2,6 @@
 //! title, wake-ups and samples.
 
 use unjank_host::language_runtime::LanguageRuntime;
-use unjank_host::sched::ThreadId;
 
 use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
 use super::super::observed::{Futex, ObservedThread, Slept, Title, share_of};
@@ -78,11 +77,14 @@ pub(super) fn turns(seen: &ObservedThread) -> Option<Diagnosis> {
 pub(super) fn held(seen: &ObservedThread) -> Option<Diagnosis> {
     let (certainty, evidence) = match seen.slept? {
         Slept::Mutex { holder, polls, waiters } => {
-            let held = if holder == seen.thread { "itself holds".into() } else { holds(holder) };
+            let held = if holder == seen.thread {
+                "it holds itself".to_owned()
+            } else {
+                format!("thread {} holds", holder.0)
+            };
             let beside = match waiters {
                 0 | 1 => String::new(),
-                2 => format!(", as {} does", others(waiters)),
-                _ => format!(", as {} do", others(waiters)),
+                _ => format!(", as {}", others(waiters)),
             };
             // The leader of a pool may wait for events with the mutex held.
             let (certainty, leads) = if polls {
@@ -97,7 +99,7 @@ pub(super) fn held(seen: &ObservedThread) -> Option<Diagnosis> {
             Certainty::Suspected,
             format!(
                 "it slept through the whole watch on a futex with the value of a contended lock, \
-                 as {} did",
+                 as {}",
                 others(waiters)
             ),
         ),
@@ -107,11 +109,7 @@ pub(super) fn held(seen: &ObservedThread) -> Option<Diagnosis> {
 }
 
 fn others(waiters: usize) -> String {
-    counted(waiters as u64 - 1, "other thread", "other threads")
-}
-
-fn holds(holder: ThreadId) -> String {
-    format!("thread {} holds", holder.0)
+    counted((waiters as u64).saturating_sub(1), "other thread does", "other threads do")
 }
 
 /// Samples in functions that wait for locks.

@@ -1,4 +1,4 @@
-//! What is known of a CPU again after events of it were lost.
+//! The state of threads after events of a CPU were lost.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;

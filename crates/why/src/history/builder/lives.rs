@@ -50,7 +50,7 @@ impl Builder {
         }
     }
 
-    /// An id is free again: what happened to it until now is another life.
+    /// An id is free again: its former life is stored.
     pub(super) fn end_of_id(&mut self, thread: ThreadId, at: Timestamp) {
         if let Some(former) = self.threads.remove(&thread) {
             self.former.push((thread, former.finish(at)));

@@ -58,13 +58,14 @@ impl Builder {
             Origin::Thread(waker) => self.threads.get(&waker),
             Origin::Interrupt(_) => None,
         };
-        let ends = waker.is_some_and(|waker| waker.exiting || waker.wait.is_exit());
+        let exiting = waker.is_some_and(|waker| waker.exiting);
+        let ends = exiting || waker.is_some_and(|waker| waker.wait.is_exit());
         let sleeper = self.threads.get(&woken.tid);
         Wake {
             at: event.at,
             by,
             during: waker.and_then(|waker| waker.wait.call()),
-            exiting: waker.is_some_and(|waker| waker.exiting),
+            exiting,
             joined: ends && sleeper.is_some_and(|sleeper| sleeper.awaits_end),
             carrier: sent.map(|sent| Carrier { sent, thread: event.current }),
         }
