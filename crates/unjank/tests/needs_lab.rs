@@ -31,7 +31,7 @@ fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
         .arg(&store)
         .args(["--", "unjank", "host", "--json"])
         .args(["--and", "unjank", "ipc", "probe", "--transport", "binder,hwbinder"])
-        .args(["--quick", "--json"])
+        .args(["--for", "200ms", "--starts", "1", "--json"])
         .args(["--and", "unjank", "host", "--root", "/nothing"])
         .args(["--and", "unjank", "host"])
         .output()

@@ -27,8 +27,8 @@ const MANAGER: &str = include_str!("phone/manager.c");
 /// Lists a directory.
 const LIST: &str = include_str!("phone/list.c");
 
-/// A probe of two starts: a second of an emulated phone takes seconds.
-const BRIEF: &str = "--for 200ms --starts 2";
+/// A probe of one start: a second of an emulated phone takes seconds.
+const BRIEF: &str = "--for 200ms --starts 1";
 
 /// The values of `key` in all elements of a list of a record.
 fn each<'a>(record: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
@@ -64,33 +64,41 @@ fn throughput_has_aosp_s_sizes_and_more_over_both_devices() {
         2,
         &[],
         &[
-            "unjank ipc throughput --no-store --transport binder,hwbinder --for 50ms --rounds 1",
-            "unjank ipc throughput --no-store --transport binder,hwbinder --for 20ms --rounds 2 \
-             --largest 512KiB --benchmark_format=json",
+            "unjank ipc throughput --no-store --transport binder --for 5ms --rounds 1",
+            "unjank ipc throughput --no-store --transport hwbinder --for 5ms --rounds 1 --largest \
+             512KiB --benchmark_format=json",
+            "unjank ipc throughput --no-store --transport binder,hwbinder --for 5ms --rounds 2 \
+             --largest 8 --benchmark_format=json",
         ],
     );
-    let [table, document] = ran.as_slice() else { panic!("{ran:#?}") };
-    assert_eq!((table.code, document.code), (0, 0), "{ran:#?}");
+    let [table, large, rounds] = ran.as_slice() else { panic!("{ran:#?}") };
+    assert_eq!([table.code, large.code, rounds.code], [0, 0, 0], "{ran:#?}");
     let rows: Vec<&str> = table
         .stdout
         .lines()
         .filter(|line| line.starts_with("BM_"))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    let names = |size| ["binder", "binderize"].map(|way| format!("BM_sendVec_{way}/{size}"));
-    assert_eq!(rows, sizes(65_536).flat_map(names).collect::<Vec<_>>());
-    assert_eq!(rows.len(), 30);
+    // What AOSP calls them over /dev/binder and /dev/hwbinder.
+    let binder = |size| format!("BM_sendVec_binder/{size}");
+    let hwbinder = |size| format!("BM_sendVec_binderize/{size}");
+    assert_eq!(rows, sizes(65_536).map(binder).collect::<Vec<_>>());
+    assert_eq!(rows.len(), 15);
 
-    let ours = document.json();
+    let ours = large.json();
     let theirs: Value = serde_json::from_str(THROUGHPUT).unwrap();
     let missing: Vec<_> = keys(&theirs).difference(&keys(&ours)).cloned().collect();
     assert!(missing.is_empty(), "{missing:?}");
-    let benchmarks = ours["benchmarks"].as_array().unwrap();
-    assert_eq!(benchmarks.len(), 2 * 2 * 18, "two rounds of each size over each device");
-    let measured: BTreeSet<String> =
-        each(&ours, "benchmarks", "name").into_iter().map(str::to_owned).collect();
-    assert_eq!(measured, sizes(512 << 10).flat_map(names).collect());
-    for benchmark in benchmarks {
+    let measured = each(&ours, "benchmarks", "name");
+    assert_eq!(measured, sizes(512 << 10).map(hwbinder).collect::<Vec<_>>());
+
+    let rounds = rounds.json();
+    let measured = each(&rounds, "benchmarks", "name").into_iter().map(str::to_owned);
+    let measured: BTreeSet<String> = measured.collect();
+    assert_eq!(measured, sizes(8).flat_map(|size| [binder(size), hwbinder(size)]).collect());
+    let [large, rounds] = [&ours, &rounds].map(|ours| ours["benchmarks"].as_array().unwrap());
+    assert_eq!(rounds.len(), 2 * 2 * 2, "two rounds of two sizes over two devices");
+    for benchmark in large.iter().chain(rounds) {
         assert!(benchmark["iterations"].as_u64().unwrap() > 0, "{benchmark}");
         assert!(benchmark["bytes_per_second"].as_f64().unwrap() > 0.0, "{benchmark}");
     }
@@ -253,7 +261,7 @@ fn a_missed_deadline_ends_a_traced_run_and_leaves_no_trace_instance() {
 }
 
 #[test]
-fn inversion_and_checkup_measure_both_devices() {
+fn inversion_is_measured_over_both_devices() {
     if !lab() {
         return;
     }
@@ -261,11 +269,11 @@ fn inversion_and_checkup_measure_both_devices() {
         2,
         &[],
         &[
-            "unjank ipc inversion --count 50 --transport unix,binder,hwbinder,pi --json --no-store",
-            "unjank checkup --quick --only ipc --json --no-store",
+            "unjank ipc inversion --count 15 --transport unix,binder,hwbinder,pi --json --no-store",
+            &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
         ],
     );
-    let [inversion, checkup] = ran.as_slice() else { panic!("{ran:#?}") };
+    let [inversion, probe] = ran.as_slice() else { panic!("{ran:#?}") };
     assert_eq!(inversion.code, 0, "{inversion:#?}");
     let record = inversion.json();
     let all = ["unix", "binder", "hwbinder", "pi"];
@@ -288,8 +296,8 @@ fn inversion_and_checkup_measure_both_devices() {
     }
     assert_ne!(verdict(&record, "ipc/pi")["answer"], "no");
 
-    assert_eq!(checkup.code, 0, "{checkup:#?}");
-    let record = checkup.json();
+    assert_eq!(probe.code, 0, "{probe:#?}");
+    let record = probe.json();
     for transport in ["binder", "hwbinder"] {
         for placement in ["one-cpu", "two-cpus"] {
             let name = format!("ipc/{transport}/round_trip");
