@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs all tests in three lanes side by side, because most of them wait most of the time: those in
-# virtual phones, one phone at a time; those of the command `unjank`; and those of the libraries.
+# virtual phones, one phone at a time; those of the command `unjank`; and those of the libraries and
+# of Java.
 # The phones take longest, so they start as soon as their programs are built. Prints the output of
 # one lane after the other. All tests run, and the script fails at the end if one failed.
 set -u
@@ -27,21 +28,20 @@ test_phones() {
 }
 
 test_command() {
-    status=0
     # shellcheck disable=SC2046 # The names have no spaces.
-    run $(tests_in crates/unjank/tests/*.rs | grep -v ' needs_lab') || status=1
-    # It builds the jars anew, which a test above needs.
-    ./scripts/java.sh test || status=1
-    return $status
+    run $(tests_in crates/unjank/tests/*.rs | grep -v -e ' needs_lab' -e ' needs_java')
 }
 
 test_libraries() {
     status=0
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # The names have no spaces.
     run --lib --bins --examples $(tests_in $(find crates/*/tests -maxdepth 1 -name '*.rs' \
         -not -path 'crates/unjank/*') crates/*/tests/*/main.rs) || status=1
     run --doc || status=1
     ./scripts/backoff.sh test || status=1
+    # It builds the jars anew, which the test of the command needs.
+    ./scripts/java.sh test || status=1
+    run --test needs_java_jitter || status=1
     return $status
 }
 

@@ -81,6 +81,44 @@ impl At {
     }
 }
 
+/// A wait in a futex that another thread ended.
+#[derive(Debug, Clone, Copy)]
+struct FutexWait {
+    address: u64,
+    wake: Wake,
+}
+
+/// The end of a wait of `thread`, as the path follows it. `later` is its next wait that another
+/// thread ended.
+///
+/// A thread that waits with a time limit, and waits again when that is over, waits all the time for
+/// the thread that finally wakes it.
+fn one_of_series(thread: ThreadId, wait: Wait, wake: Wake, later: &mut Option<FutexWait>) -> Wake {
+    let Wait::Call { arguments: [address, _], .. } = wait else { return wake };
+    if !is_in_futex(wait) {
+        return wake;
+    }
+    match (wake.by, *later) {
+        (Origin::Thread(waker), _) if waker != thread => {
+            *later = Some(FutexWait { address, wake });
+            wake
+        }
+        (Origin::Interrupt(Cause::Timer(armed)), Some(later))
+            if later.address == address && armed.is_none_or(|armed| armed.by == thread) =>
+        {
+            Wake {
+                at: wake.at,
+                during: None,
+                exiting: false,
+                joined: false,
+                carrier: None,
+                ..later.wake
+            }
+        }
+        _ => wake,
+    }
+}
+
 struct Walk<'a> {
     history: &'a History,
     /// The threads whose time is the program's own.
@@ -118,7 +156,7 @@ impl Walk<'_> {
             _ if self.line.contains(&thread) => self.is_back(to, at),
             _ => at,
         };
-        let mut end = to;
+        let (mut end, mut later) = (to, None);
         while from < end {
             if at.depth > DEEPEST {
                 self.push(thread, from, end, at, Activity::Unknown, Detail::None);
@@ -171,7 +209,12 @@ impl Walk<'_> {
                 State::Asleep { wait: Wait::Lost, .. } => {
                     self.push(thread, begin, end, at, Activity::Unknown, Detail::None);
                 }
-                State::Asleep { wait, wake } => self.wait(thread, begin, end, at, wait, wake),
+                State::Asleep { wait, wake } => {
+                    // Woken later than the path has it: it was not what the path waited for.
+                    let ended = wake.filter(|wake| wake.at <= end);
+                    let ended = ended.map(|wake| one_of_series(thread, wait, wake, &mut later));
+                    self.wait(thread, (begin, end), at, wait, ended);
+                }
             }
             end = begin;
         }
@@ -191,14 +234,11 @@ impl Walk<'_> {
     fn wait(
         &mut self,
         thread: ThreadId,
-        from: Timestamp,
-        to: Timestamp,
+        (from, to): (Timestamp, Timestamp),
         at: At,
         wait: Wait,
-        wake: Option<Wake>,
+        ended: Option<Wake>,
     ) {
-        // Woken later than the path has it: it was not what the path waited for.
-        let ended = wake.filter(|wake| wake.at <= to);
         let leaves = ended.and_then(|wake| self.leaves(thread, wait, &wake, (from, to)));
         let (leaves, certainty) = leaves.unwrap_or((at.way, at.certainty));
         let way = if at.way == Way::Own { leaves } else { at.way };

@@ -1,8 +1,13 @@
-//! Wake-ups by timers, which lead to the thread that armed them.
+//! Wake-ups by timers, which lead to the thread that armed them, and time limits.
+
+#![allow(
+    clippy::useless_conversion,
+    reason = "numbers are c_long, which has 32 bits on some machines"
+)]
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::Script;
-use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+use unjank_host::tracefs::{Context, EventKind, StorageEvent, SystemCall};
 
 use super::path;
 use super::wakers::woken;
@@ -53,4 +58,44 @@ fn an_address_of_a_timer_is_used_again() {
     assert_eq!(sleeps(interrupt), whole, "an interrupt armed it, not the thread");
     let again = armed(begin()).happens(1, 155, Context::Irq, arms);
     assert_eq!(sleeps(again), whole, "an interrupt armed it after the thread");
+}
+
+/// 7 waits with a time limit for 3, from 100 to 200 and from 210 until 3 wakes it at 300.
+fn waits_with_a_time_limit(second: u64) -> Script {
+    Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, waits_for_futex(0x40))
+        .sleeps(0, 100, 7, 0)
+        .expires(1, 200)
+        .happens(1, 201, Context::Irq, woken(7))
+        .runs(0, 205, 0, 7)
+        .happens(0, 206, Context::Thread, waits_for_futex(second))
+        .sleeps(0, 210, 7, 0)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0)
+}
+
+fn waits_for_futex(address: u64) -> EventKind {
+    let number = i64::from(libc::SYS_futex);
+    EventKind::SystemCall(SystemCall::Begins { number, arguments: [address, 0, 0, 0, 0, 0] })
+}
+
+#[test]
+fn waits_in_one_futex_that_time_out_are_for_the_thread_that_ends_the_last() {
+    let script = waits_with_a_time_limit(0x40);
+    assert_eq!(
+        path(&script, 7, 100, 310),
+        [
+            "100-201 t3 lock Computing",
+            "201-205 t7 own RunQueue",
+            "205-210 t7 own Computing",
+            "210-300 t3 lock Computing",
+            "300-310 t7 own RunQueue",
+        ]
+    );
+    assert_eq!(path(&waits_with_a_time_limit(0x44), 7, 100, 310)[0], "100-201 t7 own Timer");
+    // The window ends before 3 wakes it.
+    assert_eq!(path(&script, 7, 100, 208)[0], "100-201 t7 own Timer");
 }
