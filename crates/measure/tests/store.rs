@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use unjank_host::{ErrorClass, Machine, Nanos, Timestamp};
 use unjank_measure::record::{Run, Tool};
 use unjank_measure::store::{Filter, Keep, Selector, Store, Stored};
-use unjank_measure::{Error, Findings, RunRecord, Series, Start};
+use unjank_measure::{Error, Fact, Findings, RunRecord, Series, Start, Unit};
 
 /// A run of `command` that started `seconds` after 1970.
 fn record(seconds: i64, command: &str) -> RunRecord {
@@ -390,4 +390,21 @@ fn a_writer_waits_for_another_one_only_as_long_as_it_may() {
     );
     drop(other);
     store.put(&record(2, "checkup")).unwrap();
+}
+
+#[test]
+fn every_number_is_read_as_it_was_stored() {
+    let bench = Bench::new();
+    let mut store = bench.store();
+    let mut stored = record(1, "ipc throughput");
+    // The parser must be exact: another one reads the last of these as 9455.166158536584.
+    for value in [0.1 + 0.2, 423_049.149_314_907_15, f64::MIN_POSITIVE, 9_455.166_158_536_585] {
+        stored.findings.facts.push(Fact::new("test/value", value, Unit::Nanoseconds));
+    }
+    store.put(&stored).expect("it is stored");
+    let read = store.get(&Selector::Last(0)).expect("it is there");
+    let values = |record: &RunRecord| {
+        record.findings.facts.iter().map(|fact| fact.value.to_bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&read), values(&stored));
 }
