@@ -60,6 +60,7 @@ const PROGRAMS: &[(&str, &[&str], &[Parts])] = &[
     ("lock", &[], &[OWN, LOCK]),
     ("lock", &["sleeps"], &[OWN, &[("slept", &["lock/*", "own/waking"])]]),
     ("lock", &["chain"], &[OWN, LOCK]),
+    ("inode", &[], &[OWN, LOCK]),
     ("inversion", &["plain"], &[OWN, INVERSION]),
     (
         "inversion",

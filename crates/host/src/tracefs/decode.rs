@@ -1,7 +1,7 @@
 //! Decodes the bytes of a record into an [`Event`], without an allocation for
 //! each record.
 
-use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
+use super::event::{Context, Event, EventKind, Irq, LockFlags, Softirq, Task};
 use super::format::{Field, Format};
 use super::name::{Comm, Label};
 use super::page::Record;
@@ -47,6 +47,8 @@ enum Recipe {
     TimerEnds,
     Inherits { thread: Field, from: Field, to: Field },
     PageFault(Field),
+    LockContended { lock: Field, flags: Field },
+    LockAcquired(Field),
     Idle(Field),
     Frequency { khz: Field, cpu: Field },
     WorkQueued { item: Field, function: Field },
@@ -115,6 +117,10 @@ impl Decoder {
                 to: field("newprio")?,
             },
             ("exceptions", "page_fault_user") => Recipe::PageFault(field("address")?),
+            ("lock", "contention_begin") => {
+                Recipe::LockContended { lock: field("lock_addr")?, flags: field("flags")? }
+            }
+            ("lock", "contention_end") => Recipe::LockAcquired(field("lock_addr")?),
             ("power", "cpu_idle") => Recipe::Idle(field("state")?),
             ("power", "cpu_frequency") => {
                 Recipe::Frequency { khz: field("state")?, cpu: field("cpu_id")? }
@@ -210,6 +216,11 @@ impl Recipe {
                 to: number(to)? as i32,
             },
             Self::PageFault(address) => EventKind::PageFault { address: number(address)? as u64 },
+            Self::LockContended { lock, flags } => EventKind::LockContended {
+                lock: number(lock)? as u64,
+                flags: LockFlags(number(flags)? as u16),
+            },
+            Self::LockAcquired(lock) => EventKind::LockAcquired { lock: number(lock)? as u64 },
             // Leaving an idle state is reported as state −1.
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),

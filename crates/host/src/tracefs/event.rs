@@ -139,6 +139,19 @@ pub enum EventKind {
         /// The address that it touched.
         address: u64,
     },
+    /// The current thread begins to wait for a lock of the kernel, or a CPU to spin for
+    /// one: `lock/contention_begin` (Linux 5.19).
+    LockContended {
+        /// Its address in the kernel.
+        lock: u64,
+        /// The kind of lock.
+        flags: LockFlags,
+    },
+    /// The wait for a lock of the kernel is over: `lock/contention_end`.
+    LockAcquired {
+        /// Its address in the kernel.
+        lock: u64,
+    },
     /// The CPU entered an idle state, or left it (`None`): `power/cpu_idle`.
     Idle(Option<u32>),
     /// The frequency of a CPU, not necessarily the recording one, changed:
@@ -182,6 +195,54 @@ pub enum EventKind {
     Storage(StorageEvent),
     /// The current thread entered or left a system call.
     SystemCall(SystemCall),
+}
+
+/// What kind of lock of the kernel is contended: the flags `LCB_F_*` of
+/// `include/trace/events/lock.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockFlags(pub u16);
+
+impl LockFlags {
+    const SPIN: u16 = 1 << 0;
+    const READ: u16 = 1 << 1;
+    const WRITE: u16 = 1 << 2;
+    const RT: u16 = 1 << 3;
+    const PERCPU: u16 = 1 << 4;
+    const MUTEX: u16 = 1 << 5;
+
+    /// Names of the flags, as the kernel prints them.
+    pub(super) const NAMES: [(&'static str, u16); 6] = [
+        ("SPIN", Self::SPIN),
+        ("READ", Self::READ),
+        ("WRITE", Self::WRITE),
+        ("RT", Self::RT),
+        ("PERCPU", Self::PERCPU),
+        ("MUTEX", Self::MUTEX),
+    ];
+
+    /// Whether the lock is a spin lock, so that nobody sleeps for it. A thread may spin for a
+    /// mutex before it sleeps.
+    pub fn is_spin_lock(self) -> bool {
+        self.0 & !(Self::READ | Self::WRITE) == Self::SPIN
+    }
+
+    /// The kernel's name of the lock's type.
+    pub fn lock_type(self) -> &'static str {
+        let has = |flag| self.0 & flag != 0;
+        if has(Self::MUTEX) {
+            "mutex"
+        } else if has(Self::RT) {
+            "rt_mutex"
+        } else if has(Self::PERCPU) {
+            "percpu_rw_semaphore"
+        } else if self.is_spin_lock() {
+            "spinlock"
+        } else if has(Self::READ) || has(Self::WRITE) {
+            "rw_semaphore"
+        } else {
+            "semaphore"
+        }
+    }
 }
 
 /// A thread, as an event names it.

@@ -118,6 +118,8 @@ impl Cpu {
             | EventKind::WorkBegins { .. }
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
+            | EventKind::LockContended { .. }
+            | EventKind::LockAcquired { .. }
             | EventKind::TimerArmed { .. }
             | EventKind::TimerExpires { .. }
             | EventKind::TimerEnds

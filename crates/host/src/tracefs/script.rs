@@ -1,7 +1,7 @@
 //! Synthetic traces, written event by event, for tests of explanations in every
 //! crate that explains traces.
 
-use super::event::{Context, Event, EventKind, Irq, Softirq, Task};
+use super::event::{Context, Event, EventKind, Irq, LockFlags, Softirq, Task};
 use super::name::Comm;
 use super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::system_call::SystemCall;
@@ -213,6 +213,10 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         15 => EventKind::TimerExpires { timer: other.into() },
         16 => EventKind::TimerEnds,
         17 => EventKind::Inherits { thread, from: one.into(), to: other.into() },
+        18 if other.is_multiple_of(4) => {
+            EventKind::LockContended { lock: one.into(), flags: LockFlags(other.into()) }
+        }
+        18 if other.is_multiple_of(2) => EventKind::LockAcquired { lock: one.into() },
         18 => EventKind::PageFault { address: one.into() },
         19 => EventKind::Idle((other < 128).then_some(one.into())),
         20 => EventKind::Frequency { cpu, frequency: Hertz::from_khz(u64::from(one) * 10_000) },

@@ -95,6 +95,10 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::Inherits { thread, from, to } => {
             format!("sched_pi_setprio: pid={} oldprio={from} newprio={to}", thread.0)
         }
+        EventKind::LockContended { lock, flags } => {
+            format!("contention_begin: lock_addr={lock:#x} flags={}", flags.0)
+        }
+        EventKind::LockAcquired { lock } => format!("contention_end: lock_addr={lock:#x} ret=0"),
         EventKind::PageFault { address } => format!("page_fault_user: address={address:#x}"),
         EventKind::WorkQueued { item, function } => {
             format!("workqueue_queue_work: work struct={item:#x} function={function:#x}")

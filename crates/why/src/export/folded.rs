@@ -105,7 +105,9 @@ fn call(wait: &Wait) -> String {
     let place = place(wait);
     match wait {
         Wait::Fault { .. } => "page fault".to_owned(),
-        Wait::Call { .. } => place.split(" 0x").next().unwrap_or_default().to_owned(),
+        Wait::Call { .. } | Wait::KernelLock { .. } => {
+            place.split(" 0x").next().unwrap_or_default().to_owned()
+        }
         Wait::Unknown | Wait::Lost => place,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unjank_host::Timestamp;
 use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Comm;
+use unjank_host::tracefs::{Comm, LockFlags};
 
 use super::life::Life;
 use super::span::State;
@@ -19,6 +19,8 @@ pub(super) struct Thread {
     pub(super) state: Option<(State, Timestamp)>,
     /// What it does in the kernel, if anything.
     pub(super) wait: Wait,
+    /// What it did when it began to wait for a lock of the kernel.
+    before_lock: Wait,
     /// Whether that may be a wait for the end of a thread.
     pub(super) awaits_end: bool,
     /// The file for whose pages it made room in memory last, in what it does.
@@ -48,6 +50,21 @@ impl Thread {
     /// It enters the kernel, or leaves it.
     pub(super) fn does(&mut self, wait: Wait) {
         (self.wait, self.awaits_end, self.reads) = (wait, false, None);
+    }
+
+    /// It begins to wait for a lock of the kernel.
+    pub(super) fn contends(&mut self, lock: u64, flags: LockFlags) {
+        if !matches!(self.wait, Wait::KernelLock { .. }) {
+            self.before_lock = self.wait;
+        }
+        self.wait = Wait::KernelLock { lock, flags, call: self.before_lock.call() };
+    }
+
+    /// It has the lock, or has given up, and goes on with what it did.
+    pub(super) fn acquires(&mut self, of: u64) {
+        if matches!(self.wait, Wait::KernelLock { lock, .. } if lock == of) {
+            self.wait = self.before_lock;
+        }
     }
 
     /// It touched a page of a file.

@@ -3,6 +3,7 @@
 use unjank_host::Timestamp;
 use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::LockFlags;
 
 use super::origin::Origin;
 
@@ -20,6 +21,15 @@ pub enum Wait {
         number: i64,
         /// The first two arguments.
         arguments: [u64; 2],
+    },
+    /// A lock of the kernel, which its holder gives to the next when it is done.
+    KernelLock {
+        /// Its address in the kernel.
+        lock: u64,
+        /// The kind of lock.
+        flags: LockFlags,
+        /// The number of the system call in which the thread needs it, if it is in one.
+        call: Option<i32>,
     },
     /// A page fault of user space.
     Fault {
@@ -41,6 +51,7 @@ impl Wait {
         match self {
             // A number beyond this means no call.
             Self::Call { number, .. } => i32::try_from(number).ok(),
+            Self::KernelLock { call, .. } => call,
             Self::Unknown | Self::Lost | Self::Fault { .. } => None,
         }
     }

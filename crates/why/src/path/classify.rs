@@ -18,6 +18,7 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
+/// | a lock of the kernel | anything | lock | proved: who gives it back wakes the next |
 /// | wait, vfork | the end of a process, exec | child | proved |
 /// | pause, sigsuspend … | the end of a process | child | proved |
 /// | pause, sigsuspend … | kill … | ipc | proved |
@@ -31,6 +32,9 @@ pub(super) fn leaves_by(
     inherited: bool,
 ) -> (Way, Certainty) {
     let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
+    if matches!(wait, Wait::KernelLock { .. }) {
+        return (Way::Lock, Certainty::Proved);
+    }
     if waker_is_kernel {
         return (Way::Work, Certainty::Inferred);
     }

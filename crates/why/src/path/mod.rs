@@ -30,5 +30,10 @@ pub(crate) fn is_in_futex(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
 }
 
+/// Whether a thread sleeps for a lock that can be told from others.
+fn has_address(wait: Wait) -> bool {
+    is_in_futex(wait) || matches!(wait, Wait::KernelLock { .. })
+}
+
 #[cfg(test)]
 mod tests;

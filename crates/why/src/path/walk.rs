@@ -7,8 +7,8 @@ use unjank_host::sched::ThreadId;
 
 use super::classify::{is_sleep, leaves_by};
 use super::found::{LockWait, OwnWait, Path};
-use super::is_in_futex;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
+use super::{has_address, is_in_futex};
 
 use crate::history::{Armed, Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
@@ -246,7 +246,7 @@ impl Walk<'_> {
             Wait::Fault { file, .. } => Some(Page { thread, file }),
             Wait::Call { .. } => None,
             // A thread of the kernel, which works for the one before.
-            Wait::Unknown | Wait::Lost => at.page,
+            Wait::KernelLock { .. } | Wait::Unknown | Wait::Lost => at.page,
         };
         let mut inner = At { way, certainty: certainty.min(at.certainty), page, ..at };
         if at.way == Way::Own {
@@ -256,7 +256,7 @@ impl Walk<'_> {
         match ended {
             Some(wake) => match wake.by {
                 Origin::Thread(waker) if waker != thread => {
-                    if leaves == Way::Lock && is_in_futex(wait) {
+                    if leaves == Way::Lock && has_address(wait) {
                         inner.lock = Some(self.locks.len() as u32);
                         self.locks.push(LockWait {
                             from,

@@ -45,11 +45,16 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "net/netif_rx",
     "net/netif_receive_skb",
     "power/cpu_frequency",
+    CONTENTION.0,
+    "lock/contention_end",
 ];
 
 /// Interrupts that one CPU sends to another, and the filter for those that only have
 /// a thread in its run queue run there.
 const RESCHEDULES: (&str, &str) = ("ipi/ipi_send_cpu", "callback == 0");
+
+/// Waits for locks of the kernel, and the filter that leaves out spin locks (`LCB_F_SPIN` alone).
+const CONTENTION: (&str, &str) = ("lock/contention_begin", "flags != 1");
 
 /// What the explained program asks of the kernel, and the files that this is about.
 /// These are many, so they are recorded of its processes only. The ends of system
@@ -136,7 +141,9 @@ impl Recording {
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(MACHINE_EVENTS),
-            filters: vec![(RESCHEDULES.0.to_owned(), RESCHEDULES.1.to_owned())],
+            filters: [RESCHEDULES, CONTENTION]
+                .map(|(event, filter)| (event.to_owned(), filter.to_owned()))
+                .to_vec(),
             ..InstanceOptions::default()
         })?;
         let program = tracefs.instance(&InstanceOptions {

@@ -37,6 +37,8 @@ enum Kind {
     Any,
     /// A mutex whose holder inherits priority.
     Inherits,
+    /// A lock of the kernel, by its type.
+    Kernel(&'static str),
 }
 
 /// The waits for one lock.
@@ -105,8 +107,18 @@ fn waited(launch: &Explained) -> BTreeMap<Lock, Waited<'_>> {
 
 impl Lock {
     fn of(launch: &Explained, wait: &LockWait) -> Option<Self> {
-        let Wait::Call { number, arguments: [address, operation] } = wait.wait else { return None };
         let process = launch.history.first_of_process(wait.thread, wait.to).0;
+        let (number, [address, operation]) = match wait.wait {
+            Wait::Call { number, arguments } => (number, arguments),
+            Wait::KernelLock { lock, flags, .. } => {
+                return Some(Self {
+                    process,
+                    address: lock,
+                    kind: Kind::Kernel(flags.lock_type()),
+                });
+            }
+            Wait::Fault { .. } | Wait::Unknown | Wait::Lost => return None,
+        };
         let kind = if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION))
         {
             Kind::Inherits
@@ -120,6 +132,7 @@ impl Lock {
         let kind = match self.kind {
             Kind::Any => "",
             Kind::Inherits => ", inherits priority",
+            Kind::Kernel(name) => return format!("kernel {name} {:#x}", self.address),
         };
         format!("futex {:#x}{kind}", self.address)
     }

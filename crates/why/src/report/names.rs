@@ -1,6 +1,7 @@
 //! Names of threads, devices and the places of waits.
 
 use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::LockFlags;
 
 use super::calls::call_name;
 use super::explained::Explained;
@@ -23,10 +24,20 @@ pub(crate) fn place(wait: &Wait) -> String {
             Some(name) => name.to_owned(),
             None => format!("system call {number}"),
         },
+        Wait::KernelLock { lock, flags, call } => {
+            let name = call.and_then(|number| call_name(number.into()));
+            let within = name.map_or_else(String::new, |name| format!(" in {name}"));
+            format!("{}{within}", kernel_lock(lock, flags))
+        }
         Wait::Fault { address, .. } => format!("page fault {address:#x}"),
         Wait::Unknown => "not recorded".to_owned(),
         Wait::Lost => "events were lost".to_owned(),
     }
+}
+
+/// `kernel mutex 0xffff88…`.
+pub(super) fn kernel_lock(lock: u64, flags: LockFlags) -> String {
+    format!("kernel {} {lock:#x}", flags.lock_type())
 }
 
 /// How sure pieces of the path are: `none` if nothing is known of them.

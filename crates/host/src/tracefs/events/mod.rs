@@ -202,7 +202,7 @@ impl ExactSizeIterator for Iter<'_> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, EventKind, Irq, Softirq, Task};
+    use super::super::event::{Context, EventKind, Irq, LockFlags, Softirq, Task};
     use super::super::name::Comm;
     use super::super::script::Script;
     use super::super::storage::StorageEvent;
@@ -240,6 +240,8 @@ mod tests {
             EventKind::SoftirqEntry(Softirq(u32::MAX)),
             EventKind::SoftirqExit(Softirq(3)),
             EventKind::PageFault { address: u64::MAX },
+            EventKind::LockContended { lock: u64::MAX, flags: LockFlags(u16::MAX) },
+            EventKind::LockAcquired { lock: 1 },
             EventKind::Idle(None),
             EventKind::Idle(Some(0)),
             EventKind::Idle(Some(u32::MAX)),

@@ -48,6 +48,10 @@ pub(super) enum Tag {
     TimerEnds,
     /// An address.
     PageFault,
+    /// Flags; an address.
+    LockContended,
+    /// An address.
+    LockAcquired,
     /// Whether it has a state; the state.
     Idle,
     /// An address.

@@ -1,6 +1,6 @@
 //! What does not fit into a packed event.
 
-use super::super::event::{Event, EventKind, Irq, Softirq, Task};
+use super::super::event::{Event, EventKind, Irq, LockFlags, Softirq, Task};
 use super::super::name::Label;
 use super::super::system_call::SystemCall;
 use super::numbered::Numbered;
@@ -60,6 +60,8 @@ impl Sides {
             EventKind::TimerExpires { timer } => (Tag::TimerExpires, 0, split(timer)),
             EventKind::TimerEnds => (Tag::TimerEnds, 0, [0, 0]),
             EventKind::PageFault { address } => (Tag::PageFault, 0, split(address)),
+            EventKind::LockContended { lock, flags } => (Tag::LockContended, flags.0, split(lock)),
+            EventKind::LockAcquired { lock } => (Tag::LockAcquired, 0, split(lock)),
             EventKind::Idle(state) => {
                 (Tag::Idle, state.is_some().into(), [state.unwrap_or_default(), 0])
             }
@@ -127,6 +129,10 @@ impl Sides {
             Tag::TimerExpires => EventKind::TimerExpires { timer: joined(words) },
             Tag::TimerEnds => EventKind::TimerEnds,
             Tag::PageFault => EventKind::PageFault { address: joined(words) },
+            Tag::LockContended => {
+                EventKind::LockContended { lock: joined(words), flags: LockFlags(small) }
+            }
+            Tag::LockAcquired => EventKind::LockAcquired { lock: joined(words) },
             Tag::Idle => EventKind::Idle((small != 0).then_some(first)),
             Tag::PacketQueued => EventKind::PacketQueued { packet: joined(words) },
             Tag::PacketTaken => EventKind::PacketTaken { packet: joined(words) },

@@ -174,6 +174,8 @@ impl Converter<'_> {
             | EventKind::TimerExpires { .. }
             | EventKind::TimerEnds
             | EventKind::PageFault { .. }
+            | EventKind::LockContended { .. }
+            | EventKind::LockAcquired { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }
             | EventKind::PacketQueued { .. }

@@ -187,6 +187,14 @@ impl Builder {
             EventKind::PageFault { address } => {
                 self.thread(current).does(Wait::Fault { address, file: None });
             }
+            EventKind::LockContended { lock, flags }
+                if context == Context::Thread && !flags.is_spin_lock() =>
+            {
+                self.thread(current).contends(lock, flags);
+            }
+            EventKind::LockAcquired { lock } if context == Context::Thread => {
+                self.thread(current).acquires(lock);
+            }
             EventKind::Inherits { thread, from, to } => {
                 self.thread(thread).inherits(current, at, from, to);
             }

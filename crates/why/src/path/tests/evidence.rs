@@ -2,12 +2,12 @@
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
-use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+use unjank_host::tracefs::{Context, EventKind, LockFlags, StorageEvent};
 
 use super::super::{Activity, Certainty, Path, Segment, Way, critical_path};
 use super::path;
 use super::wakers::{calls, read, woken};
-use crate::history::{History, Origin};
+use crate::history::{History, Origin, Wait};
 
 const FAULT: EventKind = EventKind::PageFault { address: 0x1000 };
 
@@ -186,4 +186,40 @@ fn who_queued_a_work_item_is_inferred() {
     let sure: Vec<_> = segments.iter().map(|it| (it.thread.0, it.certainty)).collect();
     let [queues, works] = [(3, Certainty::Inferred), (7, Certainty::Proved)];
     assert_eq!(sure, [queues, works]);
+}
+
+/// 7 sleeps for the kernel's lock 0x40, a mutex, until 3 gives it back at 300, and again, in the
+/// same call, until 3 wakes it at 500.
+fn contends(flags: LockFlags) -> Script {
+    let contended = EventKind::LockContended { lock: 0x40, flags };
+    Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_write))
+        .happens(0, 95, Context::Thread, contended)
+        .sleeps(0, 100, 7, 0)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 310, 0, 7)
+        .happens(0, 320, Context::Thread, EventKind::LockAcquired { lock: 0x40 })
+        .sleeps(0, 400, 7, 0)
+        .wakes(1, 500, 7, 0)
+        .runs(0, 510, 0, 7)
+        .sleeps(0, 600, 7, 0)
+}
+
+#[test]
+fn who_wakes_a_waiter_for_a_lock_of_the_kernel_has_held_it() {
+    let history = History::of(&contends(LockFlags(1 << 5)).trace());
+    let found = critical_path(&history, ThreadId(7), at(100), at(510));
+    let ways: Vec<_> = found.segments.iter().map(|it| (it.way, it.certainty)).collect();
+    let own = (Way::Own, Certainty::Proved);
+    let pipe = (Way::Ipc, Certainty::Inferred);
+    assert_eq!(ways, [(Way::Lock, Certainty::Proved), own, own, pipe, own]);
+    let [wait] = found.locks.as_slice() else { panic!("{:?}", found.locks) };
+    assert!(matches!(wait.wait, Wait::KernelLock { lock: 0x40, call: Some(_), .. }));
+    assert_eq!(wait.waker, ThreadId(3));
+
+    // For a spin lock nobody sleeps: it was contended in the time before.
+    let history = History::of(&contends(LockFlags(1)).trace());
+    assert_eq!(critical_path(&history, ThreadId(7), at(100), at(510)).locks.len(), 0);
 }

@@ -2,7 +2,7 @@
 //! (`include/trace/events`), or as `trace-cmd report` does, with and without
 //! `-R`.
 
-use super::super::super::event::{EventKind, Irq, Softirq, Task};
+use super::super::super::event::{EventKind, Irq, LockFlags, Softirq, Task};
 use super::super::super::name::{Comm, Label, Name};
 use super::super::super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::super::super::system_call::SystemCall;
@@ -67,6 +67,8 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             frequency: Hertz::from_khz(number(text, "state=")?),
         },
         "page_fault_user" => EventKind::PageFault { address: address(text)? },
+        "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
+        "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
         "sys_enter" => EventKind::SystemCall(call(text)?),
         "sys_exit" => EventKind::SystemCall(call_end(text)?),
         "block_rq_issue" => EventKind::Storage(StorageEvent::Issued(request(text)?)),
@@ -138,6 +140,25 @@ fn item(text: &str) -> Result<u64, Wrong> {
 fn address(text: &str) -> Result<u64, Wrong> {
     let word = word(text, "address=").ok_or("expected an address")?;
     Ok(hexadecimal_word(word).unwrap_or(0))
+}
+
+/// `0xffff8881 (flags=MUTEX|SPIN)`, `lock_addr=0xffff8881 flags=32`.
+fn lock(text: &str) -> Result<u64, Wrong> {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    hexadecimal_word(word.strip_prefix("lock_addr=").unwrap_or(word))
+}
+
+/// Flags of a lock by name, or as a number.
+fn flags(text: &str) -> Result<LockFlags, Wrong> {
+    let word = word(text, "flags=").ok_or("expected flags")?.trim_end_matches(')');
+    if let Ok(number) = word.parse() {
+        return Ok(LockFlags(number));
+    }
+    let bit = |name: &str| LockFlags::NAMES.iter().find(|(named, _)| *named == name);
+    word.split('|').filter(|name| !name.is_empty()).try_fold(LockFlags::default(), |all, name| {
+        let (_, bit) = bit(name).ok_or("expected the name of a flag")?;
+        Ok(LockFlags(all.0 | bit))
+    })
 }
 
 /// `NR 202 (1, 2, …)`, or `id=202 args=ARRAY[…]`.
@@ -271,6 +292,13 @@ mod tests {
         assert_eq!(of("ipi_send_cpu", sent), EventKind::IpiSent { cpu: 1, reschedules: true });
         let sent = sent.replace("0x0", "generic_smp_call_function_single_interrupt+0x0/0x10");
         assert_eq!(of("ipi_send_cpu", &sent), EventKind::IpiSent { cpu: 1, reschedules: false });
+        let flags = LockFlags(0b10_0001);
+        let contended = EventKind::LockContended { lock: 0xffff_8881, flags };
+        assert_eq!(of("contention_begin", "0xffff8881 (flags=SPIN|MUTEX)"), contended);
+        assert_eq!(of("contention_begin", "lock_addr=0xffff8881 flags=33"), contended);
+        let acquired = EventKind::LockAcquired { lock: 0xffff_8881 };
+        assert_eq!(of("contention_end", "00000000ffff8881 (ret=0)"), acquired);
+        assert_eq!(of("contention_end", "lock_addr=0xffff8881 ret=0"), acquired);
         let fault = "dev=254:0 ino=1a ofs=16384";
         let raw = "i_ino=0x1a s_dev=0xfe00000 index=0x4";
         assert_eq!(of("mm_filemap_fault", fault), of("mm_filemap_fault", raw));
