@@ -28,9 +28,18 @@ pub(crate) struct StateDir {
     dir: OwnedFd,
 }
 
-/// The lock under which sessions look for conflicts and take knobs.
+/// The lock under which sessions look for conflicts and take knobs. Dropping it
+/// releases the lock.
 #[derive(Debug)]
-pub(crate) struct StateDirLock(#[expect(dead_code, reason = "held for its lock")] OwnedFd);
+pub(crate) struct StateDirLock(OwnedFd);
+
+/// A child that another thread is starting has a copy of the open directory
+/// until its exec. It must not keep the lock, so the lock is released explicitly.
+impl Drop for StateDirLock {
+    fn drop(&mut self) {
+        let _not_ours_any_more = flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 impl StateDir {
     /// Opens `path`, and creates it if it is missing.
@@ -221,6 +230,8 @@ mod tests {
         let second = File::open(state.path()).unwrap();
         let attempt = || flock(&second, FlockOperation::NonBlockingLockExclusive);
         assert_eq!(attempt(), Err(Errno::WOULDBLOCK));
+        // As a child of another thread has it before its exec.
+        let _copy = held.0.try_clone().unwrap();
         drop(held);
         assert_eq!(attempt(), Ok(()));
     }

@@ -16,7 +16,7 @@ use crate::journal::state_dir::StateDir;
 /// The largest ledger in bytes.
 pub(super) const LARGEST: u64 = 8 << 20;
 
-/// A ledger whose lock this process holds.
+/// A ledger whose lock this process holds. Dropping it releases the lock.
 #[derive(Debug)]
 pub(super) struct LedgerFile {
     file: File,
@@ -26,6 +26,14 @@ pub(super) struct LedgerFile {
     torn: bool,
     /// Whether the last line has no line end, so the next one begins with one.
     open: bool,
+}
+
+/// A child that another thread is starting has a copy of the open file until
+/// its exec. It must not keep the lock, so the lock is released explicitly.
+impl Drop for LedgerFile {
+    fn drop(&mut self) {
+        let _not_ours_any_more = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 /// The result of an attempt to lock a ledger.
@@ -151,6 +159,21 @@ pub(super) fn is_of(name: &str, owner: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_in_a_child_does_not_keep_the_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDir::make(directory.path()).unwrap();
+        let name = name(1);
+        state.create_unsynced(&name).unwrap();
+        let claim = || LedgerFile::claim(&state, &name).unwrap();
+        let Claim::Ours(ledger, _) = claim() else { panic!("it is free") };
+        // As a child of another thread has it before its exec.
+        let _copy = ledger.file.try_clone().unwrap();
+        assert!(matches!(claim(), Claim::Held(_)));
+        drop(ledger);
+        assert!(matches!(claim(), Claim::Ours(..)));
+    }
 
     #[test]
     fn a_file_never_exceeds_its_limit() {
