@@ -167,6 +167,7 @@ mod tests {
     use std::thread;
 
     use rustix::net::{bind, listen};
+    use unjank_needs::wait::until_some;
 
     use super::*;
 
@@ -191,7 +192,8 @@ mod tests {
         assert!(SocketFile::bind(&path).unwrap_err().to_string().contains("another service"));
         drop(listener);
         assert!(path.exists(), "as after a kill");
-        let (place, _listener) = SocketFile::bind(&path).unwrap();
+        // A child that another test is starting has a copy of the listener until its exec.
+        let (place, _listener) = until_some("it is free", || SocketFile::bind(&path).ok());
         fs::remove_file(&path).unwrap();
         fs::write(&path, "mine").unwrap();
         place.clear();
