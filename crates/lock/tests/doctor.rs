@@ -4,21 +4,23 @@
 mod victim;
 
 use unjank_host::{Nanos, Root};
-use unjank_lock::doctor::{self, DiagnosisKind, Options};
+use unjank_lock::doctor::{self, DiagnosisKind, Examined, Options};
 use unjank_measure::{Answer, Silent};
 
-use victim::{Victim, kinds};
+use victim::{Victim, kinds, look_at};
 
 #[test]
 fn a_spinning_thread_is_diagnosed_and_a_sleeping_one_is_not() {
     let victim = Victim::start("spin");
-    let examined = victim.examine(Nanos::from_millis(1_500));
-    if let Some(missing) =
-        examined.findings.unsupported.iter().find(|it| it.what.starts_with("where busy"))
-    {
-        return unjank_needs::skip(&missing.reason);
+    let missing = |it: &Examined| {
+        let missing = it.findings.unsupported.iter().find(|it| it.what.starts_with("where busy"));
+        missing.map(|it| it.reason.clone())
+    };
+    let spins = |it: &Examined| kinds(it, "spins") == [[DiagnosisKind::Spins]];
+    let examined = look_at(victim.id(), false, |it| missing(it).is_some() || spins(it));
+    if let Some(reason) = missing(&examined) {
+        return unjank_needs::skip(reason);
     }
-    assert_eq!(kinds(&examined, "spins"), [[DiagnosisKind::Spins]]);
     assert_eq!(examined.reports[0].observed.name, "spins", "the worst is first");
     assert_eq!(examined.findings.verdicts[0].answer, Answer::No);
     assert!(kinds(&examined, "waits").iter().flatten().all(|kind| *kind == DiagnosisKind::Fine));

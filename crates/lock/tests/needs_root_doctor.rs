@@ -9,9 +9,8 @@ use unjank_host::{Nanos, Root, process::pid};
 use unjank_lock::doctor::{Certainty, DiagnosisKind, ThreadReport};
 use unjank_measure::Answer;
 
-use victim::{Victim, kinds};
+use victim::{SECOND, Victim, kinds};
 
-const SECOND: Nanos = Nanos::from_millis(1_000);
 /// Lengths of attempts, in seconds: on a busy machine a program does little in one.
 const LONGER: [u64; 6] = [1, 2, 4, 8, 16, 32];
 

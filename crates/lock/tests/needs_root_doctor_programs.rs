@@ -14,34 +14,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use unjank_host::Root;
 use unjank_host::process::pid;
-use unjank_host::{Nanos, Root};
 use unjank_lock::doctor::{Certainty, DiagnosisKind, Examined};
 use unjank_measure::Answer;
 
 use programs::postgres::Server;
 use programs::{build, is_there, source};
-use victim::{Victim, examine, kinds};
+use victim::{SECOND, Victim, examine, kinds, look_at};
 
-const SECOND: Nanos = Nanos::from_millis(1_000);
-
-/// Watches until the result is as expected, for longer each time: on a busy
-/// machine a program does little in a second.
+/// Watches a process and its tree until the result is as expected.
 fn look(process: u32, expected: impl Fn(&Examined) -> bool) -> Examined {
     look_at(process, true, expected)
-}
-
-/// The same for a process alone, or with its tree.
-fn look_at(process: u32, tree: bool, expected: impl Fn(&Examined) -> bool) -> Examined {
-    let mut examined = examine(process, tree, SECOND);
-    for times in [2, 4, 8, 16] {
-        if expected(&examined) {
-            break;
-        }
-        examined = examine(process, tree, SECOND.times(times));
-    }
-    assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.reports);
-    examined
 }
 
 fn answer(examined: &Examined) -> Answer {

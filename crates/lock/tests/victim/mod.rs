@@ -12,6 +12,8 @@ use unjank_host::{Nanos, Root};
 use unjank_lock::doctor::{self, DiagnosisKind, Examined, Options};
 use unjank_measure::Silent;
 
+pub(crate) const SECOND: Nanos = Nanos::from_millis(1_000);
+
 /// `examples/waits.rs` as a process; killed when dropped.
 pub(crate) struct Victim(Child);
 
@@ -51,6 +53,21 @@ impl Victim {
 pub(crate) fn examine(process: u32, tree: bool, duration: Nanos) -> Examined {
     let options = Options { process, tree, duration, top: 20 };
     doctor::run(&options, &Root::system(), 7, &Silent).expect("it is there")
+}
+
+/// Watches a process, or its whole tree, until the result is as expected, for longer each time: on a
+/// busy machine a program does little in a second.
+#[track_caller]
+pub(crate) fn look_at(process: u32, tree: bool, expected: impl Fn(&Examined) -> bool) -> Examined {
+    let mut examined = examine(process, tree, SECOND);
+    for times in [2, 4, 8, 16] {
+        if expected(&examined) {
+            break;
+        }
+        examined = examine(process, tree, SECOND.times(times));
+    }
+    assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.reports);
+    examined
 }
 
 /// The diagnoses of each thread of this name.
