@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::mem::zeroed;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -82,20 +83,18 @@ fn a_fifo_waiter_lets_the_holder_run() {
         return;
     }
     let lock = Mutex::new(0);
-    let held = AtomicBool::new(false);
+    // Waiting for this costs the urgent one no CPU time, however long it takes.
+    let held = Barrier::new(2);
     for _ in 0..5 {
-        held.store(false, Ordering::SeqCst);
         let burnt = together(
             || {
                 let mut guard = lock.lock();
-                held.store(true, Ordering::SeqCst);
+                held.wait();
                 work();
                 *guard += 1;
             },
             || {
-                while !held.load(Ordering::SeqCst) {
-                    thread::sleep(Duration::from_micros(200));
-                }
+                held.wait();
                 *lock.lock() += 1;
             },
         );
