@@ -19,7 +19,7 @@ use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use unjank_pi_channel::{Acceptor, Answer, Client, Outgoing, Request, Server, Settings};
+use unjank_pi_channel::{Acceptor, Answer, Client, Error, Outgoing, Request, Server, Settings};
 
 const ROLE: &str = "PI_CHANNEL_TEST_ROLE";
 const LONG: Duration = Duration::from_secs(1_200);
@@ -53,10 +53,13 @@ fn millis_between(start: rustix::time::Timespec, end: rustix::time::Timespec) ->
 /// Waits until this thread has a priority; returns its last one.
 fn await_priority(expected: i64) -> i64 {
     let start = Instant::now();
-    while own_priority() != expected && start.elapsed() < LONG {
+    loop {
+        let priority = own_priority();
+        if priority == expected || start.elapsed() >= LONG {
+            return priority;
+        }
         thread::sleep(Duration::from_micros(200));
     }
-    own_priority()
 }
 
 fn set_real_time(priority: i32) {
@@ -201,6 +204,7 @@ fn a_server_has_the_priority_of_its_client_until_it_replies() {
 
 #[test]
 fn a_client_that_gives_up_takes_its_priority_back() {
+    static INHERITED: AtomicBool = AtomicBool::new(false);
     if !unjank_needs::root() {
         return;
     }
@@ -210,7 +214,11 @@ fn a_client_that_gives_up_takes_its_priority_back() {
         let mut server = Server::new(&Settings::default()).unwrap();
         tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(|_, _| {
-            seen.send((await_priority(-81), await_priority(normal()))).unwrap();
+            if !INHERITED.load(Ordering::SeqCst) {
+                let inherited = await_priority(-81);
+                INHERITED.store(true, Ordering::SeqCst);
+                seen.send((inherited, await_priority(normal()))).unwrap();
+            }
             Answer::Reply
         })
     });
@@ -218,7 +226,11 @@ fn a_client_that_gives_up_takes_its_priority_back() {
     let mut client = connect(&acceptor);
     let caller = thread::spawn(move || {
         set_real_time(80);
-        client.call_within(Duration::from_millis(100), &[], &mut []).unwrap_err();
+        // On a busy machine, the server may look only after the client has given up.
+        while !INHERITED.load(Ordering::SeqCst) {
+            let answer = client.call_within(Duration::from_millis(100), &[], &mut []);
+            assert!(matches!(answer, Err(Error::TimedOut { .. }) | Ok(0)), "{answer:?}");
+        }
         client
     });
     assert_eq!(saw.recv_timeout(LONG).unwrap(), (-81, normal()));
