@@ -133,6 +133,8 @@ pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
     match answer {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Another process is removing it: instance_rmdir in kernel/trace/trace.c.
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(()),
         Err(error) if busy(&error) => {
             Err(Error::Busy(format!("{} is in use by another program", path.display())))
         }
