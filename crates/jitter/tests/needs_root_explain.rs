@@ -9,16 +9,18 @@
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use unjank_host::clock::thread_cpu_time;
 use unjank_host::sched::{
     AffinityGuard, CpuSet, Policy, Priority, ThreadId, set_policy, timer_slack,
 };
-use unjank_host::tracefs::{Instance, InstanceOptions, Occupant, Trace, Tracefs};
-use unjank_host::{Nanos, Root, Support, Timestamp};
+use unjank_host::tracefs::{InstanceOptions, Occupant, Trace, Tracefs};
+use unjank_host::{Bytes, Nanos, Root, Support, Timestamp};
 use unjank_jitter::explain::{Cause, Culprit, LateWakeUp, Phase, cause_of};
+use unjank_needs::wait::until_some;
 
-fn instance() -> Option<Instance> {
+fn tracefs() -> Option<Tracefs> {
     match Tracefs::open(&Root::system()) {
-        Support::Yes(tracefs) => Some(tracefs.instance(&InstanceOptions::default()).unwrap()),
+        Support::Yes(tracefs) => Some(tracefs),
         Support::No(reason) => {
             unjank_needs::skip(format!("tracefs: {reason}"));
             None
@@ -26,11 +28,29 @@ fn instance() -> Option<Instance> {
     }
 }
 
+/// Repeats an attempt until it succeeds and no event is lost: on a busy machine, there may be too
+/// many for the buffers. Returns the trace, too.
+fn traced<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<(Trace, T)> {
+    let tracefs = tracefs()?;
+    let options = InstanceOptions { buffer: Bytes::from_mib(16), ..InstanceOptions::default() };
+    let whole = until_some("the attempt succeeds, and no event is lost", || {
+        let instance = tracefs.instance(&options).unwrap();
+        instance.start().unwrap();
+        let result = attempt();
+        instance.stop().unwrap();
+        let trace = instance.read_events().unwrap();
+        let lost = trace.lost.overwritten + trace.lost.dropped;
+        result.filter(|_| lost == 0).map(|result| (trace, result))
+    });
+    Some(whole)
+}
+
 /// Nearly always enough for a thread to start and to fall asleep.
 const LEAD: Nanos = Nanos::from_millis(200);
 
-/// A real-time thread that computes from the moment that it receives.
-fn hog(cpu: usize, name: &str, length: Nanos) -> (JoinHandle<()>, Sender<Timestamp>) {
+/// A real-time thread that computes from the moment that it receives. Returns whether it had the CPU
+/// for all but a millisecond of that time.
+fn hog(cpu: usize, name: &str, length: Nanos) -> (JoinHandle<bool>, Sender<Timestamp>) {
     let (begin, moment) = channel::<Timestamp>();
     let (is_ready, ready) = channel();
     let work = move || {
@@ -40,7 +60,9 @@ fn hog(cpu: usize, name: &str, length: Nanos) -> (JoinHandle<()>, Sender<Timesta
         is_ready.send(()).unwrap();
         let start = moment.recv().unwrap();
         start.sleep_until();
+        let cpu_before = thread_cpu_time();
         while Timestamp::now() < start + length {}
+        thread_cpu_time() - cpu_before + Nanos::from_millis(1) >= length
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(work).unwrap();
     ready.recv().unwrap();
@@ -74,22 +96,18 @@ fn cause(trace: &Trace, late: &LateWakeUp) -> Cause {
 #[test]
 fn the_hog_is_named() {
     let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
-    // On a busy machine, a thread may start too late to be kept waiting.
-    let (instance, late) = loop {
-        let Some(instance) = instance() else { return };
-        instance.start().unwrap();
+    let traced = traced(|| {
         // A thread may call itself anything.
         let (hog, begin) = hog(cpu, "evil ==> 1\n\x1b[m", Nanos::from_millis(8));
         let start = Timestamp::now() + LEAD;
         begin.send(start).unwrap();
         let (late, in_time) = sleeps_until(cpu, start + Nanos::from_millis(3));
-        instance.stop().unwrap();
-        hog.join().unwrap();
-        if in_time {
-            break (instance, late);
-        }
-    };
-    let cause = cause(&instance.read_events().unwrap(), &late);
+        // On a busy machine, a thread may start too late to be kept waiting, or the hog may wait.
+        let had_the_cpu = hog.join().unwrap();
+        (in_time && had_the_cpu).then_some(late)
+    });
+    let Some((trace, late)) = traced else { return };
+    let cause = cause(&trace, &late);
     assert_eq!(cause.late(), late.ran.since(late.due));
     // On a busy machine, another thread may run after it, and for longer.
     let named = |culprit: &&Culprit| match culprit.who {
@@ -105,7 +123,8 @@ fn the_hog_is_named() {
 
 #[test]
 fn a_wake_up_before_the_recording_is_not_explained() {
-    let Some(instance) = instance() else { return };
+    let Some(tracefs) = tracefs() else { return };
+    let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
     let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
     let late = sleep_until(cpu, Timestamp::now() + Nanos::from_millis(1));
     instance.start().unwrap();
@@ -116,19 +135,14 @@ fn a_wake_up_before_the_recording_is_not_explained() {
 
 #[test]
 fn an_undisturbed_wake_up_is_explained_too() {
-    let Some(instance) = instance() else { return };
     let allowed = CpuSet::allowed().unwrap();
-    instance.start().unwrap();
-    let slept = |cpu| loop {
+    let slept = |cpu| {
         // On a busy machine, a thread may start too late to sleep at all.
         let (late, in_time) = sleeps_until(cpu, Timestamp::now() + LEAD);
-        if in_time {
-            break late;
-        }
+        in_time.then_some(late)
     };
-    let wakeups: Vec<LateWakeUp> = allowed.iter().map(slept).collect();
-    instance.stop().unwrap();
-    let trace = instance.read_events().unwrap();
+    let traced = traced(|| allowed.iter().map(slept).collect::<Option<Vec<LateWakeUp>>>());
+    let Some((trace, wakeups)) = traced else { return };
     for late in wakeups {
         let cause = cause(&trace, &late);
         println!("{} late: {cause}", cause.late());
