@@ -1,6 +1,7 @@
 package io.github.unjank.jitter;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
@@ -9,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
 import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
 
@@ -56,8 +58,10 @@ class AllocationTest {
         try (WakeUps wakeUps = WakeUps.of(options, lateness)) {
             long thread = idOf(name);
             wakeUps.go();
-            // The first wake-up comes later than this; the start itself may allocate.
-            Thread.sleep(WakeUps.LEAD_NANOS / 2_000_000);
+            // The start itself may allocate. It is over in the first sleep until a moment.
+            while (!sleepsUntilAMoment(thread)) {
+                assertFalse(wakeUps.await(1), "the thread has ended before it was looked at");
+            }
             long before = THREADS.getThreadAllocatedBytes(thread);
             long last = before;
             while (!wakeUps.await(1)) {
@@ -70,8 +74,13 @@ class AllocationTest {
         }
     }
 
+    private static boolean sleepsUntilAMoment(long thread) {
+        ThreadInfo info = THREADS.getThreadInfo(thread);
+        return info != null && info.getThreadState() == Thread.State.TIMED_WAITING;
+    }
+
     private static long idOf(String name) {
-        for (var info : THREADS.getThreadInfo(THREADS.getAllThreadIds())) {
+        for (ThreadInfo info : THREADS.getThreadInfo(THREADS.getAllThreadIds())) {
             if (info != null && info.getThreadName().equals(name)) {
                 return info.getThreadId();
             }
