@@ -170,16 +170,13 @@ class CriticalTaskTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void itGoesOnWhileTheCollectorStopsJava(boolean ownProcess) throws Exception {
-        byte[][] live = new byte[400_000][];
-        for (int n = 0; n < live.length; n++) {
-            live[n] = new byte[n % 200];
-        }
+        byte[][] live = objects(400_000);
         try (CriticalTask task = task(ownProcess).capacity(1 << 16).open()) {
             task.start();
             WakeUp wakeUp = new WakeUp();
             // A busy machine may delay the task in one collection, but not in all of them.
             boolean wentOn = false;
-            for (int tries = 0; tries < 30 && !wentOn; tries++) {
+            while (!wentOn) {
                 long before = System.nanoTime();
                 System.gc();
                 long after = System.nanoTime();
@@ -188,12 +185,25 @@ class CriticalTaskTest {
                     during += wakeUp.woken() > before && wakeUp.woken() < after ? 1 : 0;
                 }
                 long periods = (after - before) / MS.toNanos();
+                if (periods < 10) {
+                    live = objects(live.length * 2);
+                }
                 wentOn = periods >= 10 && during > periods / 2;
+                // The test's time limit interrupts this.
+                Thread.sleep(1);
             }
-            assertTrue(wentOn);
             assertEquals(0, task.lostMessages());
         }
-        assertEquals(400_000, live.length);
+        assertTrue(live.length >= 400_000, "they were there until the end");
+    }
+
+    /** Work for the collector. */
+    private static byte[][] objects(int count) {
+        byte[][] live = new byte[count][];
+        for (int n = 0; n < count; n++) {
+            live[n] = new byte[n % 200];
+        }
+        return live;
     }
 
     @Test
