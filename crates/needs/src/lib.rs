@@ -1,7 +1,9 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
-//! wait on a busy machine ([`wait`]), and for each other ([`turns`]).
+//! wait on a busy machine ([`wait`]), what they repeat there ([`attempts`]), and how they wait for
+//! each other ([`turns`]).
 
+pub mod attempts;
 pub mod turns;
 pub mod wait;
 

@@ -15,10 +15,15 @@ use assert_cmd::assert::OutputAssertExt as _;
 use known::explained::{cells, of, record, rows};
 use known::{Cells, Known};
 use serde_json::Value;
+use unjank_needs::attempts::until_ok;
 
-/// Nanoseconds by way and activity, and the whole.
-fn split(command: &[impl AsRef<OsStr>]) -> (Cells, u64) {
-    cells(&record(&[], command))
+/// A launch of which at most 2 % are unknown, its nanoseconds by way and activity, and the whole.
+fn split(options: &[&str], command: &[impl AsRef<OsStr>]) -> (Value, Cells, u64) {
+    until_ok(|| {
+        let record = record(options, command);
+        let (cells, total) = cells(&record)?;
+        Ok((record, cells, total))
+    })
 }
 
 const MILLISECOND: u64 = 1_000_000;
@@ -28,7 +33,7 @@ fn a_sleep_is_a_timer_of_the_thread_itself() {
     if !unjank_needs::root() {
         return;
     }
-    let (cells, total) = split(&["sleep", "0.3"]);
+    let (_, cells, total) = split(&[], &["sleep", "0.3"]);
     assert!(of(&cells, "own", "timer") >= 299 * MILLISECOND, "{cells:?}");
     assert!(total >= 300 * MILLISECOND);
 }
@@ -39,7 +44,7 @@ fn the_sleep_of_a_child_is_a_timer_of_the_child() {
         return;
     }
     // The shell waits for `cat`, which waits for what `sleep` never writes.
-    let (cells, _) = split(&["sh", "-c", "sleep 0.6 | cat; true"]);
+    let (_, cells, _) = split(&[], &["sh", "-c", "sleep 0.6 | cat; true"]);
     let asleep = of(&cells, "child", "timer");
     assert!(asleep >= 100 * MILLISECOND, "{cells:?}");
     assert_eq!(of(&cells, "own", "timer"), 0, "{cells:?}");
@@ -51,8 +56,7 @@ fn a_wait_for_a_cpu_names_who_had_it() {
         return;
     }
     let known = Known::new();
-    let hog = record(&[], &known.command("hog", &[]));
-    cells(&hog);
+    let (hog, _, _) = split(&[], &known.command("hog", &[]));
     let who: Vec<&str> = rows(&hog, "why/run_queue").map(|row| row[0].as_str().unwrap()).collect();
     assert!(who.contains(&"known-hog"), "{who:?}");
     // Its own hog is no other program.
@@ -68,8 +72,8 @@ fn pages_that_are_not_in_memory_are_page_ins() {
         return;
     }
     let known = Known::new();
-    let record = record(&[], &known.command("fault", &[&known.file("pages")]));
-    let (cells, total) = cells(&record);
+    let fault = known.command("fault", &[&known.file("pages")]);
+    let (record, cells, total) = split(&[], &fault);
     assert!(of(&cells, "own", "page-in") > 0, "{cells:?}");
     let page_ins = rows(&record, "why/storage").find(|row| row[1] == "page-in").unwrap();
     assert!(page_ins[3]["value"].as_f64().unwrap() >= 100.0, "{page_ins}");
@@ -180,8 +184,7 @@ fn the_path_over_time_fills_the_launch_and_its_page_draws_it() {
     let loops = "i=0; while [ $i -lt 60 ]; do ls / | cat > /dev/null; i=$((i+1)); done";
     let directory = tempfile::tempdir().unwrap();
     let page = directory.path().join("why.html");
-    let record = record(&["--html", page.to_str().unwrap()], &["sh", "-c", loops]);
-    let (_, total) = cells(&record);
+    let (record, _, total) = split(&["--html", page.to_str().unwrap()], &["sh", "-c", loops]);
     let number = |row: &Value, at: usize| row[at]["value"].as_f64().unwrap() as u64;
     let mut end = 0;
     for row in rows(&record, "why/path") {

@@ -10,7 +10,7 @@ use std::process::Command;
 use assert_cmd::assert::OutputAssertExt as _;
 use serde_json::Value;
 
-const COMMAND: &[&str] = &["sh", "-c", "sleep 0.1 | cat; ls / | sort"];
+const COMMAND: &[&str] = &["sh", "-c", "sleep 0.6 | cat; ls / | sort"];
 
 fn why(options: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))

@@ -8,6 +8,7 @@ mod known;
 
 use known::Known;
 use known::explained::{cells, record, rows};
+use unjank_needs::attempts;
 
 /// What each part is called by the program, and in which cells `why` has it.
 type Parts = &'static [(&'static str, &'static [&'static str])];
@@ -45,9 +46,6 @@ const TIMER: Parts = &[
     ("others-computed", &["other/computing"]),
 ];
 const STORAGE: Parts = &[("slept", &["own/storage", "work/*", "own/waking"])];
-
-/// Launches of a program, of which one must be explained as its own clocks say.
-const TRIES: usize = 3;
 
 /// Every program in `known`, its arguments, and its parts; `FILE` is one on a disk, `COMPUTE` the
 /// program of that name.
@@ -96,15 +94,18 @@ fn known_programs_are_explained(busy: bool) {
             .collect();
         let explain = || {
             let record = record(&[], &known.command(program, &arguments));
-            let (cells, _) = cells(&record);
             let own = known.parts();
+            let cells = match cells(&record) {
+                Ok((cells, _)) => cells,
+                Err(why) => return Some(format!("{program} {arguments:?}: {why}")),
+            };
             let differs = |&(part, places): &(&str, &[&str])| own.differs(part, places, &cells);
             let how: Vec<String> = parts.iter().copied().flatten().filter_map(differs).collect();
             (!how.is_empty()).then(|| format!("{program} {arguments:?}: {how:?}: {cells:?}"))
         };
         // The ring buffer sometimes lacks a switch or a system call.
-        let tries: Vec<String> = (0..TRIES).map_while(|_| explain()).collect();
-        if tries.len() == TRIES {
+        let tries: Vec<String> = (0..attempts::MOST).map_while(|_| explain()).collect();
+        if tries.len() == attempts::MOST {
             wrong.extend(tries);
         }
     }

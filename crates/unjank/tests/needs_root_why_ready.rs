@@ -13,10 +13,8 @@ use std::sync::mpsc;
 
 use known::{Cells, Known};
 use serde_json::Value;
+use unjank_needs::attempts::until_ok;
 use unjank_needs::wait::Process;
-
-/// Launches of which one must be explained as the program's own clocks say.
-const TRIES: usize = 3;
 
 fn record(arguments: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -39,8 +37,11 @@ fn cells(record: &Value) -> (Cells, u64) {
     (cells, total)
 }
 
-/// How the explanation of a launch differs from what the program says of itself.
-fn differs(known: &Known, arguments: &[&str]) -> Option<String> {
+/// Compares the explanation of a launch with what the program says of itself.
+///
+/// # Errors
+/// They differ.
+fn compare(known: &Known, arguments: &[&str]) -> Result<(), String> {
     let (ready, words) = match *arguments {
         ["port", ref rest @ ..] => {
             let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
@@ -70,7 +71,7 @@ fn differs(known: &Known, arguments: &[&str]) -> Option<String> {
     assert_eq!(self::cells(&kept), (cells.clone(), total), "the kept recording says the same");
     let notes = table(&record, "why/split")["notes"].to_string();
     assert!(notes.contains("own thread is ready ("), "{notes}");
-    (!how.is_empty()).then(|| format!("{arguments:?}: {how:?}: {cells:?}"))
+    if how.is_empty() { Ok(()) } else { Err(format!("{arguments:?}: {how:?}: {cells:?}")) }
 }
 
 fn owned(words: &[&str]) -> Vec<String> {
@@ -87,8 +88,7 @@ fn is_explained(arguments: &[&str]) {
     }
     let known = Known::new();
     // The ring buffer sometimes lacks a switch or a system call.
-    let tries: Vec<String> = (0..TRIES).map_while(|_| differs(&known, arguments)).collect();
-    assert!(tries.len() < TRIES, "{}", tries.join("\n"));
+    until_ok(|| compare(&known, arguments));
 }
 
 #[test]
@@ -118,12 +118,14 @@ fn a_program_is_ready_by_what_its_child_prints() {
         return;
     }
     let script = "(sleep 0.2; echo up; sleep 30) & wait";
-    let record = record(&["--ready", "stdout:^up$", "--", "sh", "-c", script]);
-    let (cells, _) = cells(&record);
-    let of = |way: &str, what: &str| cells.get(&(way.to_owned(), what.to_owned())).copied();
-    let asleep = of("child", "timer").unwrap_or_default();
-    assert!(asleep >= 190_000_000, "{cells:?}");
-    assert_eq!(of("own", "unknown"), None, "{cells:?}");
+    until_ok(|| {
+        let record = record(&["--ready", "stdout:^up$", "--", "sh", "-c", script]);
+        let (cells, _) = cells(&record);
+        let of = |way: &str, what: &str| cells.get(&(way.to_owned(), what.to_owned())).copied();
+        let asleep = of("child", "timer").unwrap_or_default();
+        let known = asleep >= 190_000_000 && of("own", "unknown").is_none();
+        known.then_some(()).ok_or_else(|| format!("{cells:?}"))
+    });
 }
 
 #[test]
