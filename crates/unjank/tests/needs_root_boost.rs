@@ -8,11 +8,11 @@ mod boosted;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use boosted::{MIN, NOBODY, Phone, RATE, sees_starts, until};
+use boosted::{IDLE, MIN, NOBODY, Phone, RATE, sees_starts, until};
 
 #[test]
 fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
@@ -26,11 +26,14 @@ fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
     phone.let_end(app);
     phone.until_reads(MIN, "200000");
     // A child in its parent's group is no launch.
-    Command::new(phone.app()).args(["-c", "true"]).status().unwrap();
-    let mut second = phone.launch("sleep 1; true");
+    let mut follower = Command::new(phone.app());
+    let mut follower = follower.args(["-c", IDLE]).stdin(Stdio::piped()).spawn().unwrap();
+    let rejected = || service.status()["counts"]["not"]["follower"].as_u64();
+    until("the child is rejected", || rejected() >= Some(1));
+    follower.wait().unwrap();
+    let mut second = phone.launch(IDLE);
+    service.until_said(&format!("boosted {} ({})", phone.app().display(), second.id()));
     second.wait().unwrap();
-    let second = format!("boosted {} ({})", phone.app().display(), second.id());
-    service.until_said(&second);
     let boosts = service.boosts();
     assert_eq!(boosts.len(), 2, "one line each: {boosts:#?}");
     let first = format!("boosted {} ({process}) for ", phone.app().display());
@@ -39,7 +42,6 @@ fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
 
     let status = service.status();
     assert_eq!((&status["counts"]["launches"], &status["latency"]["n"]), (&2.into(), &2.into()));
-    assert!(status["counts"]["not"]["follower"].as_u64().unwrap() >= 1, "{status}");
     assert!(status["counts"]["boosted"].as_u64().unwrap() >= 20_000_000, "{status}");
     assert_eq!(service.end(), Some(0));
     assert_eq!(phone.read(MIN), "200000");
@@ -50,7 +52,7 @@ fn children_of_a_launch_belong_to_it() {
     if !sees_starts() {
         return;
     }
-    let phone = Phone::new().with("boost", "longest = \"20s\"");
+    let phone = Phone::new();
     let service = phone.boost(&[]);
     // The first process only waits; the second one is busy.
     let busy = format!("{} -c '{}'; true", phone.app().display(), phone.busy());
@@ -72,9 +74,9 @@ fn a_period_is_shortened_and_a_double_tap_writes_twice() {
     }
     // For each method, whether the knob is written again while boosted.
     for (options, twice) in
-        [(&["--method", "sampling-rate"][..], false), (&["--double-tap=300ms"], true)]
+        [(&["--method", "sampling-rate"][..], false), (&["--double-tap=3s"], true)]
     {
-        let phone = Phone::new().with("boost", "longest = \"20s\"");
+        let phone = Phone::new();
         let service = phone.boost(options);
         let app = phone.launch_busy(RATE, "50000");
         let written = || fs::metadata(phone.file(RATE)).map(|file| file.mtime_nsec()).unwrap();
@@ -105,16 +107,16 @@ fn rules_select_the_launches_to_boost() {
     for rule in ["users = [\"nobody\"]", &place(&group.name), "not_executables = [\"*/app\"]"] {
         let phone = Phone::new().with("launch", rule);
         let service = phone.boost(&[]);
-        // A program that ends at once may be gone before the service examines it.
-        let stay = "sleep 1; true";
-        let script = format!("{} -c '{stay}'", phone.app().display());
-        phone.launch(stay).wait().unwrap();
+        // They stay until the service has examined them.
         let mut as_nobody = Command::new(phone.app());
-        as_nobody.args(["-c", stay]).uid(NOBODY).process_group(0).status().unwrap();
-        let inside = format!("echo $$ > {}/cgroup.procs && exec {script}", group.path.display());
-        let mut in_group =
-            Command::new("sh").args(["-c", &inside]).process_group(0).spawn().unwrap();
-        assert!(in_group.wait().unwrap().success());
+        as_nobody.args(["-c", IDLE]).uid(NOBODY);
+        let mut in_group = Command::new("sh");
+        let app = phone.app();
+        let inside = "echo $$ > \"$1\"/cgroup.procs && exec \"$2\" -c \"$3\"";
+        in_group.args(["-c", inside, "sh"]).arg(&group.path).args([app.as_os_str(), IDLE.as_ref()]);
+        let apart =
+            |command: &mut Command| command.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
+        let apps = [phone.launch(IDLE), apart(&mut as_nobody), apart(&mut in_group)];
         let wanted = u64::from(!rule.contains("not_"));
         let reason = match rule {
             rule if rule.contains("users") => "user",
@@ -127,6 +129,9 @@ fn rules_select_the_launches_to_boost() {
         until(rule, || passed(reason) >= 3 - wanted);
         until(rule, || counts()["launches"] == wanted);
         until(rule, || service.boosts().len() as u64 == wanted);
+        for mut app in apps {
+            app.wait().unwrap();
+        }
     }
 }
 
@@ -167,8 +172,9 @@ fn a_used_up_budget_ends_a_boost_and_lets_none_begin() {
     let app = phone.launch_busy(MIN, "1200000");
     service.until_said(": budget used up; 1 knob raised ");
     phone.until_reads(MIN, "200000");
-    phone.launch("sleep 1; true").wait().unwrap();
+    let mut idle = phone.launch(IDLE);
     until("it is rejected", || service.status()["counts"]["not"]["budget"].as_u64() >= Some(1));
+    idle.wait().unwrap();
     phone.let_end(app);
     assert_eq!(service.status()["counts"]["launches"], 1);
     assert_eq!((service.boosts().len(), phone.read(MIN).as_str()), (1, "200000"));
@@ -182,8 +188,9 @@ fn the_state_is_written_for_prometheus() {
     let phone = Phone::new();
     let file = phone.path("boost.prom");
     let service = phone.boost(&["--metrics-file", file.to_str().unwrap()]);
-    phone.launch("sleep 1; true").wait().unwrap();
+    let mut idle = phone.launch(IDLE);
     until("the boost is logged", || service.boosts().len() == 1);
+    idle.wait().unwrap();
     service.status();
     let text = fs::read_to_string(file).unwrap();
     let mut families = 0;

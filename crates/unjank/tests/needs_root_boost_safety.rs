@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use boosted::{KILL, MIN, NOBODY, Phone, RATE, sees_starts, unjank, until};
+use boosted::{IDLE, KILL, MIN, NOBODY, Phone, RATE, sees_starts, unjank, until};
 use kills::{KillSetup, kill_many, watch};
 use unjank_host::process::send_signal;
 
@@ -61,8 +61,9 @@ fn a_knob_that_another_program_keeps_changing_is_left_to_it() {
         }
     }
     service.until_said("is not taken again: other programs keep changing it");
-    phone.launch("sleep 1; true").wait().unwrap();
+    let mut idle = phone.launch(IDLE);
     until("the launch is counted", || service.status()["counts"]["launches"] == 5);
+    idle.wait().unwrap();
     assert_eq!(phone.read(MIN), "800000");
 }
 
@@ -79,8 +80,9 @@ fn a_pause_ends_boosts_until_it_is_over() {
     service.until_said(": paused; 1 knob raised ");
     phone.let_end(app);
     assert_eq!(service.status()["paused"], true);
-    phone.launch("sleep 1; true").wait().unwrap();
+    let mut idle = phone.launch(IDLE);
     until("it is rejected", || service.status()["counts"]["not"]["paused"].as_u64() >= Some(1));
+    idle.wait().unwrap();
     assert_eq!(phone.ask("resume", &[], 0).status.code(), Some(0));
     phone.let_end(phone.launch_busy(MIN, "1200000"));
     phone.until_reads(MIN, "200000");

@@ -24,6 +24,8 @@ pub(crate) const KILL: i32 = 9;
 pub(crate) const TERMINATE: i32 = 15;
 /// Nobody.
 pub(crate) const NOBODY: u32 = 65534;
+/// A script that idles until the test waits for its end, or has ended.
+pub(crate) const IDLE: &str = "read end";
 
 /// Whether program starts can be detected on this machine.
 pub(crate) fn sees_starts() -> bool {
@@ -43,7 +45,8 @@ pub(crate) fn unjank() -> &'static str {
 pub(crate) use unjank_needs::wait::until;
 
 /// The recorded tree of the Exynos 4210, and a program of its own to launch:
-/// rules ignore the programs of other tests.
+/// rules ignore the programs of other tests. Its boosts are as long as they may be, so that none
+/// ends on a busy machine before the test has done its next step.
 pub(crate) struct Phone {
     dir: tempfile::TempDir,
     config: String,
@@ -62,7 +65,8 @@ impl Phone {
         assert!(copied.unwrap().success());
         unjank_needs::copy_program("/bin/sh", phone.app());
         let executables = format!("executables = [\"{}\"]", phone.app().display());
-        phone.with("launch", &executables)
+        let long = "longest = \"60s\"\nbudget = \"60s\"\nlearn = false";
+        phone.with("launch", &executables).with("boost", long)
     }
 
     /// Appends to a section of the configuration.
@@ -145,9 +149,10 @@ impl Phone {
     }
 
     /// Starts the program with a script, in its own process group, as a user starts
-    /// programs.
+    /// programs. Its standard input ends when it is waited for.
     pub(crate) fn launch(&self, script: &str) -> Child {
-        Command::new(self.app()).args(["-c", script]).process_group(0).spawn().unwrap()
+        let mut app = Command::new(self.app());
+        app.args(["-c", script]).process_group(0).stdin(Stdio::piped()).spawn().unwrap()
     }
 
     /// A script that keeps a CPU busy until [`let_end`](Self::let_end).
