@@ -1,4 +1,4 @@
-//! A thousand kills: whenever `unjank with` dies, every knob has its first value again,
+//! A thousand kills or more: whenever `unjank with` dies, every knob has its first value again,
 //! and neither a journal nor a keeper is left.
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -17,6 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::process::send_signal;
 use unjank_needs::wait::HANGS;
 
+/// The fewest kills.
 const KILLS: u64 = 1_000;
 const KNOBS: usize = 10;
 /// More than CPUs, because the processes mostly wait for the disk.
@@ -59,6 +60,22 @@ struct Tally {
     signalled: u64,
 }
 
+impl Tally {
+    /// What was not seen often enough.
+    fn lacks(&self) -> Vec<&'static str> {
+        let all = [
+            (self.ended_before > 0, "some lives were over"),
+            (self.nothing_to_do > 0, "some had not begun to change anything"),
+            (self.put_back_by_keeper > 100, "keepers had work"),
+            (self.all_changed > 0, "some held everything"),
+            (self.some_changed > 0, "some were in the middle of it"),
+            (self.restored > 100, "restore had work where the keeper was gone too"),
+            (self.signalled > 50, "some were signalled"),
+        ];
+        all.into_iter().filter(|(seen, _)| !seen).map(|(_, what)| what).collect()
+    }
+}
+
 #[test]
 fn a_thousand_kills_leave_every_knob_as_it_was() {
     let seed = std::env::var("UNJANK_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
@@ -67,12 +84,15 @@ fn a_thousand_kills_leave_every_knob_as_it_was() {
     println!("seed {seed}; a life takes {life:?}");
     let tally = Mutex::new(Tally::default());
     let next = AtomicU64::new(0);
+    // On a busy machine, a run often ends before the moment of its kill is seen.
+    let start = Instant::now();
+    let lacks = || start.elapsed() < HANGS && !tally.lock().unwrap().lacks().is_empty();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= KILLS {
+                    if number >= KILLS && !lacks() {
                         break;
                     }
                     let (moment, blow) = draw(seed, number, life);
@@ -85,13 +105,7 @@ fn a_thousand_kills_leave_every_knob_as_it_was() {
     });
     let tally = tally.into_inner().unwrap();
     println!("{tally:?}");
-    assert!(tally.ended_before > 0, "some lives were over");
-    assert!(tally.nothing_to_do > 0, "some had not begun to change anything");
-    assert!(tally.put_back_by_keeper > 100, "keepers had work");
-    assert!(tally.all_changed > 0, "some held everything");
-    assert!(tally.some_changed > 0, "some were in the middle of it");
-    assert!(tally.restored > 100, "restore had work where the keeper was gone too");
-    assert!(tally.signalled > 50);
+    assert!(tally.lacks().is_empty(), "{:?}", tally.lacks());
 }
 
 /// The median length of a few undisturbed runs.
