@@ -48,13 +48,16 @@ impl Process {
     #[must_use]
     #[track_caller]
     pub fn child(self, with: &str) -> Self {
-        self.until_some(with, || {
-            let threads = self.threads().into_iter();
-            let lists = threads.map(|thread| fs::read_to_string(thread.join("children")));
-            let lists: String = lists.map(Result::unwrap_or_default).collect();
-            let mut children = lists.split_whitespace().filter_map(|child| child.parse().ok());
-            children.find(|&child| Self(child).command_line().contains(with)).map(Self)
-        })
+        self.until_some(with, || self.find_child(with))
+    }
+
+    /// Its child with `with` on its command line.
+    pub fn find_child(self, with: &str) -> Option<Self> {
+        let threads = self.threads().into_iter();
+        let lists = threads.map(|thread| fs::read_to_string(thread.join("children")));
+        let lists: String = lists.map(Result::unwrap_or_default).collect();
+        let mut children = lists.split_whitespace().filter_map(|child| child.parse().ok());
+        children.find(|&child| Self(child).command_line().contains(with)).map(Self)
     }
 
     /// Waits until it has a handler for this signal number.
@@ -112,8 +115,12 @@ impl Process {
         self.until_some(what, || so().then_some(()));
     }
 
+    /// Waits until `find` returns a value.
+    ///
+    /// # Panics
+    /// If it ends first.
     #[track_caller]
-    fn until_some<T>(self, what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    pub fn until_some<T>(self, what: &str, mut find: impl FnMut() -> Option<T>) -> T {
         until_some(what, || {
             let more_to_come = self.is_alive();
             let found = find();

@@ -9,15 +9,28 @@ use std::thread;
 use std::time::Duration;
 
 use disturbed::left_out;
+use unjank_host::process::send_signal;
 use unjank_needs::wait::Process;
+
+const SIGKILL: i32 = 9;
 
 /// A probe over `transport` with one start, and its peer's process number.
 fn probe(transport: &str) -> (Child, String) {
-    started(transport, &["--for", "1h", "--starts", "1"])
+    let child = started(transport, &["--for", "1h", "--starts", "1"]);
+    let unjank = Process(child.id());
+    let peer = unjank.until_some("a peer is warm", || warm_peer(unjank));
+    (child, peer.0.to_string())
 }
 
-fn started(transport: &str, arguments: &[&str]) -> (Child, String) {
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+/// The peer of the present start, once its warm-up of 100 calls is over: it sleeps before each
+/// call.
+fn warm_peer(unjank: Process) -> Option<Process> {
+    let peer = unjank.find_child("repetition")?.find_child("\0peer\0")?;
+    (peer.sleeps() >= 200).then_some(peer)
+}
+
+fn started(transport: &str, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["ipc", "probe", "--placement", "free", "--no-store"])
         .args(["--transport", transport])
         .args(arguments)
@@ -25,11 +38,7 @@ fn started(transport: &str, arguments: &[&str]) -> (Child, String) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("unjank runs");
-    let peer = Process(child.id()).child("repetition").child("\0peer\0");
-    // It sleeps before each call, so the warm-up is over.
-    peer.until_it_has_slept(1_000);
-    (child, peer.0.to_string())
+        .expect("unjank runs")
 }
 
 fn kill(signal: &str, target: &str) {
@@ -84,8 +93,12 @@ fn a_peer_that_dies_or_stops_is_an_error() {
 
 #[test]
 fn a_failed_start_is_reported_and_the_others_count() {
-    let (child, peer) = started("unix", &["--for", "10s", "--starts", "5"]);
-    kill("-KILL", &peer);
+    let child = started("unix", &["--for", "10s", "--starts", "5"]);
+    let unjank = Process(child.id());
+    // On a busy machine, a start may end before its peer is found or killed.
+    unjank.until_some("a peer is killed", || {
+        warm_peer(unjank).filter(|peer| send_signal(peer.0, SIGKILL).is_ok())
+    });
     let output = end(child);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use phone::{compiled, lab, lab_run, texts, unjank};
 use serde_json::Value;
 use unjank_host::process::send_signal;
-use unjank_needs::wait::{Process, until};
+use unjank_needs::wait::{Process, until, until_some};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -207,9 +207,11 @@ fn long_phone(timeout: &str) -> Child {
         .unwrap()
 }
 
+const QEMU: &str = "qemu-system-x86_64\0";
+
 /// The process of its QEMU, once there is one.
 fn qemu_of(phone: &Child) -> Process {
-    Process(phone.id()).child("qemu-system-x86_64\0")
+    Process(phone.id()).child(QEMU)
 }
 
 #[test]
@@ -217,12 +219,22 @@ fn the_phone_ends_with_unjank() {
     if !lab() {
         return;
     }
-    let child = long_phone("1s");
-    let qemu = qemu_of(&child);
-    let output = child.wait_with_output().unwrap();
-    let (_, stderr) = texts(&output);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.starts_with("error: the virtual phone was stopped after 1.00 s"), "{stderr}");
+    // On a busy machine, a second may pass before its QEMU is seen.
+    let qemu = until_some("a phone that is stopped is seen", || {
+        let child = long_phone("1s");
+        let unjank = Process(child.id());
+        let mut qemu = None;
+        until("its QEMU or its end", || {
+            qemu = unjank.find_child(QEMU);
+            qemu.is_some() || !unjank.is_alive()
+        });
+        let output = child.wait_with_output().unwrap();
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        let stopped = "error: the virtual phone was stopped after 1.00 s";
+        assert!(stderr.starts_with(stopped), "{stderr}");
+        qemu
+    });
     until("it is gone after a timeout", || !qemu.is_alive());
     for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
         let mut child = long_phone("1h");
