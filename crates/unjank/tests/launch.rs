@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 
 use launching::{bench, stderr, stdout, unjank};
 use serde_json::Value;
+use unjank_needs::attempts::first_ok;
 use unjank_needs::wait::until;
 
 fn record(arguments: &[&str]) -> Value {
@@ -190,8 +191,11 @@ fn launches_that_all_failed_are_no_success() {
 fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let mark = directory.path().join("two words");
-    let condition = format!("with:sh -c 'touch \"{}\"; sleep 600'", mark.display());
-    let output = unjank(&["launch", "bench", "--gap", "200ms", "--no-store", "-n", "1"])
+    let notify = "launch load 0 --basic 0 --rate 1000 --ready notify; exec sleep 600";
+    let unjank_itself = env!("CARGO_BIN_EXE_unjank");
+    let condition =
+        format!("notify:sh -c 'touch \"{}\"; {unjank_itself} {notify}'", mark.display());
+    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1"])
         .args(["--b", &condition, "--", "true"])
         .output()
         .unwrap();
@@ -254,24 +258,34 @@ fn the_built_in_load_has_a_basic_launch_time() {
 
 #[test]
 fn a_launch_that_is_never_ready_counts_as_missed() {
-    let directory = tempfile::tempdir().unwrap();
-    let count = directory.path().join("count");
-    // The fourth of four launches says nothing.
-    let text = format!(
-        "echo >> {0}; [ $(wc -l < {0}) -gt 3 ] || echo ready; echo stuck >&2; sleep 600",
-        count.display()
-    );
-    let script = script(directory.path(), &text);
-    let options = ["--warm-up", "0", "-n", "2", "--timeout", "2s", "--ready", "stdout:ready"];
-    let record = record(&[&options[..], &["--", "sh", &script]].concat());
-    let missed: u64 = counts(&record, "launch/bench/total").iter().map(|(_, missed)| missed).sum();
-    let ready: u64 = counts(&record, "launch/bench/total").iter().map(|(n, _)| n).sum();
-    assert_eq!((ready, missed), (3, 1));
-    let warnings = record["warnings"].to_string();
-    let said = "1 of 2 launches were never ready; they count as 2.00 s, the shortest time they \
-                could have taken (one said: stuck)";
-    assert!(warnings.contains(said), "{warnings}");
-    assert_eq!(running(&script), 0);
+    // On a busy machine, the others may need longer, too.
+    first_ok([("2s", "2.00 s"), ("20s", "20.0 s"), ("60s", "60.0 s")], |(timeout, shown)| {
+        let directory = tempfile::tempdir().unwrap();
+        let count = directory.path().join("count");
+        // The fourth of four launches says nothing.
+        let text = format!(
+            "echo >> {0}; [ $(wc -l < {0}) -gt 3 ] || echo ready; echo stuck >&2; sleep 600",
+            count.display()
+        );
+        let script = script(directory.path(), &text);
+        let options = ["--warm-up", "0", "-n", "2", "--timeout", timeout, "--ready"];
+        let launch = ["stdout:ready", "--json", "--", "sh", &script];
+        let output = bench(&[&options[..], &launch].concat());
+        assert_eq!(running(&script), 0);
+        if output.status.code() != Some(0) {
+            return Err(stderr(&output).to_owned());
+        }
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let both = counts(&record, "launch/bench/total").into_iter();
+        let (ready, missed) = both.fold((0, 0), |(n, missed), of| (n + of.0, missed + of.1));
+        let warnings = record["warnings"].to_string();
+        let said = format!(
+            "1 of 2 launches were never ready; they count as {shown}, the shortest time they could \
+             have taken (one said: stuck)"
+        );
+        let is_missed = (ready, missed) == (3, 1) && warnings.contains(&said);
+        is_missed.then_some(()).ok_or_else(|| format!("{ready} ready, {missed} missed: {warnings}"))
+    });
 }
 
 #[test]

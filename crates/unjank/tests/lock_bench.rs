@@ -260,7 +260,7 @@ fn every_pool_is_measured_with_every_gap() {
                 .map(|series| series["n"].as_u64().expect("a count"));
             // Two trials of 20 ms, of which each piece of work has its gap.
             let pieces: u64 = n.sum();
-            assert!(pieces > 2, "{pieces} pieces for {pool} every {gap}");
+            assert!(pieces >= 2, "{pieces} pieces for {pool} every {gap}");
             assert!(gap == "0 ns" || pieces <= 202, "{pieces} pieces for {pool}");
         }
     }

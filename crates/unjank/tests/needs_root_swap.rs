@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use unjank_needs::attempts::{LONGER, first_ok};
 
 /// A swap file that is in use; turned off and removed when dropped.
 struct SwapFile {
@@ -56,21 +57,29 @@ fn run(program: &str, path: &Path) -> bool {
 fn anonymous_pages_come_back_from_the_swap_device_with_the_highest_priority() {
     let Some(_swap) = SwapFile::on() else { return };
     let devices = fs::read_to_string("/proc/swaps").expect("procfs");
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["swap", "probe", "--pages", "anonymous", "--size", "8MiB", "--for", "2s"])
-        .args(["--json", "--no-store"])
-        .output()
-        .expect("unjank runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
-    let series = record["series"].as_array().expect("a list");
-    let page_in = series.iter().find(|series| series["name"] == "swap/page_in").expect("page-ins");
+    let (record, page_in) = first_ok(LONGER, |seconds| {
+        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+            .args(["swap", "probe", "--pages", "anonymous", "--size", "8MiB", "--for"])
+            .args([&format!("{seconds}s"), "--json", "--no-store"])
+            .output()
+            .expect("unjank runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+        let mut series = record["series"].as_array().expect("a list").iter();
+        let page_in = series.find(|series| series["name"] == "swap/page_in").cloned();
+        let page_in = page_in.ok_or_else(|| format!("no page-ins in {seconds} s: {said}"))?;
+        let reads = page_in["n"].as_u64().expect("a number");
+        if reads <= 100 {
+            return Err(format!("{reads} page-ins in {seconds} s"));
+        }
+        Ok((record, page_in))
+    });
     // The file is the only device, unless the machine has swap of its own.
     if devices.lines().count() == 2 {
         assert_eq!(page_in["labels"]["backing"], "swap-file", "{devices}");
     }
     let reads = page_in["n"].as_u64().expect("a number");
-    assert!(reads > 100, "{reads} page-ins");
     let fact = |name: &str| {
         let facts = record["facts"].as_array().expect("a list");
         facts.iter().find(|fact| fact["name"] == name).and_then(|fact| fact["value"].as_f64())

@@ -226,19 +226,10 @@ fn the_session_ends_with_the_process() {
 fn the_threads_of_a_command_are_followed_and_its_exit_code_is_passed_on() {
     let place = PrivateState::new();
     let rule = format!("sleep={}", batch());
-    let output = place.run(&[
-        "exec",
-        "--thread",
-        &rule,
-        "--thread",
-        "nope=idle",
-        "--",
-        "sh",
-        "-c",
-        "sleep 600 >/dev/null 2>&1 & echo $!; sleep 1; exit 7",
-    ]);
+    let script = "sleep 600 >/dev/null 2>&1 & echo $!; read end; exit 7";
+    let options = ["--thread", &rule, "--thread", "nope=idle", "--", "sh", "-c", script];
+    let output = place.exec_until_said("sleep (thread ", &options);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
-    assert!(stderr(&output).contains("sleep (thread "), "{}", stderr(&output));
     assert!(stderr(&output).contains("no thread has matched 'nope'"), "{}", stderr(&output));
     // Processes that the command leaves running are put back.
     assert!(stderr(&output).contains(", as it was\n"), "{}", stderr(&output));

@@ -48,6 +48,22 @@ impl PrivateState {
         self.rt(arguments).output().unwrap()
     }
 
+    /// Runs `rt exec`, whose command ends with its standard input: once unjank has said `words`.
+    pub(crate) fn exec_until_said(&self, words: &str, arguments: &[&str]) -> Output {
+        let mut command = self.rt(&[&["exec"], arguments].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut unjank = command.spawn().unwrap();
+        let mut talk = BufReader::new(unjank.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains(words) {
+            assert_ne!(talk.read_line(&mut said).unwrap(), 0, "{said}");
+        }
+        drop(unjank.stdin.take());
+        talk.read_to_string(&mut said).unwrap();
+        let output = unjank.wait_with_output().unwrap();
+        Output { stderr: said.into_bytes(), ..output }
+    }
+
     /// Runs `rt set` to its end.
     pub(crate) fn set(&self, program: &Program, arguments: &[&str]) -> Output {
         self.run(&[&["set", &program.id().to_string()], arguments].concat())
