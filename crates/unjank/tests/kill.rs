@@ -86,13 +86,13 @@ fn a_thousand_kills_leave_every_knob_as_it_was() {
     let next = AtomicU64::new(0);
     // On a busy machine, a run often ends before the moment of its kill is seen.
     let start = Instant::now();
-    let lacks = || start.elapsed() < HANGS && !tally.lock().unwrap().lacks().is_empty();
+    let wants_more = || start.elapsed() < HANGS && !tally.lock().unwrap().lacks().is_empty();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= KILLS && !lacks() {
+                    if number >= KILLS && !wants_more() {
                         break;
                     }
                     let (moment, blow) = draw(seed, number, life);

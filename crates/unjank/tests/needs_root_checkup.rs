@@ -84,7 +84,7 @@ impl Drop for Hogs {
 }
 
 /// The time limit of a quick checkup.
-const LIMIT_OF_TIME: Duration = Duration::from_secs(15);
+const TIME_LIMIT: Duration = Duration::from_secs(15);
 /// Time for the process to be loaded, and to go.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(2);
 
@@ -109,7 +109,7 @@ fn fifteen_seconds_hold_beside_programs_that_thrash_and_compute() {
         let record: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(record["verdicts"].as_array().unwrap().len(), 5);
         let elapsed = Duration::from_nanos(record["elapsed"].as_u64().unwrap());
-        let holds = elapsed <= LIMIT_OF_TIME && took <= LIMIT_OF_TIME + BEFORE_AND_AFTER;
+        let holds = elapsed <= TIME_LIMIT && took <= TIME_LIMIT + BEFORE_AND_AFTER;
         if holds { Ok(()) } else { Err(format!("{elapsed:?} of {took:?}")) }
     });
     drop(hogs);

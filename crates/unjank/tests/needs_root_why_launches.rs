@@ -15,8 +15,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use explaining::{
-    MILLISECOND, Running, all_explained, compiled, explained, facts, of, record, total, warnings,
-    why,
+    MILLISECOND, Running, compiled, explained, facts, of, record, sleeper_explained, total,
+    warnings, why,
 };
 
 #[test]
@@ -58,9 +58,8 @@ fn a_program_whose_first_thread_ends_first_is_explained_to_its_last() {
         return;
     }
     let (_directory, program) = compiled("leader");
-    let record = all_explained(&["--", program.to_str().unwrap()]);
+    let record = sleeper_explained(&["--", program.to_str().unwrap()], 299 * MILLISECOND);
     assert!(total(&record) >= 300 * MILLISECOND);
-    assert!(of(&record, "own", "timer") >= 299 * MILLISECOND, "{}", record["facts"]);
     assert!(warnings(&record).contains("first thread ended "), "{}", warnings(&record));
 }
 
@@ -83,8 +82,7 @@ fn a_program_that_another_thread_ends_is_explained_to_the_end_of_that() {
         return;
     }
     let (_directory, program) = compiled("ender");
-    let record = all_explained(&["--", program.to_str().unwrap()]);
-    assert!(of(&record, "own", "timer") >= 299 * MILLISECOND, "{}", record["facts"]);
+    let record = sleeper_explained(&["--", program.to_str().unwrap()], 299 * MILLISECOND);
     assert!(warnings(&record).contains("another thread than "), "{}", warnings(&record));
 }
 
@@ -94,8 +92,7 @@ fn a_program_that_execs_forty_times_under_changing_names_is_one_launch() {
         return;
     }
     let (_directory, program) = compiled("execs");
-    let record = all_explained(&["--", program.to_str().unwrap(), "40"]);
-    assert!(of(&record, "own", "timer") >= 41 * 2 * MILLISECOND, "{}", record["facts"]);
+    sleeper_explained(&["--", program.to_str().unwrap(), "40"], 41 * 2 * MILLISECOND);
     let shown = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["why", "--no-store", "--", program.to_str().unwrap(), "3"])
         .output()

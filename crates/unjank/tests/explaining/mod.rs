@@ -59,14 +59,14 @@ pub(crate) fn explained(options: &[&str]) -> Value {
     record(&why(options).output().unwrap(), 0)
 }
 
-/// As [`explained`], with at most 2 % unknown: the ring buffer sometimes lacks a switch or a system
-/// call.
-pub(crate) fn all_explained(options: &[&str]) -> Value {
+/// As [`explained`], with `least` of its own timers and at most 2 % unknown: the ring buffer
+/// sometimes lacks a switch or a system call.
+pub(crate) fn sleeper_explained(options: &[&str], least: u64) -> Value {
     until_ok(|| {
         let record = explained(options);
-        let known = unknown(&record) * 50 <= total(&record);
-        known.then_some(()).ok_or_else(|| record["facts"].to_string())?;
-        Ok(record)
+        let is_known = unknown(&record) * 50 <= total(&record);
+        let is_explained = is_known && of(&record, "own", "timer") >= least;
+        if is_explained { Ok(record) } else { Err(record["facts"].to_string()) }
     })
 }
 
