@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -295,6 +296,25 @@ fn writers_at_the_same_time_lose_nothing() {
         }
     });
     assert_eq!(ids(&bench.store()).len(), 60);
+}
+
+#[test]
+fn a_store_that_is_being_created_is_no_other_programs() {
+    for _ in 0..100 {
+        let bench = Bench::new();
+        let created = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !created.load(Ordering::Relaxed) {
+                        Store::open(&bench.path()).expect("it opens");
+                    }
+                });
+            }
+            bench.store().put(&record(1, "jitter native")).expect("it is stored");
+            created.store(true, Ordering::Relaxed);
+        });
+    }
 }
 
 /// A power cut in the middle of a write: the file and its journal as they are

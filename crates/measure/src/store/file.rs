@@ -174,6 +174,9 @@ SELECT count(*) FROM sqlite_schema
 WHERE type NOT IN ('table', 'index') OR (type = 'table' AND (sql IS NULL OR rootpage = 0))";
 
 fn kind(connection: &Connection) -> rusqlite::Result<DatabaseKind> {
+    // Another process may be creating the store: all numbers are of one moment.
+    let is_free = connection.is_autocommit();
+    let _moment = is_free.then(|| connection.unchecked_transaction()).transpose()?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
