@@ -22,9 +22,11 @@ use unjank_host::sched::{
     AffinityGuard, CpuSet, Policy, Priority, ThreadId, current_cpu, set_policy,
 };
 use unjank_host::tracefs::{
-    EventKind, InstanceOptions, Occupant, Trace, Tracefs, remove_instance_named, remove_leftovers,
+    EventKind, Instance, InstanceOptions, Occupant, Trace, Tracefs, remove_instance_named,
+    remove_leftovers,
 };
 use unjank_host::{Bytes, Error, Nanos, Root, Support, Timestamp};
+use unjank_needs::attempts::until_ok;
 use unjank_needs::wait::{until, until_some};
 
 fn tracefs() -> Option<Tracefs> {
@@ -65,7 +67,22 @@ fn count(trace: &Trace, is_it: impl Fn(&EventKind) -> bool) -> usize {
 #[test]
 fn the_binary_form_says_what_the_text_says() {
     let Some(tracefs) = tracefs() else { return };
-    let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
+    until_ok(|| {
+        let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
+        let trace = both_forms(&instance);
+        assert!(instance.read_events().unwrap().is_empty(), "what was read is gone");
+        // Other programs may fill the buffer while this thread waits for a CPU.
+        if trace.lost.overwritten + trace.lost.dropped > 0 {
+            return Err(format!("{:?} lost", trace.lost));
+        }
+        assert_eq!(count(&trace, |kind| matches!(kind, EventKind::Mark(_))), 39);
+        assert!(count(&trace, |kind| matches!(kind, EventKind::Switch { .. })) >= 39);
+        Ok(())
+    });
+}
+
+/// Records 39 marks and sleeps, and compares the events of each CPU with the text.
+fn both_forms(instance: &Instance) -> Trace {
     instance.start().unwrap();
     for pause in 1..40 {
         instance.mark(&format!("pause {pause}")).unwrap();
@@ -85,9 +102,7 @@ fn the_binary_form_says_what_the_text_says() {
         assert_eq!(decoded, tracefs_text::of_cpu(&text, cpu.cpu), "CPU {}", cpu.cpu);
         assert_eq!(cpu.undecoded, 0);
     }
-    assert_eq!(count(&trace, |kind| matches!(kind, EventKind::Mark(_))), 39);
-    assert!(count(&trace, |kind| matches!(kind, EventKind::Switch { .. })) >= 39);
-    assert!(instance.read_events().unwrap().is_empty(), "what was read is gone");
+    trace
 }
 
 #[test]
@@ -163,7 +178,9 @@ fn wait_behind_a_hog(cpu: usize) -> (Timestamp, Option<(ThreadId, Timestamp)>) {
     });
     let waited = victim.join().unwrap();
     let had_the_cpu = hog.unwrap().join().unwrap();
-    (due, waited.filter(|_| had_the_cpu))
+    // The kernel's fair server may let an ordinary thread run before a real-time one.
+    let kept_waiting = |ran: Timestamp| ran >= due + Nanos::from_millis(4);
+    (due, waited.filter(|&(_, ran)| had_the_cpu && kept_waiting(ran)))
 }
 
 #[test]
