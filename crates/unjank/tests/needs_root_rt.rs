@@ -251,10 +251,9 @@ fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
     let place = PrivateState::new();
     let script = "sleep 600 >/dev/null 2>&1 & echo $!; read end; exit 0";
     let options = ["--process", "fifo:1", "--", "sh", "-c", script];
-    let output = place.exec_until_said("sleep (thread ", &options);
+    let (output, left) = place.exec_and_leave(&options);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("): fifo:1 reset-on-fork → "), "{}", stderr(&output));
-    let left: u32 = stdout(&output).trim().parse().unwrap();
     let policy = policy_of(ThreadId(left)).unwrap().0;
     send_signal(left, KILL).unwrap();
     assert!(is_ordinary(policy), "{policy}");

@@ -228,12 +228,11 @@ fn the_threads_of_a_command_are_followed_and_its_exit_code_is_passed_on() {
     let rule = format!("sleep={}", batch());
     let script = "sleep 600 >/dev/null 2>&1 & echo $!; read end; exit 7";
     let options = ["--thread", &rule, "--thread", "nope=idle", "--", "sh", "-c", script];
-    let output = place.exec_until_said("sleep (thread ", &options);
+    let (output, left) = place.exec_and_leave(&options);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     assert!(stderr(&output).contains("no thread has matched 'nope'"), "{}", stderr(&output));
     // Processes that the command leaves running are put back.
     assert!(stderr(&output).contains(", as it was\n"), "{}", stderr(&output));
-    let left: u32 = stdout(&output).trim().parse().unwrap();
     assert!(is_ordinary(policy_of(ThreadId(left)).unwrap().0));
     send_signal(left, KILL).unwrap();
     assert_eq!(place.ledgers(), 0);

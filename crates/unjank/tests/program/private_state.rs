@@ -48,20 +48,24 @@ impl PrivateState {
         self.rt(arguments).output().unwrap()
     }
 
-    /// Runs `rt exec`, whose command ends with its standard input: once unjank has said `words`.
-    pub(crate) fn exec_until_said(&self, words: &str, arguments: &[&str]) -> Output {
+    /// Runs `rt exec` with a command that prints the id of a process, which it leaves, and ends
+    /// with its standard input: once unjank has said that it has changed that process.
+    pub(crate) fn exec_and_leave(&self, arguments: &[&str]) -> (Output, u32) {
         let mut command = self.rt(&[&["exec"], arguments].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut unjank = command.spawn().unwrap();
+        let (mut id, mut said) = (String::new(), String::new());
+        BufReader::new(unjank.stdout.take().unwrap()).read_line(&mut id).unwrap();
+        let left: u32 = id.trim().parse().unwrap();
         let mut talk = BufReader::new(unjank.stderr.take().unwrap());
-        let mut said = String::new();
-        while !said.contains(words) {
+        // Its name may still be that of the shell.
+        while !said.contains(&format!(" (thread {left}): ")) {
             assert_ne!(talk.read_line(&mut said).unwrap(), 0, "{said}");
         }
         drop(unjank.stdin.take());
         talk.read_to_string(&mut said).unwrap();
         let output = unjank.wait_with_output().unwrap();
-        Output { stderr: said.into_bytes(), ..output }
+        (Output { stderr: said.into_bytes(), ..output }, left)
     }
 
     /// Runs `rt set` to its end.
