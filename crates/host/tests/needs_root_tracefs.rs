@@ -26,7 +26,6 @@ use unjank_host::tracefs::{
     remove_leftovers,
 };
 use unjank_host::{Bytes, Error, Nanos, Root, Support, Timestamp};
-use unjank_needs::attempts::until_ok;
 use unjank_needs::wait::{until, until_some};
 
 fn tracefs() -> Option<Tracefs> {
@@ -67,18 +66,20 @@ fn count(trace: &Trace, is_it: impl Fn(&EventKind) -> bool) -> usize {
 #[test]
 fn the_binary_form_says_what_the_text_says() {
     let Some(tracefs) = tracefs() else { return };
-    until_ok(|| {
+    // Other programs may fill the buffer while this thread waits for a CPU.
+    let trace = until_some("a recording is whole", || {
         let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
         let trace = both_forms(&instance);
         assert!(instance.read_events().unwrap().is_empty(), "what was read is gone");
-        // Other programs may fill the buffer while this thread waits for a CPU.
-        if trace.lost.overwritten + trace.lost.dropped > 0 {
-            return Err(format!("{:?} lost", trace.lost));
-        }
-        assert_eq!(count(&trace, |kind| matches!(kind, EventKind::Mark(_))), 39);
-        assert!(count(&trace, |kind| matches!(kind, EventKind::Switch { .. })) >= 39);
-        Ok(())
+        Some(trace).filter(is_whole)
     });
+    assert_eq!(count(&trace, |kind| matches!(kind, EventKind::Mark(_))), 39);
+    assert!(count(&trace, |kind| matches!(kind, EventKind::Switch { .. })) >= 39);
+}
+
+/// Whether the kernel has lost no event.
+fn is_whole(trace: &Trace) -> bool {
+    trace.lost.overwritten + trace.lost.dropped == 0
 }
 
 /// Records 39 marks and sleeps, and compares the events of each CPU with the text.
@@ -136,8 +137,7 @@ fn who_had_the_cpu_while_a_thread_waited() {
             let (due, waited) = wait_behind_a_hog(cpu);
             instance.stop().unwrap();
             let trace = instance.read_events().unwrap();
-            let whole = trace.lost.overwritten + trace.lost.dropped == 0;
-            waited.filter(|_| whole).map(|waited| (trace, due, waited))
+            waited.filter(|_| is_whole(&trace)).map(|waited| (trace, due, waited))
         });
     assert!(!trace.has_gap(due, ran));
     let stretches = trace.cpu(cpu).unwrap().between(due, ran);

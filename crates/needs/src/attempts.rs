@@ -1,7 +1,7 @@
 //! Attempts at what a busy machine may spoil.
 
 /// The number of equal attempts of which one must succeed.
-pub const MOST: usize = 10;
+pub const MOST: usize = 3;
 /// Longer and longer times for attempts that measure for a time, in seconds.
 pub const LONGER: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "10 attempts failed:\ntoo late\ntoo late\n")]
+    #[should_panic(expected = "3 attempts failed:\ntoo late\ntoo late\n")]
     fn failures_are_listed() {
         until_ok::<()>(|| Err("too late".to_owned()));
     }

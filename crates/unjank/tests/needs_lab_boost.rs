@@ -16,7 +16,7 @@ use phone::{example, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// Kills in each of two phones.
-const KILLS: u64 = 20;
+const KILLS: u64 = 30;
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// The phone with the clock, and the program that watches and kills.
@@ -110,7 +110,7 @@ fn killed(seed: u64) {
     assert!(number(" with the keeper") >= KILLS / 10, "{stdout}");
 }
 
-// Together 40 kills, of the same service at other moments.
+// Together 60 kills, of the same service at other moments.
 
 #[test]
 fn killed_at_random_moments_every_knob_has_its_first_value() {

@@ -96,7 +96,7 @@ fn throughput_has_aosp_s_sizes_and_more_over_both_devices() {
     let measured = each(&rounds, "benchmarks", "name").into_iter().map(str::to_owned);
     let measured: BTreeSet<String> = measured.collect();
     assert_eq!(measured, sizes(8).flat_map(|size| [binder(size), hwbinder(size)]).collect());
-    let [large, rounds] = [&ours, &rounds].map(|ours| ours["benchmarks"].as_array().unwrap());
+    let [large, rounds] = [&ours, &rounds].map(|it| it["benchmarks"].as_array().unwrap());
     assert_eq!(rounds.len(), 2 * 2 * 2, "two rounds of two sizes over two devices");
     for benchmark in large.iter().chain(rounds) {
         assert!(benchmark["iterations"].as_u64().unwrap() > 0, "{benchmark}");
@@ -261,7 +261,7 @@ fn a_missed_deadline_ends_a_traced_run_and_leaves_no_trace_instance() {
 }
 
 #[test]
-fn inversion_is_measured_over_both_devices() {
+fn inversion_and_checkup_measure_both_devices() {
     if !lab() {
         return;
     }
@@ -270,10 +270,10 @@ fn inversion_is_measured_over_both_devices() {
         &[],
         &[
             "unjank ipc inversion --count 15 --transport unix,binder,hwbinder,pi --json --no-store",
-            &format!("unjank ipc probe {BRIEF} --transport binder,hwbinder --json --no-store"),
+            "unjank checkup --quick --only ipc --json --no-store",
         ],
     );
-    let [inversion, probe] = ran.as_slice() else { panic!("{ran:#?}") };
+    let [inversion, checkup] = ran.as_slice() else { panic!("{ran:#?}") };
     assert_eq!(inversion.code, 0, "{inversion:#?}");
     let record = inversion.json();
     let all = ["unix", "binder", "hwbinder", "pi"];
@@ -296,8 +296,8 @@ fn inversion_is_measured_over_both_devices() {
     }
     assert_ne!(verdict(&record, "ipc/pi")["answer"], "no");
 
-    assert_eq!(probe.code, 0, "{probe:#?}");
-    let record = probe.json();
+    assert_eq!(checkup.code, 0, "{checkup:#?}");
+    let record = checkup.json();
     for transport in ["binder", "hwbinder"] {
         for placement in ["one-cpu", "two-cpus"] {
             let name = format!("ipc/{transport}/round_trip");

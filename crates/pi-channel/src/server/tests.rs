@@ -145,7 +145,7 @@ fn no_garbage_stops_the_server_or_reaches_another_lane() {
         scope.spawn(|| {
             let mut chance = Xoshiro256PlusPlus::seed_from_u64(4);
             let mut closed = 0;
-            // Until the server has seen enough of it, however seldom it runs.
+            // Counts the lanes that the server has closed, because it may rarely run.
             for _ in 0..100_000 {
                 closed += u32::from(is_closed_for_garbage(&Raw::connect(&acceptor), &mut chance));
                 if closed == 20 {

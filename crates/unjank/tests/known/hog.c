@@ -1,16 +1,12 @@
 // The first thread computes on a CPU that another process hogs.
 #include "clocks.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
 int main(int count, char **arguments) {
     if (count != 2) return 2;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on_cpu();
     pid_t hog = fork();
     if (hog == 0) {
         prctl(PR_SET_NAME, "known-hog");

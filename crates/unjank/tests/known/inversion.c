@@ -52,10 +52,7 @@ int main(int count, char **arguments) {
     if (count > 2 && strcmp(arguments[2], "inherits") == 0)
         pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(&mutex, &attributes);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    sched_setaffinity(0, sizeof one, &one);
+    stay_on_cpu();
     priority(30);
     begin(disturb);
     begin(hold);

@@ -15,6 +15,7 @@ mod calls;
 mod classify;
 mod found;
 mod segment;
+mod series;
 mod walk;
 
 pub use found::{LockWait, OwnWait, Path};
@@ -30,8 +31,8 @@ pub(crate) fn is_in_futex(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
 }
 
-/// Whether a thread sleeps for a lock that can be told from others.
-fn has_address(wait: Wait) -> bool {
+/// Whether a thread sleeps for a lock that its address tells from others.
+fn is_for_addressed_lock(wait: Wait) -> bool {
     is_in_futex(wait) || matches!(wait, Wait::KernelLock { .. })
 }
 

@@ -7,8 +7,9 @@ use unjank_host::sched::ThreadId;
 
 use super::classify::{is_sleep, leaves_by};
 use super::found::{LockWait, OwnWait, Path};
+use super::is_for_addressed_lock;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
-use super::{has_address, is_in_futex};
+use super::series::Series;
 
 use crate::history::{Armed, Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
@@ -81,44 +82,6 @@ impl At {
     }
 }
 
-/// A wait in a futex that another thread ended.
-#[derive(Debug, Clone, Copy)]
-struct FutexWait {
-    address: u64,
-    wake: Wake,
-}
-
-/// The end of a wait of `thread`, as the path follows it. `later` is its next wait that another
-/// thread ended.
-///
-/// A thread that waits with a time limit, and waits again when that is over, waits all the time for
-/// the thread that finally wakes it.
-fn one_of_series(thread: ThreadId, wait: Wait, wake: Wake, later: &mut Option<FutexWait>) -> Wake {
-    let Wait::Call { arguments: [address, _], .. } = wait else { return wake };
-    if !is_in_futex(wait) {
-        return wake;
-    }
-    match (wake.by, *later) {
-        (Origin::Thread(waker), _) if waker != thread => {
-            *later = Some(FutexWait { address, wake });
-            wake
-        }
-        (Origin::Interrupt(Cause::Timer(armed)), Some(later))
-            if later.address == address && armed.is_none_or(|armed| armed.by == thread) =>
-        {
-            Wake {
-                at: wake.at,
-                during: None,
-                exiting: false,
-                joined: false,
-                carrier: None,
-                ..later.wake
-            }
-        }
-        _ => wake,
-    }
-}
-
 struct Walk<'a> {
     history: &'a History,
     /// The threads whose time is the program's own.
@@ -156,7 +119,7 @@ impl Walk<'_> {
             _ if self.line.contains(&thread) => self.is_back(to, at),
             _ => at,
         };
-        let (mut end, mut later) = (to, None);
+        let (mut end, mut series) = (to, Series::default());
         while from < end {
             if at.depth > DEEPEST {
                 self.push(thread, from, end, at, Activity::Unknown, Detail::None);
@@ -212,8 +175,8 @@ impl Walk<'_> {
                 State::Asleep { wait, wake } => {
                     // Woken later than the path has it: it was not what the path waited for.
                     let ended = wake.filter(|wake| wake.at <= end);
-                    let ended = ended.map(|wake| one_of_series(thread, wait, wake, &mut later));
-                    self.wait(thread, (begin, end), at, wait, ended);
+                    let cause = ended.map(|wake| series.cause(thread, wait, wake));
+                    self.wait(thread, (begin, end), at, wait, (ended, cause));
                 }
             }
             end = begin;
@@ -230,16 +193,17 @@ impl Walk<'_> {
         At { depth: at.depth, certainty: at.certainty, ..At::own() }
     }
 
-    /// Explains a wait of `thread`, or the end of one.
+    /// Explains a wait of `thread`, or the end of one: `ended` by a wake-up, and followed to
+    /// `cause`.
     fn wait(
         &mut self,
         thread: ThreadId,
         (from, to): (Timestamp, Timestamp),
         at: At,
         wait: Wait,
-        ended: Option<Wake>,
+        (ended, cause): (Option<Wake>, Option<Wake>),
     ) {
-        let leaves = ended.and_then(|wake| self.leaves(thread, wait, &wake, (from, to)));
+        let leaves = cause.and_then(|wake| self.leaves(thread, wait, &wake, (from, to)));
         let (leaves, certainty) = leaves.unwrap_or((at.way, at.certainty));
         let way = if at.way == Way::Own { leaves } else { at.way };
         let page = match wait {
@@ -253,10 +217,10 @@ impl Walk<'_> {
             inner.wait = Some(self.waits.len() as u32);
             self.waits.push(OwnWait { from, to, thread, wait, wake: ended, way });
         }
-        match ended {
+        match cause {
             Some(wake) => match wake.by {
                 Origin::Thread(waker) if waker != thread => {
-                    if leaves == Way::Lock && has_address(wait) {
+                    if leaves == Way::Lock && is_for_addressed_lock(wait) {
                         inner.lock = Some(self.locks.len() as u32);
                         self.locks.push(LockWait {
                             from,

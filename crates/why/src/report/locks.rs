@@ -111,11 +111,8 @@ impl Lock {
         let (number, [address, operation]) = match wait.wait {
             Wait::Call { number, arguments } => (number, arguments),
             Wait::KernelLock { lock, flags, .. } => {
-                return Some(Self {
-                    process,
-                    address: lock,
-                    kind: Kind::Kernel(flags.lock_type()),
-                });
+                let kind = Kind::Kernel(flags.lock_type());
+                return Some(Self { process, address: lock, kind });
             }
             Wait::Fault { .. } | Wait::Unknown | Wait::Lost => return None,
         };
@@ -132,7 +129,7 @@ impl Lock {
         let kind = match self.kind {
             Kind::Any => "",
             Kind::Inherits => ", inherits priority",
-            Kind::Kernel(name) => return format!("kernel {name} {:#x}", self.address),
+            Kind::Kernel(lock_type) => return names::kernel_lock(lock_type, self.address),
         };
         format!("futex {:#x}{kind}", self.address)
     }

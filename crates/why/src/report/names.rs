@@ -1,7 +1,6 @@
 //! Names of threads, devices and the places of waits.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::LockFlags;
 
 use super::calls::call_name;
 use super::explained::Explained;
@@ -27,7 +26,7 @@ pub(crate) fn place(wait: &Wait) -> String {
         Wait::KernelLock { lock, flags, call } => {
             let name = call.and_then(|number| call_name(number.into()));
             let within = name.map_or_else(String::new, |name| format!(" in {name}"));
-            format!("{}{within}", kernel_lock(lock, flags))
+            format!("{}{within}", kernel_lock(flags.lock_type(), lock))
         }
         Wait::Fault { address, .. } => format!("page fault {address:#x}"),
         Wait::Unknown => "not recorded".to_owned(),
@@ -35,9 +34,9 @@ pub(crate) fn place(wait: &Wait) -> String {
     }
 }
 
-/// `kernel mutex 0xffff88…`.
-pub(super) fn kernel_lock(lock: u64, flags: LockFlags) -> String {
-    format!("kernel {} {lock:#x}", flags.lock_type())
+/// `kernel mutex 0xffff88…`: a lock of the kernel by its type and address.
+pub(super) fn kernel_lock(lock_type: &str, address: u64) -> String {
+    format!("kernel {lock_type} {address:#x}")
 }
 
 /// How sure pieces of the path are: `none` if nothing is known of them.
