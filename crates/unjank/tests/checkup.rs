@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use unjank_host::process::send_signal;
-use unjank_needs::attempts::first_ok;
 use unjank_needs::wait::{Process, until_some};
 
 const SIGSTOP: i32 = 19;
@@ -81,29 +80,26 @@ fn only_what_was_asked_for_is_measured() {
 
 #[test]
 fn a_launch_that_hangs_is_killed_to_keep_the_time_limit() {
-    // On a busy machine, the limit may be kept late.
-    first_ok(0..3, |_| {
-        let child = unjank()
-            .args(["checkup", "--quick", "--only", "launch", "--json", "--no-store"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let checkup = Process(child.id());
-        let stopped = checkup.until_some("a launch is stopped", || {
-            checkup.find_child("repetition").filter(|&launch| stops(launch))
-        });
-        let output = child.wait_with_output().unwrap();
-        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let warnings = record["warnings"].as_array().unwrap();
-        let killed = |warning: &Value| {
-            let text = warning.as_str().unwrap();
-            text.contains("launch: ") && text.contains(" starts did not end in time")
-        };
-        assert!(warnings.iter().any(killed), "{warnings:#?}");
-        assert!(!stopped.is_alive());
-        let elapsed = record["elapsed"].as_u64().unwrap();
-        if elapsed <= 15_000_000_000 { Ok(()) } else { Err(format!("{elapsed} ns")) }
+    let child = unjank()
+        .args(["checkup", "--quick", "--only", "launch", "--json", "--no-store"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let checkup = Process(child.id());
+    // On a busy machine, a launch may end before it is found or stopped.
+    let stopped = checkup.until_some("a launch is stopped", || {
+        checkup.find_child("repetition").filter(|&launch| stops(launch))
     });
+    let output = child.wait_with_output().unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(record["elapsed"].as_u64().unwrap() <= 15_000_000_000, "{}", record["elapsed"]);
+    let warnings = record["warnings"].as_array().unwrap();
+    let killed = |warning: &Value| {
+        let text = warning.as_str().unwrap();
+        text.contains("launch: 1 of ") && text.contains(" starts did not end in time")
+    };
+    assert!(warnings.iter().any(killed), "{warnings:#?}");
+    assert!(!stopped.is_alive());
 }
 
 /// Stops a process, unless it ends before.

@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 use recorded::{LIMIT, Recording, can_record, fill, look_at};
 use serde_json::Value;
 use unjank_host::process::send_signal;
-use unjank_needs::attempts::first_ok;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 
@@ -83,8 +82,6 @@ impl Drop for Hogs {
     }
 }
 
-/// The time limit of a quick checkup.
-const TIME_LIMIT: Duration = Duration::from_secs(15);
 /// Time for the process to be loaded, and to go.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(2);
 
@@ -97,23 +94,20 @@ fn fifteen_seconds_hold_beside_programs_that_thrash_and_compute() {
     let thrashing = Thrashing::begin(&recording);
     let hogs = Hogs::begin(12);
     let directory = tempfile::tempdir().unwrap();
-    // Other tests may run as well.
-    first_ok(0..5, |_| {
-        let began = Instant::now();
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["checkup", "--quick", "--json", "--store"])
-            .arg(directory.path().join("runs.sqlite"))
-            .output()
-            .unwrap();
-        let took = began.elapsed();
-        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(record["verdicts"].as_array().unwrap().len(), 5);
-        let elapsed = Duration::from_nanos(record["elapsed"].as_u64().unwrap());
-        let holds = elapsed <= TIME_LIMIT && took <= TIME_LIMIT + BEFORE_AND_AFTER;
-        if holds { Ok(()) } else { Err(format!("{elapsed:?} of {took:?}")) }
-    });
+    let began = Instant::now();
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["checkup", "--quick", "--json", "--store"])
+        .arg(directory.path().join("runs.sqlite"))
+        .output()
+        .unwrap();
+    let took = began.elapsed();
     drop(hogs);
     drop(thrashing);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["verdicts"].as_array().unwrap().len(), 5);
+    let elapsed = Duration::from_nanos(record["elapsed"].as_u64().unwrap());
+    assert!(elapsed <= Duration::from_secs(15), "{elapsed:?}");
+    assert!(took <= Duration::from_secs(15) + BEFORE_AND_AFTER, "{took:?}");
 }
 
 #[test]
