@@ -16,7 +16,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
     });
     let lost = findings.series_named("launch/ramp/work_lost").and_then(|series| series.summary);
     let reason = match lost {
-        Some(lost) => format!("a launch loses {} of full-speed work to it", Nanos(lost.p50)),
+        Some(lost) => format!("a slow clock costs a launch {} of full-speed work", Nanos(lost.p50)),
         None => "no launch reached full speed".to_owned(),
     };
     let question = "Is the clock up in time when work begins?";

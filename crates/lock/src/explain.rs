@@ -15,15 +15,15 @@ pub fn verdict(findings: &Findings) -> Verdict {
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
     let series = findings.series_named("lock/park_wake");
     let measured = series.and_then(|series| {
-        let name = "median from wake-up call to running, parked on another CPU";
+        let name = "median time until a parked thread on another CPU runs again";
         Quantity::median_of(series, name)
     });
     let show = |name| findings.fact_named(name).map(|fact| Unit::Nanoseconds.show(fact.value));
     let budgets = [show("lock/std_spin_budget"), show("lock/backoff_spin_budget")];
     let reason = match (show("lock/break_even"), budgets) {
         (Some(even), [Some(fixed), Some(measured)]) => format!(
-            "waits under {even} are better spun; the standard library spins for {fixed}, \
-             unjank-backoff, which measures it, for {measured} at most"
+            "for waits under {even}, spinning is cheaper than parking; the standard library \
+             spins for {fixed}, unjank-backoff (by its own measurement) for at most {measured}"
         ),
         _ => "no hand-off between two CPUs was measured".to_owned(),
     };

@@ -1,5 +1,5 @@
 //! The cost of a clock read and the clock's resolution. Calibrated before a run
-//! and printed with it; subtracted only where the method says so.
+//! and printed with it; never subtracted.
 
 use unjank_host::{Nanos, Timestamp};
 

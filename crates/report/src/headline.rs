@@ -78,14 +78,14 @@ fn slowest(mut slow: Vec<&Verdict>) -> String {
     slow.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = slow[0];
     let measured = worst.measured.as_ref().map(|measured| {
-        format!("{}: {}", visible(&measured.name), words::value(measured.unit, measured.value))
+        let name = words::sentence(&visible(&measured.name));
+        format!(" {}: {}.", name.trim_end_matches('.'), words::value(measured.unit, measured.value))
     });
     let times = match excess(worst) {
         times if times >= 10.0 => format!(", {times:.0} times its healthy limit"),
         times if times > 1.0 => format!(", {times:.1} times its healthy limit"),
         _ => String::new(),
     };
-    let measured = measured.map_or_else(String::new, |text| format!(" ({text}{times})"));
     let others: Vec<&Verdict> =
         slow.iter().filter(|verdict| verdict.subject != worst.subject).copied().collect();
     let others = if others.is_empty() {
@@ -93,7 +93,8 @@ fn slowest(mut slow: Vec<&Verdict>) -> String {
     } else {
         format!(" Also slow: {}.", subjects(&others))
     };
-    format!("Slowest: {}{measured}.{others}", visible(&worst.subject))
+    let measured = measured.unwrap_or_default();
+    format!("Slowest: {}{times}.{measured}{others}", visible(&worst.subject))
 }
 
 fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) -> String {
@@ -222,7 +223,7 @@ mod tests {
                 ("ipc", slow, 42e6),
                 ("swap", Answer::Healthy, 1.0)
             ]),
-            "Slowest: ipc (p99 of something: 42.0 ms, 42 times its healthy limit). Also slow: launch."
+            "Slowest: ipc, 42 times its healthy limit. P99 of something: 42.0 ms. Also slow: launch."
         );
     }
 

@@ -95,16 +95,13 @@ fn head(record: &RunRecord) -> String {
 
 fn verdict(verdict: &Verdict) -> Vec<String> {
     let quantity = verdict.measured.as_ref().or(verdict.effect.as_ref());
-    let measured = quantity.map_or_else(
-        || "n/a".to_owned(),
-        |quantity| {
-            let value = words::measured(quantity);
-            let smallest =
-                words::minimum_effect(verdict).map_or_else(String::new, |text| format!("; {text}"));
-            let n = words::grouped(quantity.n);
-            format!("**{value}** {}, n {n}{smallest}", plain(&quantity.name))
-        },
-    );
+    let measured = quantity.map_or_else(String::new, |quantity| {
+        let value = words::measured(quantity);
+        let smallest =
+            words::minimum_effect(verdict).map_or_else(String::new, |text| format!("; {text}"));
+        let n = words::grouped(quantity.n);
+        format!("**{value}** {}, n {n}{smallest}", plain(&quantity.name))
+    });
     let healthy = match (words::healthy(verdict), &verdict.healthy) {
         (Some(range), Some(bound)) => format!("{range}: {}", plain(&bound.source)),
         _ => String::new(),

@@ -6,7 +6,7 @@ use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
 /// The longest healthy median page-in.
 pub const HEALTHY: Nanos = Nanos::from_micros(100);
 
-const SOURCE: &str = "1,000 pages (4 MiB) are then back within the 0.1 s that feel instantaneous \
+const SOURCE: &str = "1,000 pages (4 MiB) then come back within 0.1 s, which feels instantaneous \
                       (Nielsen, Usability Engineering)";
 
 /// Judges the median page-in.

@@ -95,6 +95,34 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
 }
 
 #[test]
+fn a_server_of_another_program_runs_first_and_is_put_back() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let socket = known.file("socket");
+    let server = known.server(&socket);
+    let prove = ["--json", "--no-store", "--gap", "1ms", "-n", "3", "--pairs", "3"];
+    let of_server = [&prove[..], &["--prove=servers"]].concat();
+    let asked = record(&why(&of_server, &known.command("ask", &[&socket])));
+    let measured = facts(&asked, "why/prove/measured").next().unwrap();
+    assert_eq!(measured["labels"]["change"], "servers");
+    let predicted = facts(&asked, "why/prove/predicted").next().unwrap();
+    assert!(predicted["value"].as_f64().unwrap() < 0.0, "it shares its CPU: {predicted}");
+    assert_eq!(rows(&asked, "why/proof")[2][3], 3, "three pairs");
+    let status = fs::read_to_string(format!("/proc/{}/stat", server.id())).unwrap();
+    let nice = status.rsplit_once(')').unwrap().1.split_whitespace().nth(16).unwrap();
+    assert_eq!(nice, "0", "put back");
+
+    // A program without servers is explained, and the change is not available.
+    let alone = record(&why(&of_server, &known.command("compute", &[])));
+    assert!(facts(&alone, "why/prove/measured").next().is_none());
+    let missing = &alone["unsupported"][0];
+    assert_eq!(missing["what"], "why/prove");
+    assert!(missing["reason"].as_str().unwrap().contains("no other program"), "{missing}");
+}
+
+#[test]
 fn a_change_that_this_machine_cannot_make_is_refused_before_any_launch() {
     if !unjank_needs::root() || Path::new("/sys/devices/system/cpu/cpufreq/policy0").exists() {
         return;
@@ -109,5 +137,8 @@ fn a_change_that_this_machine_cannot_make_is_refused_before_any_launch() {
     assert!(!Path::new(&began).exists());
     let wrong = why(&["--no-store", "--prove=locks"], &command);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("expected cpu, cache, clock or best"));
+    assert!(
+        String::from_utf8_lossy(&wrong.stderr)
+            .contains("expected cpu, servers, cache, clock or best")
+    );
 }

@@ -96,7 +96,7 @@ fn must_be_first() -> Result<()> {
     if is_first() {
         return Ok(());
     }
-    Err(Error::Invalid("only the first process of a machine may do that".to_owned()))
+    Err(Error::Invalid("only init (process 1) may end all processes or power off".to_owned()))
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
     let spoken = match &realtime {
         Some(_) if only_realtime => "no ordinary thread was measured".to_owned(),
         Some((policy, tail)) => {
-            format!("with {policy} it is {}", Unit::Nanoseconds.show(tail.value))
+            format!("with {policy}, p99 is {}", Unit::Nanoseconds.show(tail.value))
         }
         None => "no real-time policy was measured".to_owned(),
     };

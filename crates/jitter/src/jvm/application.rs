@@ -126,7 +126,7 @@ impl Application {
         let answer = self.wait_for("done", until, monitor, progress);
         if answer.is_err() && Timestamp::now() >= until && self.group.is_alive() {
             return Err(Error::Unsupported(format!(
-                "the JVM hangs: not done {FINISH_TIMEOUT} after the last wake-up was due{}",
+                "the JVM hangs: it has not ended {FINISH_TIMEOUT} after its last wake-up was due{}",
                 self.busiest(root, &before)?
             )));
         }

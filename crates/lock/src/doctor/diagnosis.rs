@@ -135,7 +135,7 @@ impl DiagnosisKind {
                  costs a context switch otherwise"
             }
             Self::Spins => {
-                "spin for the break-even of `unjank lock probe` at most, then park on a futex or a \
+                "spin for at most the break-even of `unjank lock probe`, then park on a futex or a \
                  condition variable"
             }
             Self::Polls => "give the poll a time limit, or let an eventfd or a signal end it",

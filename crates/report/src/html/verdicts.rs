@@ -79,9 +79,6 @@ fn quantities(verdict: &Verdict) -> Markup {
             }
             p class="what" { (visible(&effect.name)) ", " span class="whole" { "n " (words::grouped(effect.n)) } }
         }
-        @if verdict.measured.is_none() && verdict.effect.is_none() {
-            p class="value" { strong { "n/a" } }
-        }
     }
 }
 

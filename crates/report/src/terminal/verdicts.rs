@@ -1,6 +1,6 @@
 //! Questions and answers: one row each, with details below.
 
-use unjank_measure::Verdict;
+use unjank_measure::{Quantity, Verdict};
 
 use super::layout::{Column, GAP, columns, paragraph, widest};
 use super::paint::{Paint, heading};
@@ -24,7 +24,9 @@ pub(super) fn block(
         return Vec::new();
     }
     let soft = |name: &str| Paint::Soft.on(name);
-    let head = vec![heading("Answers"), soft("answer"), soft("measured"), soft("healthy")];
+    let is_measured = verdicts.iter().any(|verdict| quantity(verdict).is_some());
+    let measured = if is_measured { soft("measured") } else { String::new() };
+    let head = vec![heading("Answers"), soft("answer"), measured, soft("healthy")];
     let mut rows: Vec<Vec<String>> = vec![head];
     rows.extend(verdicts.iter().map(row));
     let wide = |index: usize| widest(rows.iter().map(|row| row[index].as_str()));
@@ -58,10 +60,14 @@ pub(super) fn block(
     lines
 }
 
+/// What was measured, or the difference.
+fn quantity(verdict: &Verdict) -> Option<&Quantity> {
+    verdict.measured.as_ref().or(verdict.effect.as_ref())
+}
+
 /// Subject, answer, value with interval, healthy range.
 fn row(verdict: &Verdict) -> Vec<String> {
-    let quantity = verdict.measured.as_ref().or(verdict.effect.as_ref());
-    let value = quantity.map_or_else(|| "n/a".to_owned(), words::measured);
+    let value = quantity(verdict).map_or_else(String::new, words::measured);
     let answer = format!("{} {}", tone::symbol(verdict.answer), verdict.answer.words());
     vec![
         Paint::Strong.on(&visible(&verdict.subject)),
@@ -74,7 +80,7 @@ fn row(verdict: &Verdict) -> Vec<String> {
 /// The details below a row; also the healthy range if its column did not fit.
 fn below(verdict: &Verdict, has_column: bool) -> Vec<String> {
     let mut texts = vec![visible(&verdict.question).into_owned()];
-    if let Some(quantity) = verdict.measured.as_ref().or(verdict.effect.as_ref()) {
+    if let Some(quantity) = quantity(verdict) {
         let smallest =
             words::minimum_effect(verdict).map_or_else(String::new, |text| format!("; {text}"));
         let n = words::grouped(quantity.n);

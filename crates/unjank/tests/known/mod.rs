@@ -96,6 +96,11 @@ impl Known {
         self.beside("busy", self.directory.path().to_str().unwrap(), "busy")
     }
 
+    /// A server on the socket `path`, whose CPU another process hogs, until it is dropped.
+    pub(crate) fn server(&self, path: &str) -> Beside {
+        self.beside("serve", path, "serves")
+    }
+
     fn beside(&self, name: &str, argument: &str, says: &str) -> Beside {
         let mut command = Command::new(self.compiled(name));
         command.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -109,6 +114,12 @@ impl Known {
 
 /// A program that runs until its standard input ends, even if this process is killed.
 pub(crate) struct Beside(Child);
+
+impl Beside {
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
 
 impl Drop for Beside {
     fn drop(&mut self) {

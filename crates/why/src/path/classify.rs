@@ -10,21 +10,25 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
 }
 
-/// How the path leaves a thread that waited in `wait` for its waker.
+/// How the path leaves a thread that waited in `wait` for its waker. The first row that applies
+/// counts.
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
+/// | a lock of the kernel | anything | lock | proved: the thread that releases it wakes the next |
+/// | anything | a thread of the kernel | work | inferred |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
-/// | a lock of the kernel | anything | lock | proved: who gives it back wakes the next |
 /// | wait, vfork | the end of a process, exec | child | proved |
 /// | pause, sigsuspend … | the end of a process | child | proved |
 /// | pause, sigsuspend … | kill … | ipc | proved |
 /// | read, poll … | write, send … | ipc | proved |
 /// | read, poll … | anything else | ipc | inferred |
-/// | anything | a thread of the kernel | work | inferred |
+/// | write, send, binder … | read, binder … | ipc | proved |
+/// | write, send, binder … | anything else | ipc | inferred |
+/// | anything else | anything | other | inferred |
 pub(super) fn leaves_by(
     wait: Wait,
     wake: &Wake,

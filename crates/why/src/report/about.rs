@@ -61,7 +61,8 @@ impl About {
 
 impl Remedy {
     /// Those that `unjank why --prove` can apply to another program.
-    pub const PROVABLE: [Self; 3] = [Self::ProgramFirst, Self::Cached, Self::HighestClock];
+    pub const PROVABLE: [Self; 4] =
+        [Self::ProgramFirst, Self::ServersFirst, Self::Cached, Self::HighestClock];
 
     /// What `--prove` calls it; `None` if it cannot be applied from outside.
     pub const fn option(self) -> Option<&'static str> {
@@ -69,7 +70,8 @@ impl Remedy {
             Self::HighestClock => Some("clock"),
             Self::Cached => Some("cache"),
             Self::ProgramFirst => Some("cpu"),
-            Self::ServersFirst | Self::SpunLocks | Self::All => None,
+            Self::ServersFirst => Some("servers"),
+            Self::SpunLocks | Self::All => None,
         }
     }
 
@@ -127,7 +129,7 @@ mod tests {
     #[test]
     fn the_changes_that_can_be_proved_have_names() {
         let provable = REMEDIES.into_iter().filter(|remedy| remedy.option().is_some());
-        assert!(provable.eq([Remedy::HighestClock, Remedy::Cached, Remedy::ProgramFirst]));
+        assert_eq!(provable.count(), Remedy::PROVABLE.len());
         assert!(Remedy::PROVABLE.iter().all(|remedy| remedy.option().is_some()));
     }
 

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use unjank_host::process::ignores_signal;
@@ -33,7 +34,8 @@ use crate::{exit, values};
 Policies: fifo:1-99, rr:1-99, other[:NICE], batch[:NICE], idle, and
 deadline:RUNTIME/DEADLINE/PERIOD. All threads are changed, or none. New and
 renamed threads are followed until Ctrl-C, the end of --for or of the process;
-then everything is put back. A thread that computes for longer than --max-busy
+then everything is put back. If NOTIFY_SOCKET is set, a message there says when
+the threads are changed (sd_notify(3)). A thread that computes for longer than --max-busy
 without a sleep is put back at once. If the kernel refuses a real-time policy,
 unjank tries rtkit, and then a better nice value, and prints the result.
 
@@ -87,6 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let watched = reporter.walked(args.process, &walk, took, Some(&how)).and_then(|()| {
         let precedence = means::precedence(&root, &rules)?;
         let _entered = means::enter(precedence.as_ref())?;
+        let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Ready]);
         watch(args, &mut follower, &signals, reporter)
     });
     let not_back = reporter.restored(&follower.finish())?;

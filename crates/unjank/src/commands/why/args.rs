@@ -39,23 +39,23 @@ pub(super) const MEMORY: &str = "256MiB";
   sudo unjank why -n 20 --cost -- git status
 
 From exec until the program is ready, every nanosecond gets one cause. The path
-goes backwards from the thread that made it ready: while that slept, it follows
-the thread or interrupt that woke it, and so on. The rows of the split say how the path
-first left that thread (a lock, a message, a child, a thread of the
-kernel), the columns what happened meanwhile. What a change would save is
-computed by replaying all recorded wake-ups with shorter waits. --prove applies
-one change and measures what it saves:
+goes backwards from the last step that made the program ready. While a thread on
+the path slept, the path follows the thread or interrupt that woke it. Each row of
+the split is a way in which the path first left the program's own thread (a lock, a
+message, a child, a thread of the kernel); each column is an activity. The saving
+by a change is predicted by replaying all recorded wake-ups with shorter waits.
+--prove applies one change and measures the saving:
 
   cpu      the program starts with nice value -20 (autogroups are off meanwhile)
   cache    its files are in memory; without it, they are dropped from memory
   clock    every CPU at its highest clock
 
-Without root nothing is recorded; it says what the program used, and what is n/a.")]
+Without root nothing is recorded; the output has the resources that the program used.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "file")]
     pub(super) ready: Ready,
-    /// Launches; the one of median length is shown [default: 1; with --prove 6]
+    /// Number of launches; the one of median length is shown [default: 1; with --prove 6]
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) launches: Option<u32>,
     /// Measure what a change saves, in alternating pairs of launches, and compare it
@@ -85,7 +85,7 @@ pub(crate) struct Args {
     /// recording ends
     #[arg(long, value_name = "SIZE", default_value = MEMORY, conflicts_with = "file", value_parser = values::bytes)]
     pub(super) memory: Bytes,
-    /// Do not record in which functions threads wait and compute
+    /// Do not record stacks, which name the functions in which threads wait and compute
     #[arg(long, conflicts_with = "file")]
     pub(super) no_stacks: bool,
     /// Measure what the recording costs: launches with and without it, in
@@ -95,7 +95,7 @@ pub(crate) struct Args {
     /// Keep the recording as a trace.dat, for trace-cmd and for unjank why FILE
     #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["file", "pid", "cost"])]
     pub(super) trace_file: Option<PathBuf>,
-    /// Of a running process or a recording: the thread to explain [default: the first]
+    /// Thread to explain, of a running process or a recording [default: the first]
     #[arg(long, value_name = "NAME|TID", conflicts_with = "command")]
     pub(super) thread: Option<String>,
     #[command(flatten)]

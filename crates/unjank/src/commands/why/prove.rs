@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
@@ -40,7 +40,7 @@ impl FromStr for Wanted {
         match of_name {
             Some(remedy) => Ok(Self::Of(remedy)),
             None if text == "best" => Ok(Self::Best),
-            None => Err("expected cpu, cache, clock or best".to_owned()),
+            None => Err("expected cpu, servers, cache, clock or best".to_owned()),
         }
     }
 }
@@ -78,19 +78,28 @@ impl Experiment {
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<(Launches, Findings)> {
-        // Before minutes of launches: whether this machine has the change at all.
-        if let Wanted::Of(remedy) = self.wanted {
-            arms(remedy, root)?;
+        // Before minutes of launches: whether this machine has the change at all. Servers are
+        // known afterwards.
+        if let Wanted::Of(remedy) = self.wanted
+            && remedy != Remedy::ServersFirst
+        {
+            arms(remedy, None, root)?;
         }
         let launches = launches::record(&self.plan, &self.about, root, tracefs, None, monitor)?;
-        let mut findings = report::findings(&launches, &with_server(&self.about, &launches, root));
-        let Some(prediction) = self.choose(&launches, root) else {
-            let none = "no change that can be applied from outside is predicted to save 1 % of \
-                        the launch";
-            findings.not_supported("why/prove", launches.missing().unwrap_or(none));
-            return Ok((launches, findings));
+        let about = with_server(&self.about, &launches, root);
+        let mut findings = report::findings(&launches, &about);
+        let chosen = self.choose(&launches, about.server, root);
+        let (prediction, arms) = match (chosen, launches.missing()) {
+            (Ok(chosen), _) => chosen,
+            (Err(_), Some(missing)) => {
+                findings.not_supported("why/prove", missing);
+                return Ok((launches, findings));
+            }
+            (Err(error), None) => {
+                findings.not_supported("why/prove", error.to_string());
+                return Ok((launches, findings));
+            }
         };
-        let arms = arms(prediction.remedy, root)?;
         let measured = self.measure(arms, root, seed, monitor)?;
         let row = bench::rows(&measured).into_iter().next();
         let all_failed = bench::any_condition_failed(&measured);
@@ -124,17 +133,32 @@ impl Experiment {
         Ok((launches, findings))
     }
 
-    /// The wanted change, or the best one that this machine has.
-    fn choose(&self, launches: &Launches, root: &Root) -> Option<Prediction> {
+    /// The wanted change, or the best one that this machine has, and its conditions.
+    ///
+    /// # Errors
+    /// No such change.
+    fn choose(
+        &self,
+        launches: &Launches,
+        server: Option<u32>,
+        root: &Root,
+    ) -> Result<(Prediction, [Condition; 2])> {
         let mut predictions = report::predictions(launches).into_iter();
+        let with_arms = |it: Prediction| arms(it.remedy, server, root).map(|arms| (it, arms));
         match self.wanted {
-            Wanted::Of(remedy) => predictions.find(|prediction| prediction.remedy == remedy),
-            // Launches that are not cold have nothing to gain from a warm cache.
-            Wanted::Best => predictions.find(|prediction| {
-                prediction.shift.value <= -SMALLEST
-                    && prediction.remedy != Remedy::Cached
-                    && arms(prediction.remedy, root).is_ok()
-            }),
+            Wanted::Of(wanted) => {
+                let of_wanted = predictions.find(|it| it.remedy == wanted);
+                with_arms(of_wanted.context("the change is not predicted")?)
+            }
+            Wanted::Best => predictions
+                .filter(|it| it.shift.value <= -SMALLEST)
+                // Launches that are not cold have nothing to gain from a warm cache.
+                .filter(|it| it.remedy != Remedy::Cached)
+                .find_map(|it| with_arms(it).ok())
+                .context(
+                    "no change that can be applied from outside is predicted to save 1 % of the \
+                     launch",
+                ),
         }
     }
 
@@ -173,17 +197,22 @@ impl Experiment {
     }
 }
 
-/// The conditions without and with a change.
+/// The conditions without and with a change. `server` is the process that delayed the program most.
 ///
 /// # Errors
 /// A machine without it.
-fn arms(remedy: Remedy, root: &Root) -> Result<[Condition; 2]> {
+fn arms(remedy: Remedy, server: Option<u32>, root: &Root) -> Result<[Condition; 2]> {
     let condition = |text: &str| conditions::parse(text, &Machine::read(root).frequency, root);
     Ok(match remedy {
         Remedy::ProgramFirst => [condition("as-is")?, condition(FIRST)?],
         Remedy::Cached => [condition("cold")?, condition("as-is")?],
         Remedy::HighestClock => [condition("as-is")?, condition("min_freq=max")?],
-        Remedy::ServersFirst | Remedy::SpunLocks | Remedy::All => {
+        Remedy::ServersFirst => {
+            let server =
+                server.context("the program waited for no other program that still runs")?;
+            [condition("as-is")?, conditions::process_first(server, root)]
+        }
+        Remedy::SpunLocks | Remedy::All => {
             bail!("{} cannot be applied to another program", remedy.name())
         }
     })
@@ -196,16 +225,20 @@ mod tests {
     #[test]
     fn changes_have_names_and_conditions() {
         assert_eq!("best".parse(), Ok(Wanted::Best));
-        for name in ["cpu", "cache", "clock"] {
+        for name in ["cpu", "servers", "cache", "clock"] {
             assert_eq!(name.parse::<Wanted>().unwrap().name(), name);
         }
         assert!("locks".parse::<Wanted>().is_err());
         let root = Root::at("/nonexistent");
-        let [cold, warm] = arms(Remedy::Cached, &root).unwrap();
+        let [cold, warm] = arms(Remedy::Cached, None, &root).unwrap();
         assert!(cold.is_cold && !warm.is_cold);
-        let [as_is, first] = arms(Remedy::ProgramFirst, &root).unwrap();
+        let [as_is, first] = arms(Remedy::ProgramFirst, None, &root).unwrap();
         assert_eq!((as_is.nice, first.nice), (None, Some(-20)));
-        let error = arms(Remedy::HighestClock, &root).unwrap_err().to_string();
+        let error = arms(Remedy::HighestClock, None, &root).unwrap_err().to_string();
         assert!(error.contains("no cpufreq"), "{error}");
+        let [_, first] = arms(Remedy::ServersFirst, Some(47), &root).unwrap();
+        let service = first.service.unwrap();
+        assert_eq!(service.command[1..], ["rt", "set", "47", "--process", "other:-20"]);
+        assert!(service.notifies && arms(Remedy::ServersFirst, None, &root).is_err());
     }
 }

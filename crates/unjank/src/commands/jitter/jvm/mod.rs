@@ -71,8 +71,8 @@ pub(crate) struct Args {
     /// Threads that make garbage
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     garbage_threads: u32,
-    /// Garbage is objects that were never referenced, as in the paper, or also some that lived for
-    /// a while, which takes full collections
+    /// Garbage: objects that were never referenced, as in the paper, or also objects that lived for
+    /// a while, which needs full collections
     #[arg(long, value_name = "unreferenced|replacing", default_value_t = cell::Garbage::Unreferenced)]
     load: cell::Garbage,
     /// Ordinary threads outside of the JVM that compute on its CPUs all the time

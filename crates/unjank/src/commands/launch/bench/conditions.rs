@@ -1,6 +1,7 @@
 //! Parses conditions: `as-is`, `cold`, `nice=`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::{Error, Result, Root};
@@ -47,6 +48,26 @@ pub(crate) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
     }
 }
 
+/// All threads of a process run before those of other programs.
+pub(crate) fn process_first(process: u32, root: &Root) -> Condition {
+    let process = process.to_string();
+    let own = ["/proc/self/exe", "rt", "set", &process, "--process", "other:-20"];
+    let command = own.map(OsString::from).into();
+    Condition {
+        name: format!("process {process} first"),
+        knobs: counting_everywhere(root),
+        service: Some(Service { command, notifies: true, own: true }),
+        ..Condition::default()
+    }
+}
+
+/// The knob without which a better nice value counts within a session of processes only. Only
+/// root may turn it off, and only root may give such a value.
+fn counting_everywhere(root: &Root) -> Vec<(PathBuf, String)> {
+    let autogroups = root.exists(AUTOGROUPS).then(|| (AUTOGROUPS.into(), "0".to_owned()));
+    autogroups.into_iter().collect()
+}
+
 /// Splits `KNOBS+SERVICE` at the first `+` that a service follows.
 fn split(text: &str) -> Option<(&str, &str)> {
     let is_service =
@@ -75,9 +96,8 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
         } else if knob == "nice" {
             let nice = nice_value(value)?;
             condition.nice = Some(nice);
-            // Only root may lower it, and only root may turn this off.
-            if nice < 0 && root.exists(AUTOGROUPS) {
-                condition.knobs.push((AUTOGROUPS.into(), "0".to_owned()));
+            if nice < 0 {
+                condition.knobs.extend(counting_everywhere(root));
             }
         } else if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);

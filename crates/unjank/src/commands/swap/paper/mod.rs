@@ -21,7 +21,7 @@ use crate::values;
 
 The paper captured its traces on phones and did not publish them. So synthetic phones
 (unjank swap synth) are used, whose sizes were found by a search for the paper's values.
-The output shows how far these values are reproduced; nothing of it was measured. The
+The output shows how far these values are reproduced; nothing is measured. The
 figures of the tier follow from the same phones.")]
 pub(crate) struct Args {
     /// The number of phones of each kind, each from another seed
