@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the Markdown files of the project: scripts/documents.py
+"""Checks the documents of the project: scripts/documents.py
 
 - Lines are at most 100 characters wide, but for tables, code, and words that are longer.
 - Links to files and headings of the project lead somewhere.
 - Paths in ARCHITECTURE.md that begin at the root of the project, or in `crates`, exist.
+- Libraries whose examples are not run (`doctest = false`) have none in their documentation.
 
 Prints each place that is wrong, and fails if there is one.
 """
@@ -18,6 +19,8 @@ ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\s]+)`")
 FENCE = re.compile(r"^\s*(```|~~~)")
+EXAMPLE = re.compile(r"^\s*//[/!] *(?:```|~~~)(.*)")
+NOT_RUST = re.compile(r"text|sh|json|toml|ignore")
 
 
 def files():
@@ -83,8 +86,25 @@ def missing_paths(line):
                 yield path
 
 
+def examples_that_do_not_run():
+    """Places of Rust examples in the documentation of libraries with `doctest = false`."""
+    for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        if "doctest = false" not in manifest.read_text():
+            continue
+        for file in sorted(manifest.parent.glob("src/**/*.rs")):
+            in_code = False
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                fence = EXAMPLE.match(line)
+                if fence and not in_code and not NOT_RUST.match(fence[1]):
+                    yield file.relative_to(ROOT), number
+                in_code = in_code != bool(fence)
+
+
 def main():
-    wrong = []
+    wrong = [
+        f"{file}:{number}: this example is not run: doctest = false"
+        for file, number in examples_that_do_not_run()
+    ]
     for file in files():
         if not file.exists():
             continue
