@@ -17,7 +17,7 @@ use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
 
-use super::measured::{self, OutputArgs, Settings};
+use super::measured::{self, Outcome, OutputArgs, Settings};
 use super::repeated::{self, Part};
 use crate::{began, exit};
 use budget::Budget;
@@ -93,8 +93,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command { name: "checkup", output: &args.output, settings };
     let may_be_first = NiceGuard::new(HIGHEST_NICE).is_ok();
     let deadline = Deadline::new(began::at(), budget.limit(), may_be_first);
-    // Both last until the run is printed and stored.
-    let (mut locked, mut first) = (None, None);
     command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
         let shown = args
@@ -104,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let shown = shown.transpose()?;
         let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.
-        locked = Some(MemoryLock::everything());
+        let locked = MemoryLock::everything();
         let probes = delays
             .iter()
             .map(|&delay| Ok((delay, Probe::new(delay, &budget, machine, root, seed)?)))
@@ -112,12 +110,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut run = Run { root, seed, monitor, deadline, probes, watch, late: 0 };
         let starts = run.measure();
         // What follows is short, and must not wait for programs that compute.
-        first = NiceGuard::new(HIGHEST_NICE).ok();
+        let first = NiceGuard::new(HIGHEST_NICE).ok();
         let mut findings = run.findings(starts);
         if let Some(shown) = shown {
             shown.add_to(&mut findings);
         }
-        Ok(findings)
+        Ok(Outcome::from(findings).holding((locked, first)))
     })
 }
 

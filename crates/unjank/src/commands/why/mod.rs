@@ -30,7 +30,8 @@ use unjank_measure::{Findings, Monitor};
 use unjank_why::record::StacksOf;
 use unjank_why::report::{self, Launches};
 
-use super::measured::{self, OutputArgs, Settings};
+use super::measured::{self, Outcome, OutputArgs, Settings};
+use crate::exit;
 pub(crate) use args::Args;
 use export::Exports;
 use launch::Plan;
@@ -50,15 +51,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let command = measured::Command { name: "why", output: &args.output, settings };
     let exports = Exports::open(&args.export)?;
-    let mut exported = Ok(());
     let [perfetto, folded] = args.export.files();
     let own = [perfetto, folded, ("--trace-file", args.trace_file.as_deref())];
-    let code = command.run_beside(&own, |root, seed, monitor| {
+    command.run_beside(&own, |root, seed, monitor| {
         let (launches, findings) = explain(args, root, seed, monitor)?;
-        exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
-        Ok(findings)
-    })?;
-    exported.map(|()| ExitCode::from(code))
+        let exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
+        Ok(Outcome::from(findings).ending(exported.map(|()| exit::FINE)))
+    })
 }
 
 /// The settings of a run that records.
