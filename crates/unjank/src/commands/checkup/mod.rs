@@ -1,6 +1,5 @@
 //! `unjank checkup`: measures and judges all five delays on this machine.
 
-mod adjust;
 mod budget;
 mod deadline;
 mod delay;
@@ -15,7 +14,7 @@ use unjank_host::memory::MemoryLock;
 use unjank_host::sched::NiceGuard;
 use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
-use unjank_measure::{Answer, Findings, Monitor, Verdict};
+use unjank_measure::{Answer, Findings, Load, Monitor, Verdict};
 
 use super::measured::{self, Outcome, OutputArgs, Settings};
 use super::repeated::{self, Part};
@@ -211,7 +210,10 @@ impl Run<'_> {
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
         }
-        self.watch.adjust(&mut findings);
+        let load = self.watch.load(&mut findings);
+        let rows = std::mem::take(&mut findings.verdicts).into_iter();
+        findings.verdicts = rows.map(|row| beside_load(row, &load)).collect();
+        findings.facts.extend(load.facts());
         findings
     }
 }
@@ -224,6 +226,18 @@ fn verdict(delay: Delay, findings: &Findings) -> Verdict {
         Delay::Jitter => unjank_jitter::explain::verdict(findings),
         Delay::Lock => unjank_lock::explain::verdict(findings),
         Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::NEXT_COMMAND),
+    }
+}
+
+/// The answer of one delay beside the load on the machine.
+fn beside_load(verdict: Verdict, load: &Load) -> Verdict {
+    match Delay::named(&verdict.subject) {
+        Some(Delay::Launch) => unjank_launch::explain::beside_load(verdict, load),
+        Some(Delay::Swap) => unjank_swap::explain::beside_load(verdict, load),
+        Some(Delay::Jitter) => unjank_jitter::explain::beside_load(verdict, load),
+        Some(Delay::Lock) => unjank_lock::explain::beside_load(verdict, load),
+        Some(Delay::Ipc) => unjank_ipc::explain::beside_load(verdict, load),
+        None => verdict,
     }
 }
 
