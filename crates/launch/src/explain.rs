@@ -1,7 +1,11 @@
 //! The verdict on ramps: is the clock up in time?
 
+mod load;
+
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, Verdict};
+
+pub use load::beside_load;
 
 /// The longest healthy median time from wake to 95 % of full speed.
 pub const HEALTHY: Nanos = Nanos::from_micros(16_700);

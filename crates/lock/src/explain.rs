@@ -1,7 +1,11 @@
 //! The verdict on the wake-up latency of a parked thread.
 
+mod load;
+
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Unit, Verdict};
+
+pub use load::beside_load;
 
 /// The longest healthy median time from a wake-up call until the parked thread
 /// runs: twice what folly's authors give for a server of 2013.

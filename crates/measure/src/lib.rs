@@ -10,6 +10,7 @@
 //! | [`effect`] | the difference in one quantity between two sides |
 //! | [`experiment`] | two arms in alternating pairs |
 //! | [`number`] | numbers in texts: digits in groups, ranges |
+//! | [`load`] | the load on a machine beside probes |
 //! | [`pareto_front`] | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
 //! | [`mod@coverage`] | several runs of the same thing: how far they agree |
@@ -24,6 +25,7 @@ pub mod effect;
 mod error;
 pub mod experiment;
 pub mod findings;
+pub mod load;
 pub mod monitor;
 pub mod number;
 mod pareto;
@@ -38,6 +40,7 @@ pub use effect::{Effect, Side};
 pub use error::{Error, Result};
 pub use experiment::Plan;
 pub use findings::Findings;
+pub use load::Load;
 pub use monitor::{Monitor, Silent};
 pub use pareto::pareto_front;
 pub use pool::{StartFindings, pool};

@@ -9,6 +9,7 @@
 //! | [`html`](html()) | one or several records as a self-contained page with SVG charts |
 //! | [`markdown`](markdown()) | one record as tables for an issue tracker |
 //! | [`terminal`](terminal()) | one record as tables for a terminal |
+//! | [`remarks`](remarks()) | what another program's format has no place for |
 //! | `headline`, `words`, `machine` | texts that all three share |
 //! | `document` | a record in the output format of another program |
 //! | `delay`, `group`, `limit`, `names`, `samples` | grouping and naming of series, facts and samples |
@@ -39,6 +40,7 @@ mod tone;
 mod visible;
 mod words;
 
+pub use document::remarks;
 pub use html::html;
 pub use markdown::markdown;
 pub use terminal::{TerminalStyle, terminal};

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use unjank_host::text::steers_terminal as acts;
+pub use unjank_host::text::one_line;
+use unjank_host::text::{escaped, steers_terminal as acts};
 
 /// The longest text shown, in characters.
 const LONGEST: usize = 800;
@@ -19,11 +20,6 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         None => one_line(text),
         Some((end, _)) => Cow::Owned(format!("{}…", one_line(&text[..end]))),
     }
-}
-
-/// As [`visible`], but not cut off: always a single line.
-pub fn one_line(text: &str) -> Cow<'_, str> {
-    escaped(text, acts)
 }
 
 /// As [`one_line`], but line breaks are kept.
@@ -68,26 +64,6 @@ pub fn json(text: &str) -> Cow<'_, str> {
             }
         } else {
             shown.push(character);
-        }
-    }
-    Cow::Owned(shown)
-}
-
-fn escaped(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(&acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            c if !acts(c) => shown.push(c),
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            c => {
-                write!(shown, "\\u{{{:x}}}", u32::from(c))
-                    .expect("writing to a string cannot fail");
-            }
         }
     }
     Cow::Owned(shown)

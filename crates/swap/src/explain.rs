@@ -1,7 +1,11 @@
 //! The verdict on page-in times.
 
+mod load;
+
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
+
+pub use load::beside_load;
 
 /// The longest healthy median page-in.
 pub const HEALTHY: Nanos = Nanos::from_micros(100);

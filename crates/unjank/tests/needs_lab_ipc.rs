@@ -125,13 +125,18 @@ fn latency_reports_inheritance_over_both_devices() {
     assert_eq!(both.code, 0, "{both:#?}");
     let record = both.json();
     assert_eq!(record["settings"]["priority"], 70);
+    let tables = record["tables"].as_array().unwrap();
+    let threads = tables.iter().find(|table| table["name"] == "ipc/latency/threads").unwrap();
+    let rows = threads["rows"].as_array().unwrap();
     for transport in ["binder", "hwbinder"] {
         served_with_nice_only(&record, transport);
-        let served = format!("{transport} P1 server: pid ");
-        assert!(both.stderr.contains(&served), "{}", both.stderr);
-        let caller = format!("{transport} P0 fifo-caller: pid ");
-        let thread = both.stderr.lines().find(|line| line.starts_with(&caller)).unwrap();
-        assert!(thread.ends_with(", SCHED_FIFO 70, effective priority -71"), "{thread}");
+        let thread = |pair: &str, role: &str| {
+            let place = [transport, pair, role];
+            rows.iter().find(|row| (0..3).all(|at| row[at] == place[at])).unwrap()
+        };
+        assert!(thread("1", "server")[3].as_str().unwrap().parse::<u32>().unwrap() > 0);
+        let caller = thread("0", "fifo-caller");
+        assert_eq!((&caller[6], &caller[7]), (&"SCHED_FIFO 70".into(), &"-71".into()));
     }
 
     assert_eq!(not_asked.code, 0, "{not_asked:#?}");

@@ -44,15 +44,15 @@ fn locks() {
 #[test]
 fn calls() {
     let pipe = ["--transport", "pipe"];
-    check(&[&["ipc", "latency", "--count", "20"], &pipe[..]].concat());
+    let latency = check(&[&["ipc", "latency", "--count", "20", "--verbose"], &pipe[..]].concat());
+    assert!(latency.contains("Threads during a call"), "{latency}");
     check(&[&["ipc", "throughput", "--largest", "8", "--for", "300ms"], &pipe[..]].concat());
     let google = ["ipc", "throughput", "--benchmark_format=json", "--largest", "8"];
     let printed = check(&[&google[..], &["--for", "300ms"], &pipe].concat());
     let document: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert!(document["benchmarks"][0]["name"].is_string(), "{printed}");
-    let aosp = ["schd-dbg", "-i", "20", "-m", "PASSTHROUGH", "--raw_data"];
-    let arguments: Vec<&str> = aosp.into_iter().collect();
-    let document: serde_json::Value = serde_json::from_str(&check(&arguments)).unwrap();
+    let aosp = check(&["schd-dbg", "-i", "20", "-m", "PASSTHROUGH", "--raw_data", "-v"]);
+    let document: serde_json::Value = serde_json::from_str(&aosp).unwrap();
     assert!(document["P0"]["other_ms"]["avg"].is_number(), "{document}");
     assert_eq!(document["other_0_data"].as_array().map(Vec::len), Some(20));
 }

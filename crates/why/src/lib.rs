@@ -7,6 +7,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`live`] | launches and running programs of this machine, explained |
 //! | [`record`] | two private traces of a machine and of the explained program |
 //! | [`choose`] | the thread and the window of a recording in a file |
 //! | [`history`] | what each thread did when, who woke it, which requests a device served |
@@ -15,12 +16,17 @@
 //! | [`what_if`] | the same history with other lengths, and when it would have ended |
 //! | [`report`] | what a command says of launches |
 //! | [`export`] | a launch in formats of other tools |
+//! | [`unrecorded`] | what is known without a recording |
+//! | [`cost`] | what recording costs |
 
 pub mod choose;
+pub mod cost;
 pub mod export;
 pub mod history;
+pub mod live;
 pub mod path;
 pub mod record;
 pub mod report;
 pub mod split;
+pub mod unrecorded;
 pub mod what_if;

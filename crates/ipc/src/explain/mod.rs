@@ -2,9 +2,11 @@
 
 mod breakdown;
 mod inheritance;
+mod load;
 mod verdict;
 
 pub(crate) use breakdown::break_down;
 pub(crate) use inheritance::{Circumstances, judge_inheritance};
 pub use inheritance::{Inheritance, InheritanceVerdict};
+pub use load::beside_load;
 pub use verdict::{HEALTHY, NEXT_COMMAND, verdict};

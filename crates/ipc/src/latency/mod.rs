@@ -30,7 +30,6 @@ use unjank_measure::{Findings, Monitor};
 pub use caller::call;
 pub use options::{CallPolicy, Caller, Options};
 pub use report::{Leg, Message, Miss, Order, PairReport, Task};
-pub use threads::ThreadSeen;
 
 pub(crate) use report::PriorityCheck;
 

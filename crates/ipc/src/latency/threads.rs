@@ -1,39 +1,30 @@
-//! Policies, priorities and CPUs of a pair's threads, for debugging.
+//! Policies, priorities and CPUs of the pairs' threads, for debugging.
 
-use std::fmt;
+use unjank_measure::{Cell, Column, Table};
 
-use unjank_host::sched::ThreadId;
-
+use super::Measurements;
 use super::report::{PairReport, PriorityCheck};
 use crate::transport::{ExaminedThread, ReportedPolicy};
 
-/// A thread of a pair while it called, or served a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThreadSeen {
-    /// `fifo-caller`, `other-caller` or `server`.
-    pub role: &'static str,
-    /// Its process.
-    pub process: u32,
-    /// Its number.
-    pub thread: ThreadId,
-    /// Its CPU.
-    pub cpu: u32,
-    policy: ReportedPolicy,
-    effective: i8,
-}
-
-/// `server: pid 77, tid 78, cpu 1, SCHED_OTHER 0, effective priority -81`.
-impl fmt::Display for ThreadSeen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { role, process, thread, cpu, policy, effective } = self;
-        write!(f, "{role}: pid {process}, tid {}, cpu {cpu}, {policy}, ", thread.0)?;
-        write!(f, "effective priority {effective}")
+impl Measurements {
+    /// Client and server of each pair in a real-time call, and in an ordinary one.
+    pub fn threads(&self) -> Table {
+        let columns = ["transport", "pair", "role", "process", "thread", "CPU", "policy"];
+        let columns = columns.into_iter().chain(["effective priority"]).map(Column::text);
+        let rows = self.by_transport.iter().flat_map(|measured| {
+            let pairs = measured.pairs.iter().enumerate();
+            pairs.flat_map(|(number, pair)| {
+                let threads = pair.iter().flat_map(PairReport::threads);
+                let place = [measured.transport.to_string(), number.to_string()];
+                threads.map(move |thread| place.clone().into_iter().chain(thread).map(Cell::from))
+            })
+        });
+        Table::new("ipc/latency/threads", "Threads during a call", columns).with_rows(rows)
     }
 }
 
 impl PairReport {
-    /// Client and server in a real-time call, and in an ordinary one.
-    pub fn threads(&self) -> Vec<ThreadSeen> {
+    fn threads(&self) -> Vec<[String; 6]> {
         let called_at =
             |wanted: fn(&PriorityCheck) -> bool| self.checks.iter().find(|check| wanted(check));
         let fifo = called_at(|check| matches!(check.caller.policy, ReportedPolicy::Fifo(_)));
@@ -41,14 +32,6 @@ impl PairReport {
             !check.at_nice && matches!(check.caller.policy, ReportedPolicy::Fair(_))
         });
         let both = |role, check: &PriorityCheck| {
-            let seen = |role, process: Option<u32>, examined: ExaminedThread, cpu| ThreadSeen {
-                role,
-                process: process.unwrap_or(examined.thread.0),
-                thread: examined.thread,
-                cpu,
-                policy: examined.policy,
-                effective: examined.effective,
-            };
             [
                 seen(role, Some(self.client), check.caller, check.caller_cpu),
                 seen("server", self.server, check.server, check.server_cpu),
@@ -61,4 +44,17 @@ impl PairReport {
             .flatten()
             .collect()
     }
+}
+
+/// Role, process, thread, CPU, policy and effective priority.
+fn seen(role: &str, process: Option<u32>, examined: ExaminedThread, cpu: u32) -> [String; 6] {
+    let ExaminedThread { thread, policy, effective } = examined;
+    [
+        role.to_owned(),
+        process.unwrap_or(thread.0).to_string(),
+        thread.0.to_string(),
+        cpu.to_string(),
+        policy.to_string(),
+        effective.to_string(),
+    ]
 }

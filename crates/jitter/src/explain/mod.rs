@@ -4,11 +4,13 @@
 mod blame;
 mod cause;
 mod events;
+mod load;
 mod sentence;
 mod verdict;
 
 pub use blame::{Blame, CulpritTotal};
 pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};
 pub use events::cause_events;
+pub use load::beside_load;
 pub(crate) use verdict::HEALTHY_SOURCE;
 pub use verdict::{HEALTHY, verdict};

@@ -70,6 +70,14 @@ impl Verdict {
             ..Self::new(subject, question, answer, reason)
         }
     }
+
+    /// Adds something to the reason.
+    pub fn also(&mut self, text: &str) {
+        if !self.reason.is_empty() {
+            self.reason.push_str("; ");
+        }
+        self.reason.push_str(text);
+    }
 }
 
 /// A measured number with the data to judge it.
@@ -92,6 +100,12 @@ pub struct Quantity {
 }
 
 impl Quantity {
+    /// A share of `n` parts that the kernel counted, so it has no interval.
+    pub fn counted_share(name: impl Into<String>, share: f64, n: u64) -> Self {
+        let (name, unit) = (name.into(), Unit::Ratio);
+        Self { name, value: share, unit, interval: None, at_least: None, n }
+    }
+
     /// The median of a series with samples, named `name`.
     pub fn median_of(series: &SeriesRecord, name: impl Into<String>) -> Option<Self> {
         Self::percentile_of(series, Percentile::P50, name)

@@ -2,9 +2,12 @@
 
 mod cells;
 mod google_benchmark;
+mod remarks;
 mod schd_dbg;
 
 use unjank_measure::RunRecord;
+
+pub use remarks::remarks;
 
 /// The document of `record`, if its command prints one.
 pub(crate) fn document(record: &RunRecord) -> Option<String> {

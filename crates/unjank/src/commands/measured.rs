@@ -1,6 +1,7 @@
 //! The common part of all measuring commands: from options to a run record that
 //! is stored and printed.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -154,50 +155,74 @@ pub(crate) struct Command<'a> {
     pub(crate) settings: Settings,
 }
 
-impl Command<'_> {
-    /// Runs `measure` with a progress bar and Ctrl-C, then stores and prints
-    /// the findings.
-    pub(crate) fn run(
-        self,
-        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
-    ) -> Result<ExitCode> {
-        self.run_for_code(measure).map(ExitCode::from)
+/// The outcome of a measurement: what becomes the record, and how the command ends after
+/// that. Most commands yield their findings alone.
+pub(crate) struct Outcome {
+    findings: Findings,
+    end: Result<u8>,
+    until_delivered: Box<dyn Any>,
+}
+
+impl From<Findings> for Outcome {
+    fn from(findings: Findings) -> Self {
+        Self { findings, end: Ok(exit::FINE), until_delivered: Box::new(()) }
+    }
+}
+
+impl Outcome {
+    /// With the exit code of a run that measured something and was not interrupted, or
+    /// with a failure to report after the record is printed and stored.
+    pub(crate) fn ending(self, end: Result<u8>) -> Self {
+        Self { end, ..self }
     }
 
-    /// As `run`, for commands that choose the exit code.
-    pub(crate) fn run_for_code(
+    /// Ends as a failure if a part was not measured, which the findings say.
+    pub(crate) fn partly_failed(self, failed: bool) -> Self {
+        self.ending(Ok(if failed { exit::FAILURE } else { exit::FINE }))
+    }
+
+    /// With guards that last until the record is printed and stored.
+    pub(crate) fn holding(self, guards: impl Any) -> Self {
+        Self { until_delivered: Box::new(guards), ..self }
+    }
+}
+
+impl Command<'_> {
+    /// Runs `measure` with a progress bar and Ctrl-C, then stores and prints
+    /// the record.
+    pub(crate) fn run<O: Into<Outcome>>(
         self,
-        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
-    ) -> Result<u8> {
+        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<O>,
+    ) -> Result<ExitCode> {
         self.run_beside(&[], measure)
     }
 
-    /// As `run_for_code`, for commands that write files of their `own`.
-    pub(crate) fn run_beside(
+    /// As `run`, for commands that write files of their `own`.
+    pub(crate) fn run_beside<O: Into<Outcome>>(
         self,
         own: &[OwnFile<'_>],
-        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
-    ) -> Result<u8> {
+        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<O>,
+    ) -> Result<ExitCode> {
         let outputs = Outputs::open(self.output, own)?;
         self.run_to(outputs, |root, _, seed, monitor| measure(root, seed, monitor))
     }
 
     /// As `run`, for a command that ends by `end`: the run is not stored if the
     /// store is busy for longer. `measure` gets the machine's description, too.
-    pub(crate) fn run_by(
+    pub(crate) fn run_by<O: Into<Outcome>>(
         self,
         end: Timestamp,
-        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<Findings>,
+        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<O>,
     ) -> Result<ExitCode> {
         let outputs = Outputs::open_by(Some(end), self.output, &[])?;
-        self.run_to(outputs, measure).map(ExitCode::from)
+        self.run_to(outputs, measure)
     }
 
-    fn run_to(
+    fn run_to<O: Into<Outcome>>(
         self,
         outputs: Outputs<'_>,
-        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<Findings>,
-    ) -> Result<u8> {
+        measure: impl FnOnce(&Root, &Machine, u64, &dyn Monitor) -> Result<O>,
+    ) -> Result<ExitCode> {
         let root = Root::system();
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
@@ -214,9 +239,10 @@ impl Command<'_> {
             findings
                 .warn("this unjank was built without optimisation, which makes every time longer");
         }
-        let found = measure(&root, &host, seed, &progress);
+        let measured = measure(&root, &host, seed, &progress);
         progress.clear();
-        findings.merge(found?);
+        let Outcome { findings: found, end, until_delivered } = measured?.into();
+        findings.merge(found);
         let interrupted = interrupt.requested();
         let modelled = self.settings.modelled || is_modelled(&findings);
         let labels = labels(interrupted, modelled);
@@ -235,7 +261,12 @@ impl Command<'_> {
             },
         );
         deliver(&record, outputs)?;
-        Ok(if interrupted { exit::INTERRUPTED } else { code(&record.findings) })
+        drop(until_delivered);
+        Ok(ExitCode::from(match (end?, code(&record.findings)) {
+            _ if interrupted => exit::INTERRUPTED,
+            (end, exit::FINE) => end,
+            (_, nothing_measured) => nothing_measured,
+        }))
     }
 }
 
@@ -293,10 +324,11 @@ pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     let Outputs { args, html, markdown, text, end } = outputs;
     let printed = match text {
         Text::Stdout if args.json => output::print(&unjank_report::json(&record.to_json())),
-        Text::Stdout => output::print(&unjank_report::terminal(record, &output::terminal_style())),
+        Text::Stdout => output::report(record, &output::terminal_style()),
         Text::Stderr => {
             let style = TerminalStyle { colour: false, ..output::terminal_style() };
             output::remark_lines(unjank_report::terminal(record, &style).trim_end());
+            output::remarks(record, &style);
             Ok(())
         }
         Text::Nowhere => Ok(()),

@@ -8,12 +8,12 @@ use unjank_host::Nanos;
 use unjank_host::files::Destination;
 use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
 use unjank_ipc::explain::Inheritance;
-use unjank_ipc::latency::{self, Caller, Measured, Measurements, Options};
+use unjank_ipc::latency::{self, Caller, Measured, Options};
 
 use super::ipc::transport_name::TransportName;
 use super::ipc::{caller, peer};
-use super::measured::{self, OutputArgs, Settings};
-use crate::{exit, output};
+use super::measured::{self, Outcome, OutputArgs, Settings};
+use crate::exit;
 
 /// Arguments of `unjank schd-dbg`. The options of AOSP's tool are accepted
 /// with one dash or two.
@@ -113,37 +113,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("deadline", options.deadline.get())
         .with("trace", args.trace);
     let command = measured::Command { name: "schd-dbg", output: &args.output, settings };
-    let mut measurements = Measurements::default();
     let own = [("--trace_file", options.trace.as_deref())];
-    let code = command.run_beside(&own, |root, _, monitor| {
-        measurements = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
+    command.run_beside(&own, |root, _, monitor| {
+        let (client, server) = (caller::command(), peer::command());
+        let measurements = latency::run(&options, &client, &server, root, monitor)?;
         let mut findings = measurements.findings();
-        latency::schd_dbg::note(&measurements, &mut findings);
-        Ok(findings)
-    })?;
-    if args.verbose {
-        super::ipc::threads::print(&measurements);
-    }
-    remark(&measurements);
-    let verdict = measurements.by_transport.first().map_or(exit::UNSUPPORTED, exit_code);
-    Ok(if code == exit::FINE { ExitCode::from(verdict) } else { ExitCode::from(code) })
-}
-
-/// Prints reasons and warnings on stderr.
-fn remark(measurements: &Measurements) {
-    for missing in &measurements.notes.unsupported {
-        output::remark(&format!("{}: {}", missing.what, missing.reason));
-    }
-    for measured in &measurements.by_transport {
-        let inheritance = &measured.inheritance;
-        output::remark(&format!("inheritance: {}, {}", inheritance.answer, inheritance.reason));
-        if let Some(cause) = &measured.cause {
-            output::remark(&format!("cause of the missed deadline: {cause}"));
+        if args.verbose {
+            findings.tables.push(measurements.threads());
         }
-    }
-    for warning in measurements.findings().warnings {
-        output::remark(&format!("warning: {warning}"));
-    }
+        latency::schd_dbg::note(&measurements, &mut findings);
+        let code = measurements.by_transport.first().map_or(exit::UNSUPPORTED, exit_code);
+        Ok(Outcome::from(findings).ending(Ok(code)))
+    })
 }
 
 fn exit_code(measured: &Measured) -> u8 {

@@ -20,6 +20,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use serde::Serialize;
+use unjank_measure::RunRecord;
 use unjank_report::TerminalStyle;
 
 /// Writes `text` and a line end to stdout. A reader that closes the pipe early
@@ -38,6 +39,20 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
             Err(error).context("while writing to stdout")
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints a record: its text on stdout, and its remarks on stderr.
+pub(crate) fn report(record: &RunRecord, style: &TerminalStyle) -> anyhow::Result<()> {
+    let printed = print(&unjank_report::terminal(record, style));
+    remarks(record, style);
+    printed
+}
+
+/// Writes to stderr what the text of a record has no place for.
+pub(crate) fn remarks(record: &RunRecord, style: &TerminalStyle) {
+    for text in unjank_report::remarks(record, style) {
+        remark(&text);
     }
 }
 

@@ -19,6 +19,10 @@ impl Delay {
     pub(super) const ALL: [Self; 5] =
         [Self::Launch, Self::Swap, Self::Jitter, Self::Lock, Self::Ipc];
 
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|delay| delay.name() == name)
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Launch => "launch",

@@ -1,6 +1,5 @@
 //! `unjank checkup`: measures and judges all five delays on this machine.
 
-mod adjust;
 mod budget;
 mod deadline;
 mod delay;
@@ -15,9 +14,9 @@ use unjank_host::memory::MemoryLock;
 use unjank_host::sched::NiceGuard;
 use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
-use unjank_measure::{Answer, Findings, Monitor, Verdict};
+use unjank_measure::{Answer, Findings, Load, Monitor, Verdict};
 
-use super::measured::{self, OutputArgs, Settings};
+use super::measured::{self, Outcome, OutputArgs, Settings};
 use super::repeated::{self, Part};
 use crate::{began, exit};
 use budget::Budget;
@@ -93,8 +92,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command { name: "checkup", output: &args.output, settings };
     let may_be_first = NiceGuard::new(HIGHEST_NICE).is_ok();
     let deadline = Deadline::new(began::at(), budget.limit(), may_be_first);
-    // Both last until the run is printed and stored.
-    let (mut locked, mut first) = (None, None);
     command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
         let shown = args
@@ -104,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let shown = shown.transpose()?;
         let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.
-        locked = Some(MemoryLock::everything());
+        let locked = MemoryLock::everything();
         let probes = delays
             .iter()
             .map(|&delay| Ok((delay, Probe::new(delay, &budget, machine, root, seed)?)))
@@ -112,12 +109,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut run = Run { root, seed, monitor, deadline, probes, watch, late: 0 };
         let starts = run.measure();
         // What follows is short, and must not wait for programs that compute.
-        first = NiceGuard::new(HIGHEST_NICE).ok();
+        let first = NiceGuard::new(HIGHEST_NICE).ok();
         let mut findings = run.findings(starts);
         if let Some(shown) = shown {
             shown.add_to(&mut findings);
         }
-        Ok(findings)
+        Ok(Outcome::from(findings).holding((locked, first)))
     })
 }
 
@@ -213,7 +210,10 @@ impl Run<'_> {
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
         }
-        self.watch.adjust(&mut findings);
+        let load = self.watch.load(&mut findings);
+        let rows = std::mem::take(&mut findings.verdicts).into_iter();
+        findings.verdicts = rows.map(|row| beside_load(row, &load)).collect();
+        findings.facts.extend(load.facts());
         findings
     }
 }
@@ -226,6 +226,18 @@ fn verdict(delay: Delay, findings: &Findings) -> Verdict {
         Delay::Jitter => unjank_jitter::explain::verdict(findings),
         Delay::Lock => unjank_lock::explain::verdict(findings),
         Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::NEXT_COMMAND),
+    }
+}
+
+/// The answer of one delay beside the load on the machine.
+fn beside_load(verdict: Verdict, load: &Load) -> Verdict {
+    match Delay::named(&verdict.subject) {
+        Some(Delay::Launch) => unjank_launch::explain::beside_load(verdict, load),
+        Some(Delay::Swap) => unjank_swap::explain::beside_load(verdict, load),
+        Some(Delay::Jitter) => unjank_jitter::explain::beside_load(verdict, load),
+        Some(Delay::Lock) => unjank_lock::explain::beside_load(verdict, load),
+        Some(Delay::Ipc) => unjank_ipc::explain::beside_load(verdict, load),
+        None => verdict,
     }
 }
 

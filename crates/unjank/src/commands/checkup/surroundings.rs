@@ -3,9 +3,8 @@
 use unjank_host::process::is_descendant;
 use unjank_host::surroundings::{MachineActivity, Processes, Surroundings};
 use unjank_host::{Nanos, Root, Timestamp};
-use unjank_measure::Findings;
+use unjank_measure::{Findings, Load};
 
-use super::adjust::{self, Observed};
 use super::delay::Delay;
 
 /// The longest time to read what all programs did.
@@ -44,13 +43,12 @@ impl<'a> Watch<'a> {
         self.last = now;
     }
 
-    /// Adjusts the verdicts by what was counted until the last probe, and adds the
-    /// counts as facts.
-    pub(super) fn adjust(self, findings: &mut Findings) {
+    /// What was counted until the last probe. Warns if programs are missing.
+    pub(super) fn load(self, findings: &mut Findings) -> Load {
         let later = Processes::read_by(self.root, Timestamp::now() + LONGEST);
         let own = std::process::id();
         let is_own = |number| number == own || is_descendant(self.root, number, own);
-        let deeds = if let (Some(earlier), Some(later)) = (&self.processes, later) {
+        let programs = if let (Some(earlier), Some(later)) = (&self.processes, later) {
             later.since(earlier, is_own)
         } else {
             findings.warn(
@@ -59,15 +57,12 @@ impl<'a> Watch<'a> {
             );
             Vec::new()
         };
-        let observed = Observed {
+        Load {
             whole: self.last.since(&self.began),
             calm: self.calm,
             parts: self.parts,
             memory_before: self.began.pressure.map(|it| it.memory.some_avg10 / 100.0),
-            deeds,
-        };
-        let rows = std::mem::take(&mut findings.verdicts);
-        findings.verdicts = rows.into_iter().map(|row| adjust::adjust(row, &observed)).collect();
-        findings.facts.extend(adjust::facts(&observed));
+            programs,
+        }
     }
 }

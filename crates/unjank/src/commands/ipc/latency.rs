@@ -4,17 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::Nanos;
 use unjank_host::files::Destination;
 use unjank_host::sched::Priority;
-use unjank_host::{Nanos, Root};
 use unjank_ipc::explain;
 use unjank_ipc::latency::{self, Caller, Options};
-use unjank_measure::Monitor;
 
 use super::transport_name::TransportName;
-use super::{caller, peer, threads};
-use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::{exit, values};
+use super::{caller, peer};
+use crate::commands::measured::{self, Outcome, OutputArgs, Settings};
+use crate::values;
 
 /// Arguments of `unjank ipc latency`.
 #[derive(Debug, clap::Args)]
@@ -74,7 +73,7 @@ pub(crate) struct Args {
     /// Where --trace keeps the trace
     #[arg(long, value_name = "FILE", requires = "trace", default_value = "unjank-trace.txt")]
     trace_file: PathBuf,
-    /// Print CPU, policy and priority of client and server threads on stderr
+    /// Print process, CPU, policy and priority of client and server threads
     #[arg(long)]
     verbose: bool,
     /// Allow priorities above 90, and machines without real-time throttling
@@ -126,22 +125,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         output: &args.output,
         settings: settings(&options),
     };
-    let mut failed = false;
-    let measure = |root: &Root, _, monitor: &dyn Monitor| {
-        let measurements =
-            latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
-        failed = measurements.has_failures();
-        if args.verbose {
-            threads::print(&measurements);
-        }
+    let own = [("--trace-file", options.trace.as_deref())];
+    command.run_beside(&own, |root, _, monitor| {
+        let (client, server) = (caller::command(), peer::command());
+        let measurements = latency::run(&options, &client, &server, root, monitor)?;
         let mut findings = measurements.findings();
         findings.verdicts.push(explain::verdict(&findings, NEXT));
-        Ok(findings)
-    };
-    let own = [("--trace-file", options.trace.as_deref())];
-    let code = command.run_beside(&own, measure)?;
-    // The pairs that did not fail have been printed.
-    Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
+        if args.verbose {
+            findings.tables.push(measurements.threads());
+        }
+        Ok(Outcome::from(findings).partly_failed(measurements.has_failures()))
+    })
 }
 
 fn settings(options: &Options) -> Settings {

@@ -6,7 +6,6 @@ pub(crate) mod inversion;
 pub(crate) mod latency;
 pub(crate) mod peer;
 pub(crate) mod probe;
-pub(crate) mod threads;
 pub(crate) mod throughput;
 pub(crate) mod transport_name;
 

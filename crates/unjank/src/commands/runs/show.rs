@@ -49,15 +49,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for name in &args.runs {
-        let text = if args.json {
-            unjank_report::json(&args.store.find_text(name)?).into_owned()
+        if args.json {
+            output::print(&unjank_report::json(&args.store.find_text(name)?))?;
         } else if args.markdown {
-            unjank_report::markdown(&args.store.find(name)?)
+            output::print(&unjank_report::markdown(&args.store.find(name)?))?;
         } else {
             let style = TerminalStyle { all: args.all, ..output::terminal_style() };
-            unjank_report::terminal(&args.store.find(name)?, &style)
-        };
-        output::print(&text)?;
+            output::report(&args.store.find(name)?, &style)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

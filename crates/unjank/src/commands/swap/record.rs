@@ -93,13 +93,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("buffer", options.buffer.get());
     let command = measured::Command { name: "swap record", output: &args.output, settings };
     let own = [("--out", Some(args.out.as_path()))];
-    let code = command.run_beside(&own, |root, _seed, monitor| {
+    command.run_beside(&own, |root, _seed, monitor| {
         let changes = options.memory_limit.is_some() || options.swap.is_some();
         let session = if changes { Some(session::open(root, None)?) } else { None };
         let recorded = record::run(&options, root, session.as_ref(), monitor);
         let (mut findings, changes) = session::end(session, recorded)?;
         session::note(changes, &mut findings);
         Ok(findings)
-    })?;
-    Ok(ExitCode::from(code))
+    })
 }

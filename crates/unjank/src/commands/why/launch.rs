@@ -1,13 +1,12 @@
 //! One launch of the program, until it is ready.
 
-use std::process::ExitStatus;
-
 use anyhow::{Result, bail};
 use unjank_host::sched::ThreadId;
 use unjank_host::waiting_call::has_our_numbers;
 use unjank_host::{Bytes, Nanos, Root, Timestamp};
 use unjank_launch::bench::{Patience, Program, Ready, Started, WaitResult};
 use unjank_measure::Monitor;
+use unjank_why::live::Launch;
 use unjank_why::report::Noticed;
 
 use crate::commands::launch::bench::ready_means;
@@ -53,36 +52,6 @@ impl Until {
     }
 }
 
-/// A launch that was ready.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Launch {
-    /// Its first process.
-    pub(super) process: ThreadId,
-    /// Just before fork and exec.
-    pub(super) began: Timestamp,
-    /// From then until it was ready.
-    pub(super) took: Nanos,
-    /// How it was noticed; `None` if its end is meant.
-    pub(super) noticed: Option<Noticed>,
-    /// How it ended, if it did so by itself.
-    pub(super) status: Option<ExitStatus>,
-    /// Whether its system calls have the numbers of another architecture.
-    pub(super) is_foreign: bool,
-}
-
-impl Launch {
-    /// When it was ready.
-    pub(super) fn ready(&self) -> Timestamp {
-        self.began + self.took
-    }
-
-    /// A warning if it ended by itself with a failure.
-    pub(super) fn failure(&self) -> Option<String> {
-        let status = self.status.filter(|status| !status.success())?;
-        Some(format!("the launch ended with a failure ({status})"))
-    }
-}
-
 /// Launches the program, and calls `when_ready` before it is ended. `None` if the
 /// user wants to stop.
 pub(super) fn once<T>(
@@ -108,7 +77,9 @@ pub(super) fn once<T>(
                 Ready::Port(_) => Some(Noticed::Listening),
                 _ => by.map(Noticed::Received),
             };
-            Ok(Some((Launch { process, began, took, noticed, status, is_foreign }, result)))
+            let at_exit = matches!(plan.program.ready, Ready::Exit);
+            let launch = Launch { process, began, took, at_exit, noticed, status, is_foreign };
+            Ok(Some((launch, result)))
         }
         WaitResult::Interrupted => Ok(None),
         WaitResult::Ended => {

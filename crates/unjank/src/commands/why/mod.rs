@@ -4,17 +4,12 @@ pub(crate) mod about;
 mod again;
 mod args;
 mod calibration;
-mod clocks;
-mod cost;
 mod export;
 mod file;
-mod files;
 mod handoff;
-mod kernel;
 pub(crate) mod launch;
 pub(crate) mod launches;
 mod prove;
-mod unrecorded;
 mod window;
 
 use std::process::ExitCode;
@@ -27,10 +22,13 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Error, Root, Support};
 use unjank_launch::bench::Program;
 use unjank_measure::{Findings, Monitor};
+use unjank_why::live::{Window, choose_thread};
 use unjank_why::record::StacksOf;
 use unjank_why::report::{self, Launches};
+use unjank_why::unrecorded;
 
-use super::measured::{self, OutputArgs, Settings};
+use super::measured::{self, Outcome, OutputArgs, Settings};
+use crate::exit;
 pub(crate) use args::Args;
 use export::Exports;
 use launch::Plan;
@@ -50,15 +48,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let command = measured::Command { name: "why", output: &args.output, settings };
     let exports = Exports::open(&args.export)?;
-    let mut exported = Ok(());
     let [perfetto, folded] = args.export.files();
     let own = [perfetto, folded, ("--trace-file", args.trace_file.as_deref())];
-    let code = command.run_beside(&own, |root, seed, monitor| {
+    command.run_beside(&own, |root, seed, monitor| {
         let (launches, findings) = explain(args, root, seed, monitor)?;
-        exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
-        Ok(findings)
-    })?;
-    exported.map(|()| ExitCode::from(code))
+        let exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
+        Ok(Outcome::from(findings).ending(exported.map(|()| exit::FINE)))
+    })
 }
 
 /// The settings of a run that records.
@@ -106,7 +102,6 @@ fn explain(
         is_cold: args.prove.is_some_and(Wanted::needs_cold_launches),
     };
     let keep = destination(args)?;
-    let thread = args.thread.as_deref();
     let tracefs = match open_tracefs(root) {
         Ok(tracefs) => tracefs,
         Err(error) if args.cost || args.prove.is_some() || args.writes_files() => {
@@ -117,15 +112,16 @@ fn explain(
             let reason = error.to_string();
             let findings = match args.window.pid {
                 Some(pid) => {
-                    unrecorded::window(&args.window, (pid, thread), root, &reason, monitor)?
+                    let thread = (pid, choose_thread(root, pid, args.thread.as_deref())?);
+                    unrecorded::window(thread, args.window.duration, root, &reason, monitor)?
                 }
-                None => unrecorded::launches(&plan, root, &reason, monitor)?,
+                None => launches::count(&plan, root, &reason, monitor)?,
             };
             return Ok((Launches::default(), findings));
         }
     };
     if args.cost {
-        return Ok((Launches::default(), cost::measure(&plan, root, &tracefs, seed, monitor)?));
+        return Ok((Launches::default(), launches::cost(&plan, root, &tracefs, seed, monitor)?));
     }
     let about = again::about(args, root);
     if let Some(wanted) = args.prove {
@@ -134,10 +130,14 @@ fn explain(
     }
     let launches = match args.window.pid {
         Some(pid) => {
-            let stacks = if args.no_stacks { StacksOf::Nobody } else { StacksOf::Threads };
-            let (of, wanted) = ((pid, thread), (args.memory, stacks));
-            let window = window::record(&args.window, wanted, of, root, &tracefs, monitor)?;
-            Launches::single(window, &about)
+            let window = Window {
+                process: pid,
+                thread: args.thread.clone(),
+                length: args.window.duration,
+                memory: args.memory,
+                stacks: if args.no_stacks { StacksOf::Nobody } else { StacksOf::Threads },
+            };
+            Launches::single(window::record(&window, root, &tracefs, monitor)?, &about)
         }
         None => launches::record(&plan, &about, root, &tracefs, keep, monitor)?,
     };

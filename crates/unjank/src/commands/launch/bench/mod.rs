@@ -16,9 +16,9 @@ use unjank_measure::{Findings, Monitor};
 
 use super::load_app::{self, LoadAppArgs};
 use super::meter::MeterArgs;
-use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::measured::{self, Outcome, OutputArgs, Settings};
 use crate::commands::session;
-use crate::{exit, paths, values};
+use crate::{paths, values};
 
 /// Pairs of a comparison with `--quick`: fewer have no interval.
 const FEWEST_PAIRS: usize = 6;
@@ -117,13 +117,11 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command =
         measured::Command { name: "launch bench", output: &args.output, settings: settings(args) };
-    let mut failed = false;
-    let code = command.run_for_code(|root, seed, monitor| {
+    command.run(|root, seed, monitor| {
         let findings = measure(args, root, seed, monitor)?;
-        failed = bench::any_condition_failed(&findings);
-        Ok(findings)
-    })?;
-    Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
+        let failed = bench::any_condition_failed(&findings);
+        Ok(Outcome::from(findings).partly_failed(failed))
+    })
 }
 
 fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let place = args.csv.as_deref().map(Destination::open).transpose()?;
     let own = [("--csv", args.csv.as_deref())];
-    let code = command.run_beside(&own, |_, seed, monitor| {
+    command.run_beside(&own, |_, seed, monitor| {
         let Some((requests, curves)) = curves(args, &policies, seed, monitor)? else {
             return Ok(Findings::default());
         };
@@ -102,8 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             output::unless_reader_left(place.write(&csv::text(&requests, &curves)?))?;
         }
         Ok(findings)
-    })?;
-    Ok(ExitCode::from(code))
+    })
 }
 
 /// Reads the trace and computes the curves; `None` if the user interrupted the reading.

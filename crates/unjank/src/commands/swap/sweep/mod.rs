@@ -19,7 +19,7 @@ use super::input::{Loaded, MachineArgs, SEED, Source};
 use super::policies::{Policies, flatten, policies};
 use super::reading::ReadingArgs;
 use super::write_cost::WriteCostArgs;
-use crate::commands::measured::{self, OutputArgs};
+use crate::commands::measured::{self, Outcome, OutputArgs};
 use crate::{exit, paths};
 use sizes::Sizes;
 
@@ -93,8 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("write_cost", args.write_cost.get());
     let command = measured::Command { name: "swap sweep", output: &args.output, settings };
     let scratch = paths::temporary_directory()?;
-    let mut failed = false;
-    let code = command.run_for_code(|_, _, monitor| {
+    command.run(|_, _, monitor| {
         let partial = partial(args, scratch.path())?;
         let checkpoint = Mutex::new(Checkpoint::open(&partial, &identity(args))?);
         let (mut whole, mut read) = (true, Read::default());
@@ -132,17 +131,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 read.warnings.join("; ")
             );
         }
-        failed = read.failed > 0;
+        let failed = read.failed > 0;
         let checkpoint =
             checkpoint.into_inner().map_err(|_| anyhow::anyhow!("a simulation panicked"))?;
         let cells = checkpoint.cells();
         let mut findings = sweep::findings(&cells, args.write_cost.get());
         read.note(&mut findings);
         deliver(args, checkpoint, whole, &mut findings)?;
-        Ok(findings)
-    })?;
-    let code = if code == exit::FINE && failed { exit::FAILURE } else { code };
-    Ok(ExitCode::from(code))
+        Ok(Outcome::from(findings).partly_failed(failed))
+    })
 }
 
 /// Warnings and facts of all traces.

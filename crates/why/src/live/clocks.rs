@@ -1,4 +1,4 @@
-//! The clock frequencies of this machine.
+//! The clock frequencies of a machine.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,11 @@ use unjank_host::frequency::Frequencies;
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Root};
-use unjank_why::report::Clocks;
+
+use crate::report::Clocks;
 
 /// Reads the clock frequencies of a machine.
+#[derive(Debug)]
 pub(super) struct ClockReader<'a> {
     root: &'a Root,
     /// The highest possible ones in kHz, by CPU.

@@ -1,57 +1,39 @@
 //! The cost of recording: launches with and without it, in alternating pairs.
 
-use anyhow::Result;
-use unjank_host::tracefs::Tracefs;
-use unjank_host::{Nanos, Root};
 use unjank_measure::experiment::{Arm, Pair, Plan, Question, Trials};
 use unjank_measure::record::{Cell, Column, Direction, Number, Table};
 use unjank_measure::{Fact, Findings, Monitor, Series, Unit};
-
-use super::launch::{self, Plan as Launches};
-use super::launches::start;
+use unjank_units::Nanos;
 
 /// The cost that is aimed at: more distorts what is explained.
 const GOAL: f64 = 0.03;
 const ARMS: [&str; 2] = ["not recorded", "recorded"];
 
-/// A launch.
+/// A launch, with or without a recording.
 #[derive(Debug, Clone, Copy)]
-struct Trial {
-    took: Nanos,
+pub struct Trial {
+    /// From its beginning until it was ready.
+    pub took: Nanos,
     /// Of a recorded launch.
-    events: usize,
+    pub events: usize,
 }
 
-/// Launches the program in pairs, with and without a recording.
-pub(super) fn measure(
-    launches: &Launches,
-    root: &Root,
-    tracefs: &Tracefs,
+/// Calls `launch` in alternating pairs of which one launch is recorded, after a pair that does
+/// not count. It gets whether to record, and returns `None` if the user wants to stop.
+///
+/// # Errors
+/// The first of `launch`.
+pub fn measure<E>(
+    pairs: usize,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<Findings> {
-    let plan = Plan { pairs: launches.launches as usize, warm_up: 1, seed };
-    let mut interrupted = false;
-    let mut trials = plan.run(monitor, |arm| -> Result<Option<Trial>> {
-        if interrupted || !launch::pause(launches, monitor) {
-            return Ok(None);
-        }
-        let trial = match arm {
-            Arm::A => launch::once(launches, monitor, |_| Ok(0))?,
-            Arm::B => {
-                let recording = start(launches, root, tracefs)?;
-                launch::once(launches, monitor, |_| Ok(recording.finish()?.trace.len()))?
-            }
-        };
-        interrupted = trial.is_none();
-        Ok(trial.map(|(launch, events)| Trial { took: launch.took, events }))
-    })?;
-    let pairs: Vec<Pair<Trial>> = trials
-        .pairs
-        .drain(..)
-        .filter_map(|pair| Some(Pair { order: pair.order, a: pair.a?, b: pair.b? }))
-        .collect();
-    Ok(findings(Trials { plan, pairs }))
+    mut launch: impl FnMut(bool) -> Result<Option<Trial>, E>,
+) -> Result<Findings, E> {
+    let plan = Plan { pairs, warm_up: 1, seed };
+    let trials = plan.run(monitor, |arm| launch(arm == Arm::B))?;
+    let whole =
+        |pair: Pair<Option<Trial>>| Some(Pair { order: pair.order, a: pair.a?, b: pair.b? });
+    Ok(findings(Trials { plan, pairs: trials.pairs.into_iter().filter_map(whole).collect() }))
 }
 
 fn findings(trials: Trials<Trial>) -> Findings {

@@ -1,15 +1,12 @@
 //! What can be said without a recording: what the program used, and how long it
 //! waited for a CPU.
 
-use anyhow::Result;
 use unjank_host::process::usage::Usage;
+use unjank_host::sched::ThreadId;
 use unjank_host::thread_activity::{self, Activity};
-use unjank_host::{Error, Nanos, Root, Timestamp};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 use unjank_measure::record::{Column, Number, Quantity, Table, Verdict};
 use unjank_measure::{Answer, Fact, Findings, Monitor, Series, Unit};
-
-use super::launch::{self, Plan};
-use super::window::{self, WindowArgs};
 
 /// One number of the program.
 struct Measured {
@@ -28,58 +25,57 @@ const CHOSEN: &str = "the thread";
 /// Between looks at a thread.
 const LOOK: Nanos = Nanos::from_millis(50);
 
-/// Launches the program as often as asked; `reason` is why nothing is recorded.
-/// The launch of median length is shown.
-pub(super) fn launches(
-    plan: &Plan,
-    root: &Root,
-    reason: &str,
-    monitor: &dyn Monitor,
-) -> Result<Findings> {
-    let mut launches = Vec::new();
-    let mut findings = Findings::default();
-    for number in 0..plan.launches {
-        monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
-        if number > 0 && !launch::pause(plan, monitor) {
-            break;
-        }
-        let before = Usage::of_ended_children()?;
-        let ready = launch::once(plan, monitor, |process| {
-            // The process may have ended, but has not been waited for.
-            Ok(run_delay(root, process.0))
-        })?;
-        let Some((launch, delay)) = ready else { break };
-        let used = Usage::of_ended_children()?.since(before);
-        launch.failure().into_iter().for_each(|failure| findings.warn(failure));
-        launches.push((launch.took, used, delay));
-    }
-    launches.sort_by_key(|(took, ..)| *took);
-    let Some(&(took, used, delay)) = launches.get(launches.len().saturating_sub(1) / 2) else {
-        findings.warn("no launch was measured");
-        return Ok(findings);
-    };
-    let totals: Vec<Nanos> = launches.iter().map(|(took, ..)| *took).collect();
-    note(&totals, took, &of_launch(&used, delay), reason, &mut findings);
-    if delay.is_none() {
-        findings.not_supported("why/run_delay", "this kernel does not count it");
-    }
-    Ok(findings)
+/// What the kernel counts of a launch.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// From its beginning until it was ready.
+    pub took: Nanos,
+    /// What all its processes that ended used.
+    pub used: Usage,
+    /// How long its first thread was ready but did not run, if this kernel counts it.
+    pub delay: Option<Nanos>,
 }
 
-/// Watches a thread of a running process for the length of the window.
-pub(super) fn window(
-    args: &WindowArgs,
-    (process, thread): (u32, Option<&str>),
+/// What is known of launches of which nothing was recorded for this `reason`. The one of median
+/// length is shown.
+pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
+    let mut findings = Findings::default();
+    launches.sort_by_key(|launch| launch.took);
+    let Some(typical) = launches.get(launches.len().saturating_sub(1) / 2) else {
+        findings.warn("no launch was measured");
+        return findings;
+    };
+    let totals: Vec<Nanos> = launches.iter().map(|launch| launch.took).collect();
+    note(&totals, typical.took, &of_launch(&typical.used, typical.delay), reason, &mut findings);
+    if typical.delay.is_none() {
+        findings.not_supported("why/run_delay", "this kernel does not count it");
+    }
+    findings
+}
+
+/// How long the first thread of `process`, which may have ended but not been waited for, was
+/// ready but did not run.
+pub fn run_delay(root: &Root, process: u32) -> Option<Nanos> {
+    let schedstat = root.read(format!("/proc/{process}/schedstat")).ok()?;
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+}
+
+/// Watches a thread of a running process for some time, of which nothing is recorded for this
+/// `reason`.
+///
+/// # Errors
+/// The thread has ended.
+pub fn window(
+    (process, thread): (u32, ThreadId),
+    all: Nanos,
     root: &Root,
     reason: &str,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
-    let thread = window::chosen(root, process, thread)?;
     let look = || thread_activity::of(root, process, thread);
     let gone = || Error::Invalid(format!("thread {} has ended", thread.0));
     let first = look()?.ok_or_else(gone)?;
     let began = Timestamp::now();
-    let all = args.duration;
     let (mut last, mut now) = (first.clone(), began);
     let mut findings = Findings::default();
     while now.since(began) < all && !monitor.stop_requested() {
@@ -94,12 +90,6 @@ pub(super) fn window(
     let length = now.since(began);
     note(&[length], length, &of_window(&first, &last), reason, &mut findings);
     Ok(findings)
-}
-
-/// How long the first thread of `process` was ready but did not run.
-fn run_delay(root: &Root, process: u32) -> Option<Nanos> {
-    let schedstat = root.read(format!("/proc/{process}/schedstat")).ok()?;
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 fn of_launch(used: &Usage, delay: Option<Nanos>) -> Vec<Measured> {

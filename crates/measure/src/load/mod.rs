@@ -1,0 +1,74 @@
+//! The load on a machine while probes ran, and the facts and reasons that follow from it.
+//!
+//! A probe brings its own memory and threads, so it may be healthy while programs on the machine
+//! are not. Each delay decides what the load means for its verdict.
+
+mod facts;
+mod reasons;
+
+use std::fmt;
+
+use unjank_host::surroundings::{MachineActivity, ProgramActivity, Throttled};
+
+/// What the kernel counted while the probes ran.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Load {
+    /// The whole run.
+    pub whole: MachineActivity,
+    /// The run without the starts in which our own probe evicted memory.
+    pub calm: MachineActivity,
+    /// The number of starts in `calm`.
+    pub parts: u64,
+    /// The share of the 10 s before the run in which some task waited for
+    /// memory.
+    pub memory_before: Option<f64>,
+    /// The counts of other programs over the whole run.
+    pub programs: Vec<ProgramActivity>,
+}
+
+/// A program, printed as `name[pid]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub number: u32,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.name, self.number)
+    }
+}
+
+impl Load {
+    /// The control group that its CPU quota stopped in the largest share of periods.
+    pub fn most_throttled(&self) -> Option<(&str, Throttled)> {
+        let throttled = self.whole.throttled.iter().map(|(group, it)| (group.as_str(), *it));
+        throttled.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()))
+    }
+
+    /// Of the programs that `fits`, the one with the highest count `what`, and how many that
+    /// are a second, if it is `at_least` so many.
+    pub fn most(
+        &self,
+        what: impl Fn(&ProgramActivity) -> u64,
+        at_least: f64,
+        fits: impl Fn(&ProgramActivity) -> bool,
+    ) -> Option<(Program, f64)> {
+        let programs = self.programs.iter().filter(|program| fits(program));
+        let most = programs.max_by_key(|program| what(program))?;
+        let rate = a_second(what(most), &self.whole);
+        let program = Program { name: most.name.clone(), number: most.process };
+        (rate >= at_least).then_some((program, rate))
+    }
+
+    /// Pages from swap a second, without those of our own probe.
+    pub fn swapped_in(&self) -> f64 {
+        a_second(self.calm.swapped_in, &self.calm)
+    }
+}
+
+fn a_second(count: u64, span: &MachineActivity) -> f64 {
+    count as f64 / span.length.as_secs_f64().max(1e-3)
+}

@@ -1,0 +1,229 @@
+//! A launch of a program, explained.
+
+use std::process::ExitStatus;
+
+use unjank_host::files::Destination;
+use unjank_host::input::Stop;
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::trace_file::Annex;
+use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
+
+use super::machine::{FOREIGN, State, memory_was_full, name};
+use crate::history::History;
+use crate::record::{Kept, Recorded};
+use crate::report::{Clocks, Explained, Family, LastStep, Noticed, first_exec, last_step};
+
+/// The end of a program is worth a warning from this time on, and from this part of the launch on.
+const NOTABLE: Nanos = Nanos::from_millis(2);
+const NOTABLE_SHARE: u64 = 20;
+
+/// A launch that was ready.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch {
+    /// Its first process.
+    pub process: ThreadId,
+    /// Just before fork and exec.
+    pub began: Timestamp,
+    /// From then until it was ready.
+    pub took: Nanos,
+    /// Whether it was ready when it ended.
+    pub at_exit: bool,
+    /// How it was noticed otherwise, if that is known.
+    pub noticed: Option<Noticed>,
+    /// How it ended, if it did so by itself.
+    pub status: Option<ExitStatus>,
+    /// Whether its system calls have the numbers of another architecture.
+    pub is_foreign: bool,
+}
+
+impl Launch {
+    /// When it was ready.
+    pub fn ready(&self) -> Timestamp {
+        self.began + self.took
+    }
+
+    /// A warning if it ended by itself with a failure.
+    pub fn failure(&self) -> Option<String> {
+        let status = self.status.filter(|status| !status.success())?;
+        Some(format!("the launch ended with a failure ({status})"))
+    }
+}
+
+/// A launch with its recording.
+#[derive(Debug)]
+pub struct RecordedLaunch {
+    /// The launch.
+    pub launch: Launch,
+    /// What was recorded of it.
+    pub recorded: Recorded,
+    /// The state of the machine before it.
+    pub before: State,
+    /// The memory that the events could take.
+    pub memory: Bytes,
+}
+
+/// What of a recording is explained.
+struct Subject {
+    family: Family,
+    thread: ThreadId,
+    to: Timestamp,
+    /// When the thread made the program ready, or ended.
+    ready: Timestamp,
+    /// The step that made the program ready, if the recording has it.
+    step: Option<LastStep>,
+}
+
+impl RecordedLaunch {
+    /// Explains the launch, from exec until the program was ready. Also keeps its recording
+    /// in a file, if there is one; `None` if a stop was requested.
+    ///
+    /// # Errors
+    /// The file that cannot be written.
+    pub fn explain(
+        self,
+        keep: Option<(Kept, Destination)>,
+        root: &Root,
+        stop: &Stop,
+    ) -> Result<Option<Explained>> {
+        let Self { launch, recorded, before: State { clocks, swap }, memory } = self;
+        let Recorded { trace, full_at, stacks, .. } = recorded;
+        let process = launch.process;
+        let from = first_exec(&trace, process).unwrap_or(launch.began);
+        let Some(history) = History::until(&trace, stop) else {
+            // What was recorded is whole.
+            if let Some((kept, to_file)) = keep {
+                let window = (from, launch.ready());
+                kept.write(to_file, &trace, annex((process, process), window, &clocks))?;
+            }
+            return Ok(None);
+        };
+        let subject = Subject::of(&launch, &trace, &history, (from, full_at));
+        let &Subject { thread, to, .. } = &subject;
+        let annex = annex((process, thread), (from, to), &clocks);
+        let mut explained =
+            Explained::of_program(trace, history, (process, thread), (from, to), clocks);
+        name(&mut explained, swap, stacks, root);
+        if let Some((kept, to_file)) = keep {
+            let annex = Annex {
+                functions: explained.functions().clone(),
+                swap: explained.swap().to_vec(),
+                files: explained.files().clone().into_iter().collect(),
+                ..annex
+            };
+            kept.write(to_file, explained.trace(), annex)?;
+        }
+        if let Some(failure) = launch.failure() {
+            explained.warn(failure);
+        }
+        if launch.is_foreign {
+            explained.warn(FOREIGN);
+        }
+        if to < subject.ready {
+            explained.cut_short(memory_was_full(memory, to.since(from)));
+        }
+        if let Some(warning) = subject.warning(&launch, &explained, full_at) {
+            explained.warn(warning);
+        }
+        let running = subject.family.running_elsewhere();
+        if launch.at_exit && full_at.is_none() && running > 0 {
+            explained.warn(format!(
+                "processes that it started ran on after its end (threads: {running}); to explain \
+                 the time until a service is ready, use --ready"
+            ));
+        }
+        Ok(Some(explained))
+    }
+}
+
+impl Subject {
+    /// The thread that made the program ready, and the window from `from` until it did. The
+    /// recording ended early at `full_at`.
+    fn of(
+        launch: &Launch,
+        trace: &Trace,
+        history: &History,
+        (from, full_at): (Timestamp, Option<Timestamp>),
+    ) -> Self {
+        let process = launch.process;
+        let family = Family::of(trace, process, launch.ready());
+        let noticed = launch.noticed.filter(|_| is_whole(launch, full_at));
+        let step = noticed.and_then(|noticed| {
+            last_step(trace, history, &family, noticed, (from, launch.ready()))
+        });
+        // Without a step the program is explained up to its end, or until it was ready.
+        let last = family.last_of_process().unwrap_or(process);
+        let end = (last, family.end_of(last).unwrap_or(launch.ready()));
+        let (thread, ready) = step.map_or(end, |step| (step.thread, step.at));
+        let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
+        Self { family, thread, to, ready, step }
+    }
+
+    /// What must be known of the thread and the end of the window.
+    fn warning(
+        &self,
+        launch: &Launch,
+        explained: &Explained,
+        full_at: Option<Timestamp>,
+    ) -> Option<String> {
+        let &Self { ref family, thread, to, ready, step } = self;
+        let rest = launch.ready().since(ready);
+        if let Some(step) = step {
+            return step.rest(explained, launch.ready());
+        }
+        if thread != launch.process {
+            if !family.first_has_left() {
+                let what = "another thread than the first one ended the program, and is explained";
+                return Some(what.to_owned());
+            }
+            let end_of = |thread| family.end_of(thread).unwrap_or(to);
+            return Some(format!(
+                "the program's first thread ended {} before its last one, which is explained",
+                end_of(thread).since(end_of(launch.process))
+            ));
+        }
+        if !is_whole(launch, full_at) {
+            return None;
+        }
+        if launch.at_exit {
+            return rest_of_end(explained, rest);
+        }
+        let before = match rest {
+            Nanos::ZERO => String::new(),
+            rest => format!(", which ended {rest} before"),
+        };
+        Some(format!(
+            "the recording does not show what made the program ready: its first thread is \
+             explained{before}"
+        ))
+    }
+}
+
+/// Whether the launch was recorded until it was ready.
+fn is_whole(launch: &Launch, full_at: Option<Timestamp>) -> bool {
+    full_at.is_none_or(|full| full >= launch.ready())
+}
+
+/// A warning if a program that ended needed much longer until all of it was gone.
+fn rest_of_end(explained: &Explained, rest: Nanos) -> Option<String> {
+    let notable = rest >= NOTABLE && rest.get() >= explained.total().get() / NOTABLE_SHARE;
+    notable.then(|| {
+        format!("it took another {rest} until its end was seen: its memory was freed, files closed")
+    })
+}
+
+/// What an explanation needs beyond the events.
+fn annex(
+    (first, thread): (ThreadId, ThreadId),
+    (from, to): (Timestamp, Timestamp),
+    clocks: &Clocks,
+) -> Annex {
+    Annex {
+        thread: thread.0,
+        first: first.0,
+        window: [from, to].map(Timestamp::as_nanos),
+        highest_khz: clocks.highest.clone(),
+        start_khz: clocks.at_start.clone(),
+        ..Annex::default()
+    }
+}

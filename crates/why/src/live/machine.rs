@@ -1,0 +1,76 @@
+//! What an explanation takes from the machine beside a recording.
+
+use std::collections::BTreeMap;
+
+use unjank_host::inode::{FileId, paths_of};
+use unjank_host::perf_event::StackRecords;
+use unjank_host::swap_area::{self, Area};
+use unjank_host::text::one_line;
+use unjank_host::{Bytes, Nanos, Root, Support, kernel_symbols};
+
+use super::clocks::ClockReader;
+use crate::report::{Clocks, Explained, shown_files};
+
+/// A warning about a 32-bit program.
+pub(super) const FOREIGN: &str = "the program's system calls have numbers of another \
+    architecture: what the waits are in may be wrong";
+
+/// A warning that a recording ended early.
+pub(super) fn memory_was_full(memory: Bytes, after: Nanos) -> String {
+    format!(
+        "the {memory} for events (--memory) were full: the recording, and what is explained, \
+         ended after {after}"
+    )
+}
+
+/// Reads the state of a machine.
+#[derive(Debug)]
+pub struct StateReader<'a> {
+    root: &'a Root,
+    clocks: ClockReader<'a>,
+}
+
+/// The state of a machine before a recording.
+#[derive(Debug)]
+pub struct State {
+    pub(super) clocks: Clocks,
+    pub(super) swap: Vec<Area>,
+}
+
+impl<'a> StateReader<'a> {
+    /// For one or several recordings of the machine under `root`.
+    pub fn new(root: &'a Root) -> Self {
+        Self { root, clocks: ClockReader::new(root) }
+    }
+
+    /// The present clock frequencies, and the swap areas as far as they can be read.
+    pub fn read(&self) -> State {
+        let swap = swap_area::all(self.root).unwrap_or_default();
+        State { clocks: self.clocks.read(), swap }
+    }
+}
+
+/// Adds swap areas, names of functions and files, and stacks. The explained threads may
+/// still run, whose files and functions can be found by their numbers.
+pub(super) fn name(
+    explained: &mut Explained,
+    swap: Vec<Area>,
+    stacks: Option<Support<StackRecords>>,
+    root: &Root,
+) {
+    explained.know_swap(swap);
+    let functions = kernel_symbols::names_of(root, &explained.kernel_addresses());
+    explained.name_functions(functions.unwrap_or_default());
+    explained.name_files(files(explained, root));
+    if let Some(stacks) = stacks {
+        let threads = explained.threads_on_path();
+        explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));
+    }
+}
+
+/// The paths of the files that are shown, as far as they can be found.
+fn files(explained: &Explained, root: &Root) -> BTreeMap<FileId, String> {
+    let takers = explained.page_takers().map(|thread| thread.0);
+    let paths = paths_of(root, &shown_files(explained), takers).into_iter();
+    paths.map(|(file, path)| (file, one_line(&path.to_string_lossy()).into_owned())).collect()
+}

@@ -1,0 +1,20 @@
+//! Launches and running programs of this machine, explained from what was recorded of them.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `launch` | a launch, from exec until the program was ready |
+//! | `window` | a window of a program that runs |
+//! | `threads` | the threads of a program that runs, and the one that is explained |
+//! | `machine` | what a recording does not have: clocks, swap areas, names |
+//! | `clocks` | clock frequencies |
+
+mod clocks;
+mod launch;
+mod machine;
+mod threads;
+mod window;
+
+pub use launch::{Launch, RecordedLaunch};
+pub use machine::{State, StateReader};
+pub use threads::choose_thread;
+pub use window::{Window, record_window};

@@ -1,0 +1,67 @@
+//! The threads of a running program, and the one that is meant.
+
+use unjank_host::sched::ThreadId;
+use unjank_host::threads::{self, Thread};
+use unjank_host::{Error, Result, Root};
+
+/// Threads that an error lists.
+const LISTED: usize = 50;
+
+/// The thread of `process` that `name` is the number or the name of; the main
+/// thread without one.
+///
+/// # Errors
+/// `Invalid` if there is none, or there are several; it lists them.
+pub fn choose_thread(root: &Root, process: u32, name: Option<&str>) -> Result<ThreadId> {
+    let main = ThreadId(process);
+    let Some(name) = name else {
+        threads::ids(root, process)?;
+        return match threads::state(root, process, main) {
+            Some('Z' | 'X') | None => Err(Error::Invalid(format!(
+                "the main thread of process {process} has ended; choose another with --thread: {}",
+                list(threads_of(root, process)?)
+            ))),
+            Some(_) => Ok(main),
+        };
+    };
+    let threads = threads_of(root, process)?;
+    let number = name.parse().ok().map(ThreadId);
+    if let Some(thread) = threads.iter().find(|thread| Some(thread.id) == number) {
+        return Ok(thread.id);
+    }
+    let (named, others): (Vec<_>, Vec<_>) =
+        threads.into_iter().partition(|thread| thread.name == name);
+    match named.as_slice() {
+        [thread] => Ok(thread.id),
+        [] => Err(Error::Invalid(format!(
+            "process {process} has no thread {name:?}; it has: {}",
+            list(others)
+        ))),
+        several => Err(Error::Invalid(format!(
+            "{} threads of process {process} are called {name:?}; choose one by its number with \
+             --thread: {}",
+            several.len(),
+            list(named)
+        ))),
+    }
+}
+
+/// The threads of a process that have not ended.
+fn threads_of(root: &Root, process: u32) -> Result<Vec<Thread>> {
+    let ids = threads::ids(root, process)?.into_iter();
+    let alive = ids.filter(|&id| !matches!(threads::state(root, process, id), Some('Z' | 'X')));
+    Ok(alive.filter_map(|id| threads::look(root, process, id).ok().flatten()).collect())
+}
+
+/// `worker 4712 (1.20 s of CPU time), …`, the busiest first.
+fn list(mut threads: Vec<Thread>) -> String {
+    threads.sort_by_key(|thread| (std::cmp::Reverse(thread.cpu_time), thread.id.0));
+    let shown = threads.iter().take(LISTED);
+    let mut words: Vec<String> = shown
+        .map(|it| format!("{} {} ({} of CPU time)", it.name.escape_debug(), it.id.0, it.cpu_time))
+        .collect();
+    if threads.len() > LISTED {
+        words.push(format!("and {} more", threads.len() - LISTED));
+    }
+    words.join(", ")
+}
