@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How good the predictions of `unjank why` are: programs with other programs beside them, and
-# programs whose files are not in memory, each predicted and measured. Needs root; other programs
+# How good the predictions of `unjank why` are: programs and a server with other programs beside
+# them, and programs whose files are not in memory, each predicted and measured. Needs root; other programs
 # should not run. Prints every prediction beside its outcome.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +20,27 @@ printf 'all: one.o two.o three.o four.o\n%%.o: %%.c\n\tcc -O2 -c -o $@ $<\n' >"$
 git init -q "$work/repository"
 git -C "$work/repository" -c user.name=it -c user.email=it@example.org commit -q --allow-empty -m it
 seq 200000 >"$work/numbers"
+cat >"$work/serve.py" <<'PYTHON'
+"""A server that computes for each byte: serve.py SOCKET"""
+import socket, sys
+listens = socket.socket(socket.AF_UNIX)
+listens.bind(sys.argv[1])
+listens.listen()
+while True:
+    client, _ = listens.accept()
+    while client.recv(1):
+        sum(range(1_000_000))
+        client.send(b"x")
+PYTHON
+cat >"$work/ask.py" <<'PYTHON'
+"""Asks it eight times: ask.py SOCKET"""
+import socket, sys
+asks = socket.socket(socket.AF_UNIX)
+asks.connect(sys.argv[1])
+for _ in range(8):
+    asks.send(b"x")
+    asks.recv(1)
+PYTHON
 
 prove() { # change command…
     change=$1
@@ -39,6 +60,9 @@ prove cpu python3 -c 'import json, decimal, asyncio'
 prove cpu make -B -j2 -C "$work"
 prove cpu git -C "$work/repository" log --stat
 prove cpu sh -c 'gzip -c "$1" | gzip -dc | sort | tail -n 1' sh "$work/numbers"
+python3 "$work/serve.py" "$work/socket" &
+while [ ! -S "$work/socket" ]; do sleep 0.1; done
+prove servers python3 "$work/ask.py" "$work/socket"
 kill $(jobs -p)
 wait || true
 
