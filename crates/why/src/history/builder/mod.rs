@@ -20,7 +20,7 @@ use super::interrupts::Interrupts;
 use super::life::Life;
 use super::machine::History;
 use super::order::in_order;
-use super::origin::{Armed, Cause, InterruptId};
+use super::origin::{Armed, Cause, InterruptId, Origin};
 use super::packets::Packets;
 use super::requests::InFlight;
 use super::thread::Thread;
@@ -161,6 +161,17 @@ impl Builder {
                 let armed = self.timers.expire(timer).filter(lives);
                 interrupts.is_about(at, context, Cause::Timer(armed));
             }
+            // A soft interrupt works on it (`WQ_BH` of Linux 6.9), not the thread that was
+            // interrupted.
+            EventKind::WorkBegins { item, .. } if context != Context::Thread => {
+                if let Some(queued) = self.queues.take(item) {
+                    let cause = match queued.by {
+                        Origin::Interrupt(cause) => cause,
+                        Origin::Thread(_) => Cause::Unknown,
+                    };
+                    interrupts.is_about(at, context, cause);
+                }
+            }
             _ => interrupts.apply(event),
         }
         let origin = interrupts.origin(at, context, current);
@@ -203,7 +214,7 @@ impl Builder {
                 _ => self.timers.forget(timer),
             },
             EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
-            EventKind::WorkBegins { item, function } => {
+            EventKind::WorkBegins { item, function } if context == Context::Thread => {
                 self.queues.begin(current, item, function, at);
             }
             EventKind::Frequency { cpu, frequency } => {

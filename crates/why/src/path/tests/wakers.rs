@@ -90,6 +90,31 @@ fn an_interrupt_after_a_timer_is_not_about_the_timer() {
 }
 
 #[test]
+fn a_work_item_of_a_soft_interrupt_is_not_that_of_the_interrupted_thread() {
+    let begins = |at, context, queued| {
+        Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .sleeps(1, 100, 9, 0)
+            .happens(0, 490, Context::Irq, EventKind::IrqEntry(disk()))
+            .happens(0, at, context, queued)
+            .happens(0, 494, Context::Irq, EventKind::IrqExit(9))
+            .happens(0, 496, Context::Softirq, EventKind::SoftirqEntry(Softirq(0)))
+            .happens(0, 500, Context::Softirq, EventKind::WorkBegins { item: 5, function: 6 })
+            .happens(0, 505, Context::Softirq, woken(9))
+            .happens(0, 510, Context::Softirq, EventKind::SoftirqExit(Softirq(0)))
+            .sleeps(0, 1_000, 7, 0)
+    };
+    let queued = EventKind::WorkQueued { item: 5, function: 6 };
+    let of_device = begins(492, Context::Irq, queued);
+    assert_eq!(path(&of_device, 7, 0, 1_000), ["0-1000 t7 own Computing"]);
+    assert_eq!(path(&of_device, 9, 100, 505), ["100-505 t9 own Device"]);
+    // The interrupt only came in between.
+    let of_thread = begins(480, Context::Thread, queued);
+    assert_eq!(path(&of_thread, 9, 100, 505), ["100-505 t9 own Unknown"]);
+}
+
+#[test]
 fn the_thread_of_an_interrupt_is_woken_by_its_device() {
     let mut irq = task(7);
     irq.comm = "irq/9-disk".into();
