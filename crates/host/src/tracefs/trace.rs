@@ -85,6 +85,13 @@ impl Trace {
         self.cpus.iter().any(|trace| trace.gaps.iter().any(|gap| gap.overlaps(from, to)))
     }
 
+    /// The times of the first and the last event.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        let first = self.cpus.iter().filter_map(|cpu| cpu.events.first_at()).min()?;
+        let last = self.cpus.iter().filter_map(|cpu| cpu.events.last_at()).max()?;
+        Some((first, last))
+    }
+
     /// The number of events.
     pub fn len(&self) -> usize {
         self.cpus.iter().map(|trace| trace.events.len()).sum()

@@ -70,6 +70,11 @@ impl Events {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// The time of the first event.
+    pub fn first_at(&self) -> Option<Timestamp> {
+        self.packed.first().map(|packed| packed.at)
+    }
+
     /// The time of the last event.
     pub fn last_at(&self) -> Option<Timestamp> {
         self.packed.last().map(|packed| packed.at)

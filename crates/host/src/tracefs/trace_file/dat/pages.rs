@@ -25,9 +25,20 @@ pub(super) fn trace(
     let mut reading = Reading { file, parts, decoder, budget, taken, stop };
     let annex = parts.options.annex.as_ref();
     let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
+    let buffers = parts.buffers.iter().map(|pages| reading.buffer(pages));
+    let mut traces = buffers.collect::<Result<Vec<_>, Fault>>()?;
+    // If it is not known when they recorded, nothing is known before the first event of
+    // all and behind the last: a buffer may have none for long.
+    let spans = || traces.iter().filter_map(Trace::span);
+    let first = spans().map(|(first, _)| first).min().unwrap_or_default();
+    let last = spans().map(|(_, last)| last).max().unwrap_or_default();
     let mut whole: Option<Trace> = None;
-    for (index, pages) in parts.buffers.iter().enumerate() {
-        let trace = reading.buffer(pages, recorded.get(index).copied())?;
+    for (index, mut trace) in traces.drain(..).enumerate() {
+        let recorded = recorded.get(index).map(|moments| moments.map(Timestamp::from_nanos));
+        let [from, to] = recorded.unwrap_or([first, last]);
+        for cpu in &mut trace.cpus {
+            cpu.finish(from, to);
+        }
         match &mut whole {
             Some(whole) => whole.merge(trace),
             None => whole = Some(trace),
@@ -47,23 +58,16 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The events of one buffer. If it is not known when it recorded, nothing is
-    /// known before its first and behind its last event.
-    fn buffer(&mut self, pages: &Pages, recorded: Option<[u64; 2]>) -> Result<Trace, Fault> {
+    /// The events of one buffer, in order of time.
+    fn buffer(&mut self, pages: &Pages) -> Result<Trace, Fault> {
         let mut cpus = Vec::new();
         for place in &pages.cpus {
-            cpus.push(self.cpu(pages, place)?);
+            let mut cpu = self.cpu(pages, place)?;
+            cpu.events.sort();
+            cpus.push(cpu);
         }
         cpus.sort_by_key(|cpu: &CpuTrace| cpu.cpu);
         cpus.dedup_by(|later, earlier| later.cpu == earlier.cpu);
-        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
-        let [from, to] = match recorded {
-            Some(recorded) => recorded.map(Timestamp::from_nanos),
-            None => [times().min().unwrap_or_default(), times().max().unwrap_or_default()],
-        };
-        for cpu in &mut cpus {
-            cpu.finish(from, to);
-        }
         Ok(Trace { cpus, ..Trace::default() })
     }
 
