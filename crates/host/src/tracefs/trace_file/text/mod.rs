@@ -61,9 +61,6 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, text: &str, number: usize) -> Result<(), Fault> {
-        if text.is_empty() || text.starts_with('#') || text.starts_with("cpus=") {
-            return Ok(());
-        }
         match line::parse(text) {
             Line::Event(begin) => {
                 let trace = self.cpus.entry(begin.cpu).or_insert_with(|| CpuTrace::new(begin.cpu));
@@ -97,13 +94,20 @@ impl Reading {
             }
             Line::Lost { cpu, events } => {
                 self.lost = self.lost.saturating_add(events);
-                let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last_at());
-                let last = last.unwrap_or_default();
-                self.losing.entry(cpu).or_insert(last);
+                self.loses(cpu);
             }
+            Line::Started { cpu } => self.loses(cpu),
+            Line::Overwritten { events } => self.lost = self.lost.saturating_add(events),
+            Line::Head => {}
             Line::Other => self.others += 1,
         }
         Ok(())
+    }
+
+    /// The CPU lacks events between its last one and the next.
+    fn loses(&mut self, cpu: usize) {
+        let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last_at());
+        self.losing.entry(cpu).or_insert(last.unwrap_or_default());
     }
 
     fn finish(self) -> Result<Recorded, Fault> {
