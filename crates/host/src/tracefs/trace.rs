@@ -1,5 +1,7 @@
 //! A trace after reading: the events of each CPU, and the gaps.
 
+use std::collections::BTreeMap;
+
 use super::decode::Decoder;
 use super::events::{Events, Iter};
 use super::format::Malformed;
@@ -55,29 +57,27 @@ pub struct Lost {
 }
 
 impl Trace {
-    /// Adds the events of another trace, of the same time.
-    pub fn merge(&mut self, other: Self) {
-        for mut cpu in other.cpus {
-            match self.cpus.iter_mut().find(|own| own.cpu == cpu.cpu) {
-                Some(own) => {
-                    own.events.reserve_exact(cpu.events.len());
-                    own.events.extend(&cpu.events);
-                    own.events.sort();
-                    own.undecoded += cpu.undecoded;
-                    own.gaps.append(&mut cpu.gaps);
-                    own.join_gaps();
-                }
-                None => self.cpus.push(cpu),
+    /// Joins traces of the same time. Of events at one moment, those of the first trace
+    /// come first.
+    pub fn joined(traces: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::default();
+        let mut cpus: BTreeMap<usize, Vec<CpuTrace>> = BTreeMap::new();
+        for trace in traces {
+            for cpu in trace.cpus {
+                cpus.entry(cpu.cpu).or_default().push(cpu);
             }
+            joined.kernel_threads.extend(trace.kernel_threads);
+            let Lost { overwritten, dropped } = &mut joined.lost;
+            *overwritten = overwritten.saturating_add(trace.lost.overwritten);
+            *dropped = dropped.saturating_add(trace.lost.dropped);
         }
-        self.kernel_threads.extend(other.kernel_threads);
-        self.lost.overwritten = self.lost.overwritten.saturating_add(other.lost.overwritten);
-        self.lost.dropped = self.lost.dropped.saturating_add(other.lost.dropped);
+        joined.cpus = cpus.into_iter().map(|(cpu, traces)| CpuTrace::joined(cpu, traces)).collect();
+        joined
     }
 
     /// The events of one CPU.
     pub fn cpu(&self, cpu: usize) -> Option<&CpuTrace> {
-        self.cpus.iter().find(|trace| trace.cpu == cpu)
+        self.cpus.get(self.cpus.binary_search_by_key(&cpu, |trace| trace.cpu).ok()?)
     }
 
     /// Whether any CPU may lack events between the two moments.
@@ -147,6 +147,25 @@ impl CpuTrace {
         self.gaps.push(Gap { from: BEGINNING, to: started });
         self.gaps.push(Gap { from: stopped, to: END });
         self.join_gaps();
+    }
+
+    /// Joins traces of this CPU.
+    fn joined(cpu: usize, traces: Vec<Self>) -> Self {
+        let events: usize = traces.iter().map(|trace| trace.events.len()).sum();
+        let mut traces = traces.into_iter();
+        let mut joined = traces.next().unwrap_or_else(|| Self::new(cpu));
+        let more = traces.len() > 0;
+        joined.events.reserve_exact(events - joined.events.len());
+        for mut trace in traces {
+            joined.events.extend(&trace.events);
+            joined.gaps.append(&mut trace.gaps);
+            joined.undecoded = joined.undecoded.saturating_add(trace.undecoded);
+        }
+        if more {
+            joined.events.sort();
+            joined.join_gaps();
+        }
+        joined
     }
 
     /// Orders the gaps, and joins those that touch.
@@ -247,6 +266,51 @@ mod tests {
         assert!(trace.has_gap(at(55), at(56)));
         assert!(trace.has_gap(at(10), at(100)));
         assert!(!trace.has_gap(at(60), at(90)), "it ends where the span begins");
+    }
+
+    #[test]
+    fn traces_are_joined_by_cpu_and_time() {
+        let trace = |cpu: usize, events: &[u64], gaps: &[Gap], overwritten| Trace {
+            cpus: vec![CpuTrace {
+                events: events.iter().copied().map(event).collect(),
+                gaps: gaps.to_vec(),
+                undecoded: 1,
+                ..CpuTrace::new(cpu)
+            }],
+            lost: Lost { overwritten, dropped: 1 },
+            kernel_threads: vec![ThreadId(cpu as u32)],
+        };
+        let joined = Trace::joined([
+            trace(7, &[10, 40], &[gap(0, 10)], 5),
+            trace(2, &[20], &[], 0),
+            trace(7, &[5, 40, 50], &[gap(5, 20), gap(30, 40)], u64::MAX),
+        ]);
+        assert_eq!(joined.lost, Lost { overwritten: u64::MAX, dropped: 3 });
+        assert_eq!(joined.kernel_threads, [7, 2, 7].map(ThreadId));
+        let cpus = joined.cpus.iter().map(|cpu| (cpu.cpu, cpu.undecoded)).collect::<Vec<_>>();
+        assert_eq!(cpus, [(2, 1), (7, 2)]);
+        let seven = joined.cpu(7).unwrap();
+        let times: Vec<u64> = seven.events.iter().map(|event| event.at.as_nanos()).collect();
+        assert_eq!(times, [5, 10, 40, 40, 50]);
+        assert_eq!(seven.gaps, [gap(0, 20), gap(30, 40)]);
+        assert!(joined.cpu(3).is_none());
+    }
+
+    /// Looking for each among all would take minutes here.
+    #[test]
+    fn traces_of_any_number_of_cpus_are_joined() {
+        const CPUS: usize = 200_000;
+        let all = |nanos: u64| {
+            let cpu = |cpu| CpuTrace {
+                events: [event(nanos)].into_iter().collect(),
+                ..CpuTrace::new(cpu)
+            };
+            Trace { cpus: (0..CPUS).rev().map(cpu).collect(), ..Trace::default() }
+        };
+        let joined = Trace::joined([all(2), all(1)]);
+        assert_eq!((joined.cpus.len(), joined.len()), (CPUS, 2 * CPUS));
+        assert!(joined.cpus.is_sorted_by_key(|cpu| cpu.cpu));
+        assert!((0..CPUS).all(|cpu| joined.cpu(cpu).is_some_and(|trace| trace.cpu == cpu)));
     }
 
     #[test]

@@ -90,9 +90,9 @@ fn annex(buffers: &[Buffer<'_>]) -> Annex {
 
 /// The same kernel recorded the scheduler and storage at different times.
 fn written() -> (Vec<u8>, Trace, Annex) {
-    let [(mut trace, machine), (more, storage)] =
+    let [(trace, machine), (more, storage)] =
         ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
-    trace.merge(more);
+    let trace = Trace::joined([trace, more]);
     let buffers =
         [Buffer { name: "", capture: &machine }, Buffer { name: "storage", capture: &storage }];
     let annex = annex(&buffers);

@@ -32,19 +32,14 @@ pub(super) fn trace(
     let spans = || traces.iter().filter_map(Trace::span);
     let first = spans().map(|(first, _)| first).min().unwrap_or_default();
     let last = spans().map(|(_, last)| last).max().unwrap_or_default();
-    let mut whole: Option<Trace> = None;
-    for (index, mut trace) in traces.drain(..).enumerate() {
+    for (index, trace) in traces.iter_mut().enumerate() {
         let recorded = recorded.get(index).map(|moments| moments.map(Timestamp::from_nanos));
         let [from, to] = recorded.unwrap_or([first, last]);
         for cpu in &mut trace.cpus {
             cpu.finish(from, to);
         }
-        match &mut whole {
-            Some(whole) => whole.merge(trace),
-            None => whole = Some(trace),
-        }
     }
-    Ok(whole.unwrap_or_default())
+    Ok(Trace::joined(traces))
 }
 
 struct Reading<'a> {
