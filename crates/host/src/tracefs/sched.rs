@@ -219,7 +219,7 @@ mod tests {
             cpu: 1,
             events: events.collect(),
             gaps: gaps.iter().map(gap).collect(),
-            undecoded: 0,
+            ..CpuTrace::default()
         }
     }
 

@@ -33,6 +33,9 @@ pub struct CpuTrace {
     pub events: Events,
     /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
+    /// Spans in which only what threads ask of the kernel may be missing: a joined trace
+    /// that records nothing else lacks it.
+    pub call_gaps: Vec<Gap>,
     /// The number of records of events that are not decoded.
     pub undecoded: u64,
 }
@@ -58,12 +61,16 @@ pub struct Lost {
 
 impl Trace {
     /// Joins traces of the same time. Of events at one moment, those of the first trace
-    /// come first.
+    /// come first. Gaps of traces that record calls only become gaps of calls.
     pub fn joined(traces: impl IntoIterator<Item = Self>) -> Self {
         let mut joined = Self::default();
         let mut cpus: BTreeMap<usize, Vec<CpuTrace>> = BTreeMap::new();
         for trace in traces {
-            for cpu in trace.cpus {
+            let has_calls_only = trace.has_calls_only();
+            for mut cpu in trace.cpus {
+                if has_calls_only {
+                    cpu.call_gaps.append(&mut cpu.gaps);
+                }
                 cpus.entry(cpu.cpu).or_default().push(cpu);
             }
             joined.kernel_threads.extend(trace.kernel_threads);
@@ -73,6 +80,12 @@ impl Trace {
         }
         joined.cpus = cpus.into_iter().map(|(cpu, traces)| CpuTrace::joined(cpu, traces)).collect();
         joined
+    }
+
+    /// Whether its events are what threads ask of the kernel, and nothing else.
+    fn has_calls_only(&self) -> bool {
+        let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
+        !self.is_empty() && events.all(|event| event.kind.is_call())
     }
 
     /// The events of one CPU.
@@ -146,7 +159,7 @@ impl CpuTrace {
         self.events.shrink();
         self.gaps.push(Gap { from: BEGINNING, to: started });
         self.gaps.push(Gap { from: stopped, to: END });
-        self.join_gaps();
+        join(&mut self.gaps);
     }
 
     /// Joins traces of this CPU.
@@ -159,26 +172,24 @@ impl CpuTrace {
         for mut trace in traces {
             joined.events.extend(&trace.events);
             joined.gaps.append(&mut trace.gaps);
+            joined.call_gaps.append(&mut trace.call_gaps);
             joined.undecoded = joined.undecoded.saturating_add(trace.undecoded);
         }
         if more {
             joined.events.sort();
-            joined.join_gaps();
+            join(&mut joined.gaps);
+            join(&mut joined.call_gaps);
         }
         joined
     }
 
-    /// Orders the gaps, and joins those that touch.
-    fn join_gaps(&mut self) {
-        self.gaps.retain(|gap| gap.from < gap.to);
-        self.gaps.sort_by_key(|gap| gap.from);
-        self.gaps.dedup_by(|later, earlier| {
-            let touch = later.from <= earlier.to;
-            if touch {
-                earlier.to = earlier.to.max(later.to);
-            }
-            touch
-        });
+    /// Whether a gap of the recording, also of calls only, begins between two moments,
+    /// the first one included.
+    pub fn gap_begins(&self, from: Timestamp, to: Timestamp) -> bool {
+        [&self.gaps, &self.call_gaps].into_iter().any(|gaps| {
+            let after = gaps.partition_point(|gap| gap.from < from || gap.from == BEGINNING);
+            gaps.get(after).is_some_and(|gap| gap.from < to && gap.to < END)
+        })
     }
 
     /// The events from the first moment to the second, both inclusive.
@@ -189,6 +200,19 @@ impl CpuTrace {
     fn last_known(&self) -> Timestamp {
         self.events.last_at().unwrap_or(BEGINNING)
     }
+}
+
+/// Orders gaps, and joins those that touch.
+fn join(gaps: &mut Vec<Gap>) {
+    gaps.retain(|gap| gap.from < gap.to);
+    gaps.sort_by_key(|gap| gap.from);
+    gaps.dedup_by(|later, earlier| {
+        let touch = later.from <= earlier.to;
+        if touch {
+            earlier.to = earlier.to.max(later.to);
+        }
+        touch
+    });
 }
 
 impl Gap {
@@ -294,6 +318,29 @@ mod tests {
         assert_eq!(times, [5, 10, 40, 40, 50]);
         assert_eq!(seven.gaps, [gap(0, 20), gap(30, 40)]);
         assert!(joined.cpu(3).is_none());
+    }
+
+    #[test]
+    fn gaps_of_calls_are_apart() {
+        let trace = |kinds: &[EventKind], missing: Gap| {
+            let events = kinds.iter().map(|&kind| Event { kind, ..event(5) }).collect();
+            let cpu = CpuTrace { events, gaps: vec![missing], ..CpuTrace::new(0) };
+            Trace { cpus: vec![cpu], ..Trace::default() }
+        };
+        let fault = EventKind::PageFault { address: 0 };
+        let armed = EventKind::TimerArmed { timer: 0 };
+        let machine = || trace(&[EventKind::TimerEnds], gap(10, 20));
+        let joined = Trace::joined([machine(), trace(&[fault, armed], gap(15, 30))]);
+        let gaps = |trace: &Trace| (trace.cpus[0].gaps.clone(), trace.cpus[0].call_gaps.clone());
+        assert_eq!(gaps(&joined), (vec![gap(10, 20)], vec![gap(15, 30)]));
+        for (from, to, begins) in [(0, 10, false), (10, 11, true), (11, 16, true), (16, 40, false)]
+        {
+            assert_eq!(joined.cpus[0].gap_begins(at(from), at(to)), begins, "{from}");
+        }
+        let mixed = Trace::joined([machine(), trace(&[fault, EventKind::TimerEnds], gap(15, 30))]);
+        assert_eq!(gaps(&mixed), (vec![gap(10, 30)], vec![]));
+        let empty = Trace::joined([machine(), trace(&[], gap(15, 30))]);
+        assert_eq!(gaps(&empty), (vec![gap(10, 30)], vec![]));
     }
 
     /// Looking for each among all would take minutes here.

@@ -67,6 +67,13 @@ impl Thread {
         }
     }
 
+    /// Calls of it may be missing. While it waits for a lock of the kernel, it makes none.
+    pub(super) fn may_have_called(&mut self) {
+        if !matches!(self.wait, Wait::KernelLock { .. }) {
+            self.does(Wait::Unknown);
+        }
+    }
+
     /// It touched a page of a file.
     pub(super) fn touches(&mut self, of: FileId) {
         if let Wait::Fault { file: file @ None, .. } = &mut self.wait {

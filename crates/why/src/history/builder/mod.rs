@@ -50,9 +50,11 @@ impl History {
     fn built(trace: &Trace, asleep: &[Asleep], stop: &Stop) -> Option<Self> {
         let kernel = trace.kernel_threads.iter().copied().collect();
         let (begin, end) = (begin(trace), end(trace));
-        let gaps = Gaps::of(trace, (begin, end));
+        let gaps = Gaps::of(trace, (begin, end), |cpu| &cpu.gaps);
+        let call_gaps = Gaps::of(trace, (begin, end), |cpu| &cpu.call_gaps);
         let cpus = trace.cpus.iter().map(|cpu| Cpu::new(cpu.cpu)).collect();
-        let mut builder = Builder { begin, end, gaps, kernel, cpus, ..Builder::default() };
+        let builder = Builder { begin, end, gaps, call_gaps, ..Builder::default() };
+        let mut builder = Builder { kernel, cpus, ..builder };
         let mut asleep = asleep.iter().peekable();
         for (place, event) in in_order(&trace.cpus) {
             if stop.is_requested() {
@@ -96,6 +98,8 @@ struct Builder {
     begin: Timestamp,
     end: Timestamp,
     gaps: Gaps,
+    /// Times in which only calls of threads may be missing.
+    call_gaps: Gaps,
     /// Threads of the kernel that the recorder has listed.
     kernel: HashSet<ThreadId, RandomState>,
     threads: ById<Thread>,
