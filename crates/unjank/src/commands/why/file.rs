@@ -68,15 +68,18 @@ pub(super) fn explain(
         recorded.trace.kernel_threads =
             annex.kernel_threads.iter().copied().map(ThreadId).collect();
     }
-    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
-        .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
+    let (stop, stopped) = (interrupt::stop(), || failed(file, io::Error::other(Stopped)));
+    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own), &stop)
+        .map_err(|what| {
+            let invalid = || Error::Invalid(format!("{}: {what}", file.display()));
+            if stop.is_requested() { stopped() } else { invalid() }
+        })?;
     let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
     let Annex { highest_khz: highest, start_khz: at_start, functions, swap, files, .. } =
         annex.unwrap_or_default();
     let clocks = Clocks { highest, at_start, missing: None };
     let (trace, window) = (recorded.trace, (from, to));
-    let stopped = || failed(file, io::Error::other(Stopped));
-    let history = History::until(&trace, &interrupt::stop()).ok_or_else(stopped)?;
+    let history = History::until(&trace, &stop).ok_or_else(stopped)?;
     let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
     launch.know_swap(swap);
     launch.name_functions(functions);
@@ -84,7 +87,7 @@ pub(super) fn explain(
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let table = report::window_table(&launch, &chosen);
     let about = of_output(output);
-    let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);
+    let launches = Launches::new(Bytes::default(), &about).until(stop).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());
     }

@@ -66,7 +66,7 @@ impl History {
             builder.apply(place, &event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
-        Some(builder.finish())
+        builder.finish(stop)
     }
 }
 
@@ -232,10 +232,14 @@ impl Builder {
         self.threads.entry(thread).or_default()
     }
 
-    fn finish(self) -> History {
+    /// The history; `None` after a stop request.
+    fn finish(self, stop: &Stop) -> Option<History> {
         let mut lives: ById<Vec<Life>> = HashMap::default();
         let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
         for (id, mut life) in self.former.into_iter().chain(last) {
+            if stop.is_requested() {
+                return None;
+            }
             life.spans = self.gaps.cut(life.spans);
             lives.entry(id).or_default().push(life);
         }
@@ -251,7 +255,7 @@ impl Builder {
         let kernel_is_listed = !self.kernel.is_empty();
         let mut kernel = self.kernel;
         kernel.extend(born.map(|(id, _)| *id));
-        History {
+        Some(History {
             kernel,
             kernel_is_listed,
             interrupt_names: self.interrupt_names,
@@ -261,6 +265,6 @@ impl Builder {
             requests: self.requests.finish(),
             work: self.queues.finish(),
             clocks: self.clocks,
-        }
+        })
     }
 }

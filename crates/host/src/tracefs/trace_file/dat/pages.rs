@@ -33,6 +33,9 @@ pub(super) fn trace(
     let first = spans().map(|(first, _)| first).min().unwrap_or_default();
     let last = spans().map(|(_, last)| last).max().unwrap_or_default();
     for (index, trace) in traces.iter_mut().enumerate() {
+        if stop.is_requested() {
+            return Err(Fault::stopped());
+        }
         let recorded = recorded.get(index).map(|moments| moments.map(Timestamp::from_nanos));
         let [from, to] = recorded.unwrap_or([first, last]);
         for cpu in &mut trace.cpus {
@@ -70,13 +73,17 @@ impl Reading<'_> {
         let mut cursor = Cursor::at(self.file, place.offset, "pages of a CPU")?;
         let mut trace = CpuTrace::new(place.cpu);
         if pages.compressed && place.size > 0 {
-            let parts = cursor.u32("number of parts")?;
-            for _ in 0..parts {
+            let begin = cursor.place();
+            for _ in 0..cursor.u32("number of parts")? {
+                if self.stop.is_requested() {
+                    return Err(Fault::stopped());
+                }
                 let at = cursor.place();
                 let part = self.parts.algorithm.part(&mut cursor, &mut self.budget)?;
-                self.take(at, cursor.place())?;
                 self.add(&mut trace, pages, &part, at)?;
             }
+            // All at once: a part may be empty, and there may be a hundred million.
+            self.take(begin, cursor.place())?;
         } else {
             let at = cursor.place();
             let content = cursor.bytes(place.size, "pages of a CPU")?;

@@ -111,7 +111,7 @@ impl Reading {
     }
 
     fn finish(self) -> Result<Recorded, Fault> {
-        let mut cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
+        let cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
         if cpus.is_empty() {
             return Err(Fault::of_file("it is neither a trace.dat nor the text of ftrace"));
         }
@@ -120,16 +120,15 @@ impl Reading {
                 "it has no events of sched_switch; record with trace-cmd record -e sched",
             ));
         }
-        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
-        let from = times().min().unwrap_or_default();
-        let to = times().max().unwrap_or_default();
-        for cpu in &mut cpus {
+        let mut trace = Trace { cpus, ..Trace::default() };
+        trace.cpus.iter_mut().for_each(|cpu| cpu.events.sort());
+        let (from, to) = trace.span().unwrap_or_default();
+        for cpu in &mut trace.cpus {
             if let Some(since) = self.losing.get(&cpu.cpu) {
                 cpu.gaps.push(Gap { from: *since, to });
             }
             cpu.finish(from, to);
         }
-        let mut trace = Trace { cpus, ..Trace::default() };
         trace.lost.overwritten = self.lost;
         let mut recorded = Recorded { trace, ..Recorded::default() };
         if self.others > 0 {
