@@ -28,6 +28,8 @@ pub(super) struct Thread {
     /// A wake-up that came while it was about to fall asleep.
     pub(super) early: Option<Wake>,
     pub(super) exiting: bool,
+    /// Since when it has the id of a thread that ended before, as it seems.
+    pub(super) renamed: Option<Timestamp>,
     inherits: Option<Inherits>,
 }
 

@@ -183,8 +183,7 @@ impl Builder {
             && process != before
         {
             self.takes_over(process, before, cpu, at);
-        }
-        if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
+        } else if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
             self.runs(current, cpu, at);
         }
         match kind {

@@ -6,6 +6,7 @@ use unjank_host::tracefs::{Event, EventKind, Task};
 
 use super::super::origin::{Cause, Origin};
 use super::super::span::State;
+use super::super::thread::Thread;
 use super::super::wait::{Asleep, Carrier, Wait, Wake};
 use super::Builder;
 
@@ -83,9 +84,13 @@ impl Builder {
             return;
         }
         let begin = self.begin;
-        match self.thread(thread).state {
+        let &mut Thread { state, exiting, .. } = self.thread(thread);
+        match state {
             Some((State::Running { cpu: on }, _)) if on == cpu => {}
             None => self.thread(thread).state = Some((State::Running { cpu }, begin)),
+            Some((State::Asleep { wake: None, .. }, _)) if exiting => {
+                self.is_another(thread, cpu, at);
+            }
             Some(_) => {
                 // The switch to it is not in the trace.
                 self.settle(thread, at, false);

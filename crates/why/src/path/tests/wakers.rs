@@ -250,7 +250,6 @@ fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
         .sleeps(0, 90, 7, 0)
         .happens(1, 100, Context::Thread, EventKind::Storage(executed))
         .sleeps(1, 200, 7, 0);
-    // The kernel exchanges the ids just before.
     script = script.runs(2, 200, 0, 9);
     assert_eq!(
         path(&script, 7, 0, 200),
@@ -259,6 +258,42 @@ fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
             "20-40 t3 own RunQueue",
             "40-100 t3 own Computing",
             "100-200 t7 own Computing"
+        ]
+    );
+}
+
+/// The kernel exchanges the ids before it loads the program, and has the event after that.
+#[test]
+fn a_thread_that_executes_a_program_has_its_id_while_the_program_is_loaded() {
+    let process = ThreadId(7);
+    let started = StorageEvent::Started { thread: ThreadId(3), same_process: true };
+    let ended = StorageEvent::Ended { thread: process, last: Some(false) };
+    let executed = StorageEvent::Executed { process, before: ThreadId(3), program: "new".into() };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 20, Context::Thread, EventKind::Storage(started))
+        .wakes(0, 30, 3, 1)
+        .runs(1, 40, 0, 3)
+        .happens(1, 50, Context::Thread, calls(libc::SYS_execve))
+        .wakes(1, 60, 7, 0)
+        .happens(0, 80, Context::Thread, EventKind::Storage(ended))
+        .sleeps(0, 90, 7, 0)
+        .sleeps(1, 92, 7, 0)
+        .happens(1, 96, Context::Irq, EventKind::IrqEntry(disk()))
+        .happens(1, 97, Context::Irq, woken(7))
+        .happens(1, 97, Context::Irq, EventKind::IrqExit(9))
+        .runs(1, 98, 0, 7)
+        .happens(1, 100, Context::Thread, EventKind::Storage(executed))
+        .sleeps(1, 200, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 200),
+        [
+            "0-20 t7 own Computing",
+            "20-40 t3 own RunQueue",
+            "40-92 t3 own Computing",
+            "92-97 t7 own Device",
+            "97-98 t7 own RunQueue",
+            "98-200 t7 own Computing"
         ]
     );
 }
