@@ -108,6 +108,21 @@ fn a_thread_is_in_a_run_queue_from_the_second_event_of_its_wake_up_on() {
     assert_eq!(way(early.runs(2, 120, 0, 7)), [step("to 2", 100, 110), step("in 2", 110, 120)]);
 }
 
+/// Text has microseconds: what happened in one of them on two CPUs has no order.
+#[test]
+fn a_thread_is_woken_in_the_moment_in_which_it_falls_asleep() {
+    let states = |woken_by: usize| {
+        let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes(woken_by, 100, 7, 0);
+        let script = script.sleeps(0, 100, 7, 9).runs(0, 10_100, 9, 7);
+        let history = History::of(&script.trace());
+        let spans = history.life(ThreadId(7), at(0)).unwrap().spans.iter().map(|span| span.state);
+        spans.collect::<Vec<_>>()
+    };
+    assert_eq!(states(1), [State::Running { cpu: 0 }, State::Ready { cpu: 0 }]);
+    let asleep = State::Asleep { wait: Wait::Unknown, wake: None };
+    assert_eq!(states(0), [State::Running { cpu: 0 }, asleep], "one CPU has an order");
+}
+
 /// Going through all lives for each question would take minutes here.
 #[test]
 fn an_id_may_be_used_any_number_of_times() {

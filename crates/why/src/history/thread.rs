@@ -27,6 +27,8 @@ pub(super) struct Thread {
     pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
     pub(super) early: Option<Wake>,
+    /// The last wake-up by another CPU that found it running, and the CPU of its queue.
+    pub(super) unneeded: Option<(Wake, usize)>,
     pub(super) exiting: bool,
     /// Since when it has the id of a thread that ended before, as it seems.
     pub(super) renamed: Option<Timestamp>,

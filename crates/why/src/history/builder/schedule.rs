@@ -27,6 +27,10 @@ impl Builder {
             }
             EventKind::Wakeup { task, cpu: queue } => {
                 let wake = self.wake(place, event, origin, task);
+                let thread = self.thread(task.tid);
+                if matches!(thread.state, Some((State::Running { cpu: on }, _)) if on != cpu) {
+                    thread.unneeded = Some((thread.early.unwrap_or(wake), queue));
+                }
                 self.woken(task, queue, wake, true);
                 self.cpus[place].wakes = None;
             }
@@ -126,6 +130,11 @@ impl Builder {
         } else {
             let wait = thread.wait;
             thread.change(at, State::Asleep { wait, wake: None });
+            // The order of two CPUs within a tick of the clock: it would not have fallen
+            // asleep after the wake-up.
+            if let Some((wake, queue)) = thread.unneeded.take().filter(|(wake, _)| wake.at == at) {
+                self.woken(task, queue, wake, true);
+            }
         }
     }
 
