@@ -15,7 +15,7 @@ use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, 
 
 use super::by_id::ById;
 use super::gaps::Gaps;
-use super::interrupt_names::InterruptNames;
+use super::interrupt_names::{InterruptNames, is_own};
 use super::interrupts::Interrupts;
 use super::life::Life;
 use super::machine::History;
@@ -151,6 +151,7 @@ impl Builder {
             return;
         }
         match kind {
+            EventKind::IrqEntry(irq) if is_own(irq.name) => interrupts.enter_own(),
             EventKind::IrqEntry(irq) => {
                 interrupts.enter(at, self.interrupt_names.number(irq.name));
             }

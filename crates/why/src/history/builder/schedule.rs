@@ -51,7 +51,7 @@ impl Builder {
 
     pub(super) fn wake(&self, place: usize, event: &Event, by: Origin, woken: Task) -> Wake {
         let interrupts = &self.cpus[place].interrupts;
-        let device = interrupts.device(event.context);
+        let device = interrupts.device(event.at, event.context);
         let by = match device {
             Some(device) if self.handles_interrupts(woken) => {
                 Origin::Interrupt(Cause::Device(device))

@@ -70,6 +70,28 @@ fn an_interrupt_after_that_of_a_device_is_not_about_the_device() {
 }
 
 #[test]
+fn an_interrupt_of_the_processor_is_no_device() {
+    let sleeps = || Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0);
+    let ends = |script: Script, at, context| {
+        path(&script.happens(1, at, context, woken(7)), 7, 100, at).remove(0)
+    };
+    let entry = |name: &str| EventKind::IrqEntry(Irq { number: 1, name: name.into() });
+    for name in ["IPI", "arch_timer"] {
+        let script = sleeps().happens(1, 200, Context::Irq, entry(name));
+        assert_eq!(ends(script, 201, Context::Irq), "100-201 t7 own Unknown", "{name}");
+    }
+    // What a soft interrupt is about on an idle CPU.
+    let tasklet = |nanos| {
+        let script = sleeps().happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()));
+        let script = script.happens(1, 60_000, Context::Irq, EventKind::IrqExit(9));
+        let begins = EventKind::SoftirqEntry(Softirq(6));
+        ends(script.happens(1, nanos, Context::Softirq, begins), nanos + 1, Context::Softirq)
+    };
+    assert_eq!(tasklet(150_000), "100-150001 t7 own Device");
+    assert_eq!(tasklet(10_000_000), "100-10000001 t7 own Unknown", "of another interrupt");
+}
+
+#[test]
 fn an_interrupt_after_a_timer_is_not_about_the_timer() {
     // An idle CPU: nothing happens there between two interrupts.
     let sleeps = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 9, 0).sleeps(0, 100, 7, 0);
