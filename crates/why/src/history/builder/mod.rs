@@ -126,12 +126,14 @@ struct Cpu {
     thread: Option<ThreadId>,
     /// The thread that it is waking up.
     wakes: Option<ThreadId>,
+    /// The request that its thread has just finished.
+    completes: Option<Cause>,
 }
 
 impl Cpu {
     fn new(number: usize) -> Self {
         let (interrupts, last) = (Interrupts::default(), Timestamp::default());
-        Self { number, interrupts, last, thread: None, wakes: None }
+        Self { number, interrupts, last, thread: None, wakes: None, completes: None }
     }
 }
 
@@ -148,6 +150,8 @@ impl Builder {
             let request = self.requests.complete(&done);
             let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
             interrupts.is_about(at, context, cause);
+            let by_thread = context == Context::Thread && self.works_for_kernel(current);
+            self.cpus[place].completes = by_thread.then_some(cause);
             return;
         }
         match kind {
@@ -180,6 +184,15 @@ impl Builder {
             _ => interrupts.apply(event),
         }
         let origin = interrupts.origin(at, context, current);
+        let goes_on = matches!(
+            kind,
+            EventKind::Switch { .. }
+                | EventKind::WorkBegins { .. }
+                | EventKind::Storage(StorageEvent::Issued(_))
+        );
+        if goes_on && context == Context::Thread {
+            self.cpus[place].completes = None;
+        }
         if let EventKind::Storage(StorageEvent::Executed { process, before, .. }) = kind
             && process != before
         {

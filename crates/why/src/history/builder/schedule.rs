@@ -2,8 +2,9 @@
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Event, EventKind, Task};
+use unjank_host::tracefs::{Context, Event, EventKind, Task};
 
+use super::super::machine::is_kernel_name;
 use super::super::origin::{Cause, Origin};
 use super::super::span::State;
 use super::super::thread::Thread;
@@ -58,6 +59,9 @@ impl Builder {
             }
             _ => by,
         };
+        // A thread that does the work of an interrupt.
+        let completes = self.cpus[place].completes.filter(|_| event.context == Context::Thread);
+        let by = completes.map_or(by, Origin::Interrupt);
         let sent = interrupts.packet(event.context).map(|packet| packet.sent);
         let waker = match by {
             Origin::Thread(waker) => self.threads.get(&waker),
@@ -80,6 +84,13 @@ impl Builder {
     pub(super) fn handles_interrupts(&self, task: Task) -> bool {
         let is_kernel = self.kernel.is_empty() || self.kernel.contains(&task.tid);
         is_kernel && task.comm.as_bytes().starts_with(b"irq/")
+    }
+
+    /// Whether a thread is one of the kernel, as far as it is known by now.
+    pub(super) fn works_for_kernel(&self, thread: ThreadId) -> bool {
+        let name = self.threads.get(&thread).map(|thread| thread.life.name).unwrap_or_default();
+        let by_name = self.kernel.is_empty() && is_kernel_name(name.as_bytes());
+        by_name || self.kernel.contains(&thread)
     }
 
     /// A thread does something, so it runs.
