@@ -96,13 +96,29 @@ fn a_thread_is_in_a_run_queue_from_the_second_event_of_its_wake_up_on() {
     // CPU 2 is busy and is interrupted after the thread came into its queue.
     let interrupted = |reschedules| {
         let sent = EventKind::IpiSent { cpu: 2, reschedules };
-        let script = woken().happens(1, 320, Context::Thread, sent);
+        let script = woken().migrates(1, 310, 7, 0, 2).happens(1, 320, Context::Thread, sent);
         way(script.happens(1, 340, Context::Thread, queued).runs(2, 360, 0, 7))
     };
-    let in_queue = [step("to 0", 300, 320), step("in 2", 320, 340), step("in 2", 340, 360)];
-    assert_eq!(interrupted(true), in_queue);
-    let fetched = [step("to 0", 300, 340), step("in 2", 340, 360)];
+    assert_eq!(
+        interrupted(true),
+        [
+            step("to 0", 300, 310),
+            step("to 2", 310, 320),
+            step("in 2", 320, 340),
+            step("in 2", 340, 360)
+        ]
+    );
+    let fetched = [step("to 0", 300, 310), step("to 2", 310, 340), step("in 2", 340, 360)];
     assert_eq!(interrupted(false), fetched, "it is fetched from there");
+    // A signal to a thread on another CPU.
+    let sent = EventKind::IpiSent { cpu: 2, reschedules: true };
+    let kicked = woken().happens(1, 320, Context::Thread, sent);
+    let kicked = kicked.happens(0, 340, Context::Irq, EventKind::Wakeup { task: task(7), cpu: 0 });
+    assert_eq!(
+        way(kicked.runs(0, 360, 0, 7)),
+        [step("to 0", 300, 340), step("in 0", 340, 360)],
+        "it is no news of this one"
+    );
     // It was about to fall asleep: the waker waits until it has left its CPU.
     let early = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes_late(1, 90, 7, 0);
     let early = early.sleeps(0, 100, 7, 0).happens(1, 110, Context::Thread, queued);

@@ -101,7 +101,7 @@ impl Thread {
     /// The CPU of its queue is interrupted for it. The kernel's second event of its
     /// wake-up comes after that, which takes microseconds in a virtual machine.
     pub(super) fn is_in_queue(&mut self, cpu: usize, at: Timestamp) {
-        if let Some((State::Woken { .. }, _)) = self.state {
+        if matches!(self.state, Some((State::Woken { cpu: queue }, _)) if queue == cpu) {
             self.change(at, State::Ready { cpu });
         }
     }
