@@ -120,7 +120,7 @@ fn failed(file: &Path, why: io::Error) -> Error {
 
 /// Removes system calls whose numbers mean something else here.
 fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
-    let architecture = recorded.architecture.as_ref().filter(|name| *name != ARCH)?;
+    let architecture = recorded.architecture.as_ref().filter(|name| !is_of(name, ARCH))?;
     let is_call = |kind: &EventKind| matches!(kind, EventKind::SystemCall(_));
     let mut dropped = 0;
     for cpu in &mut recorded.trace.cpus {
@@ -134,6 +134,15 @@ fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
              locks, messages and children are those for another thread"
         )
     })
+}
+
+/// Whether a name that `uname -m` prints is that of an architecture.
+fn is_of(name: &str, architecture: &str) -> bool {
+    match architecture {
+        "arm" => name.starts_with("armv"),
+        "x86" => matches!(name.as_bytes(), [b'i', b'3'..=b'6', b'8', b'6']),
+        _ => name == architecture,
+    }
 }
 
 fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
@@ -172,6 +181,17 @@ mod tests {
     use unjank_host::Nanos;
 
     use super::*;
+
+    #[test]
+    fn the_kernel_has_other_names_of_architectures() {
+        for (name, architecture) in
+            [("x86_64", "x86_64"), ("aarch64", "aarch64"), ("armv7l", "arm"), ("i686", "x86")]
+        {
+            assert!(is_of(name, architecture), "{name}");
+            assert!(!is_of(name, "riscv64"), "{name}");
+        }
+        assert!(!is_of("x86_64", "x86") && !is_of("aarch64", "arm"));
+    }
 
     #[test]
     fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {
