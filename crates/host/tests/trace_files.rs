@@ -116,6 +116,30 @@ fn text_counts_lost_events_and_lines_that_are_none() {
     assert_eq!(recorded.notes, ["skipped lines that are not events: 1"]);
 }
 
+/// The buffer of each CPU was full at another time.
+#[test]
+fn text_whose_begin_was_overwritten_begins_at_another_time_on_each_cpu() {
+    let text = "# entries-in-buffer/entries-written: 4/7000   #P:2
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+          a-7       [000] d..2.    10.000000: sched_waking: comm=b pid=9 prio=120 target_cpu=001
+          a-7       [000] d..2.    11.000000: sched_waking: comm=b pid=9 prio=120 target_cpu=001
+##### CPU 1 buffer started ####
+     <idle>-0       [001] d..2.    14.000000: sched_switch: prev_comm=swapper/1 prev_pid=0 \
+        prev_prio=120 prev_state=R ==> next_comm=b next_pid=9 next_prio=120
+          b-9       [001] d..2.    15.000000: sched_waking: comm=a pid=7 prio=120 target_cpu=000
+";
+    let recorded = read(text.as_bytes()).unwrap();
+    let ends = |cpu: usize| {
+        let gaps = recorded.trace.cpu(cpu).unwrap().gaps.iter();
+        gaps.map(|gap| (gap.from.as_nanos(), gap.to.as_nanos())).collect::<Vec<_>>()
+    };
+    let second = 1_000_000_000;
+    assert_eq!(ends(0), [(0, 10 * second), (15 * second, u64::MAX)]);
+    assert_eq!(ends(1), [(0, 14 * second), (15 * second, u64::MAX)]);
+    assert_eq!(recorded.trace.lost.overwritten, 6_996);
+    assert_eq!(recorded.notes, [""; 0]);
+}
+
 /// A file that is damaged is read or refused, never more than it has bytes.
 fn try_read(bytes: &[u8]) -> Result<(), Fault> {
     let recorded = read(bytes)?;

@@ -197,6 +197,20 @@ pub enum EventKind {
     SystemCall(SystemCall),
 }
 
+impl EventKind {
+    /// Whether it is what a thread asks of the kernel, which nothing but its waits depends
+    /// on.
+    pub(super) fn is_call(&self) -> bool {
+        match self {
+            Self::SystemCall(_) | Self::PageFault { .. } | Self::TimerArmed { .. } => true,
+            Self::Storage(event) => {
+                matches!(event, StorageEvent::Touched(_) | StorageEvent::Cached(_))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What kind of lock of the kernel is contended: the flags `LCB_F_*` of
 /// `include/trace/events/lock.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

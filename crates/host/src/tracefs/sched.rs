@@ -13,6 +13,9 @@ use crate::sched::ThreadId;
 const DEEPEST_NESTING: usize = 16;
 /// The number of events that are searched for the name of a thread.
 const NAME_SEARCH: usize = 64;
+/// The number of events that are searched for the begin of an interrupt or an idle state
+/// that goes on.
+const INTERRUPT_SEARCH: usize = 1024;
 
 impl CpuTrace {
     /// The occupants of this CPU between the two moments, in order and without
@@ -21,12 +24,9 @@ impl CpuTrace {
     /// them. (Some kernels record no switch away from an idle task.)
     pub fn between(&self, from: Timestamp, to: Timestamp) -> Vec<Stretch> {
         let mut stretches = Stretches { from, to, found: Vec::new() };
-        let mut known_from = Timestamp::from_nanos(0);
-        for gap in &self.gaps {
-            if gap.to <= from {
-                known_from = gap.to;
-                continue;
-            }
+        let (before, after) = self.gaps.split_at(self.gaps.partition_point(|gap| gap.to <= from));
+        let mut known_from = before.last().map_or(Timestamp::from_nanos(0), |gap| gap.to);
+        for gap in after {
             if known_from >= to {
                 break;
             }
@@ -43,14 +43,17 @@ impl CpuTrace {
     fn replay(&self, known_from: Timestamp, known_to: Timestamp, stretches: &mut Stretches) {
         let before = self.events.places(known_from, stretches.from.min(known_to));
         // The last switch before the window determines its first occupant.
-        let is_switch = |event: Event| matches!(event.kind, EventKind::Switch { .. });
-        let switch = self.events.range(before.clone()).rev().position(is_switch);
-        let start = switch.map_or(before.start, |back| before.end - 1 - back);
+        let recent = before.start.max(before.end.saturating_sub(INTERRUPT_SEARCH));
+        let switch = self.events.last_switch(before);
+        let start = switch.map_or(recent, |switch| switch.max(recent));
         let mut events = self.events.range(start..self.events.len());
         let is_known = |event: &Event| event.at <= known_to;
         let mut cpu = Cpu::default();
         if let Some(first) = events.clone().next().filter(is_known) {
-            cpu.task = Some(task_named(first.current, events.clone(), known_to));
+            let next = switch.and_then(|place| next_of(&self.events.get(place)?));
+            let next = next.filter(|next| next.tid == first.current);
+            let named = || task_named(first.current, events.clone(), known_to);
+            cpu.task = Some(next.unwrap_or_else(named));
         }
         let mut now = known_from;
         loop {
@@ -69,6 +72,14 @@ impl CpuTrace {
             now = event.at;
         }
         stretches.add(now, known_to, cpu.occupant());
+    }
+}
+
+/// The thread that runs after a switch.
+fn next_of(event: &Event) -> Option<Task> {
+    match event.kind {
+        EventKind::Switch { next, .. } => Some(next),
+        _ => None,
     }
 }
 
@@ -219,7 +230,7 @@ mod tests {
             cpu: 1,
             events: events.collect(),
             gaps: gaps.iter().map(gap).collect(),
-            undecoded: 0,
+            ..CpuTrace::default()
         }
     }
 
@@ -344,6 +355,20 @@ mod tests {
         ];
         assert_eq!(between(&trace, 10, 50), parts);
         assert_eq!(between(&trace, 25, 35), [stretch(30, 35, "t2")]);
+    }
+
+    /// Going through all events and gaps for each part would take minutes here.
+    #[test]
+    fn a_thread_may_run_for_any_number_of_events() {
+        const EVENTS: u64 = 200_000;
+        let calls = (0..EVENTS).map(|nanos| (1_000_000 + nanos * 10, EventKind::TimerEnds));
+        let mut events: Vec<(u64, EventKind)> = vec![(999_999, switch(0, 2))];
+        events.extend(calls);
+        let gaps: Vec<(u64, u64)> = (0..100_000).map(|gap| (gap * 4, gap * 4 + 2)).collect();
+        let trace = trace(&events, &gaps);
+        for from in (1_000_000..1_000_000 + EVENTS * 10).step_by(200) {
+            assert_eq!(between(&trace, from, from + 100), [stretch(from, from + 100, "t2")]);
+        }
     }
 
     fn any_event() -> impl proptest::strategy::Strategy<Value = EventKind> {

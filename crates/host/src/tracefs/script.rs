@@ -123,6 +123,16 @@ impl Script {
         self
     }
 
+    /// What the CPU's threads ask of the kernel between two moments is lost.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    #[must_use]
+    pub fn loses_calls(mut self, cpu: usize, from: u64, to: u64) -> Self {
+        self.cpus[cpu].call_gaps.push(Gap { from: at(from), to: at(to) });
+        self
+    }
+
     /// Any events of every kind that a recording of a launch can have, in an order of
     /// time that may make no sense: four bytes each.
     #[must_use]
@@ -140,6 +150,7 @@ impl Script {
             };
             script = match kind & 31 {
                 0..=3 => script.switch(cpu, now, one.into(), other.into(), kind & 1 == 0),
+                4 if one.is_multiple_of(4) => script.loses_calls(cpu, now, now + u64::from(other)),
                 4 if other > 0 => {
                     let until = now + u64::from(other);
                     script.cpus[cpu].gaps.push(Gap { from: at(now), to: at(until) });

@@ -1,5 +1,7 @@
 //! A trace after reading: the events of each CPU, and the gaps.
 
+use std::collections::BTreeMap;
+
 use super::decode::Decoder;
 use super::events::{Events, Iter};
 use super::format::Malformed;
@@ -31,6 +33,9 @@ pub struct CpuTrace {
     pub events: Events,
     /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
+    /// Spans in which only what threads ask of the kernel may be missing: a joined trace
+    /// that records nothing else lacks it.
+    pub call_gaps: Vec<Gap>,
     /// The number of records of events that are not decoded.
     pub undecoded: u64,
 }
@@ -55,34 +60,49 @@ pub struct Lost {
 }
 
 impl Trace {
-    /// Adds the events of another trace, of the same time.
-    pub fn merge(&mut self, other: Self) {
-        for mut cpu in other.cpus {
-            match self.cpus.iter_mut().find(|own| own.cpu == cpu.cpu) {
-                Some(own) => {
-                    own.events.reserve_exact(cpu.events.len());
-                    own.events.extend(&cpu.events);
-                    own.events.sort();
-                    own.undecoded += cpu.undecoded;
-                    own.gaps.append(&mut cpu.gaps);
-                    own.join_gaps();
+    /// Joins traces of the same time. Of events at one moment, those of the first trace
+    /// come first. Gaps of traces that record calls only become gaps of calls.
+    pub fn joined(traces: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::default();
+        let mut cpus: BTreeMap<usize, Vec<CpuTrace>> = BTreeMap::new();
+        for trace in traces {
+            let has_calls_only = trace.has_calls_only();
+            for mut cpu in trace.cpus {
+                if has_calls_only {
+                    cpu.call_gaps.append(&mut cpu.gaps);
                 }
-                None => self.cpus.push(cpu),
+                cpus.entry(cpu.cpu).or_default().push(cpu);
             }
+            joined.kernel_threads.extend(trace.kernel_threads);
+            let Lost { overwritten, dropped } = &mut joined.lost;
+            *overwritten = overwritten.saturating_add(trace.lost.overwritten);
+            *dropped = dropped.saturating_add(trace.lost.dropped);
         }
-        self.kernel_threads.extend(other.kernel_threads);
-        self.lost.overwritten = self.lost.overwritten.saturating_add(other.lost.overwritten);
-        self.lost.dropped = self.lost.dropped.saturating_add(other.lost.dropped);
+        joined.cpus = cpus.into_iter().map(|(cpu, traces)| CpuTrace::joined(cpu, traces)).collect();
+        joined
+    }
+
+    /// Whether its events are what threads ask of the kernel, and nothing else.
+    fn has_calls_only(&self) -> bool {
+        let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
+        !self.is_empty() && events.all(|event| event.kind.is_call())
     }
 
     /// The events of one CPU.
     pub fn cpu(&self, cpu: usize) -> Option<&CpuTrace> {
-        self.cpus.iter().find(|trace| trace.cpu == cpu)
+        self.cpus.get(self.cpus.binary_search_by_key(&cpu, |trace| trace.cpu).ok()?)
     }
 
     /// Whether any CPU may lack events between the two moments.
     pub fn has_gap(&self, from: Timestamp, to: Timestamp) -> bool {
         self.cpus.iter().any(|trace| trace.gaps.iter().any(|gap| gap.overlaps(from, to)))
+    }
+
+    /// The times of the first and the last event.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        let first = self.cpus.iter().filter_map(|cpu| cpu.events.first_at()).min()?;
+        let last = self.cpus.iter().filter_map(|cpu| cpu.events.last_at()).max()?;
+        Some((first, last))
     }
 
     /// The number of events.
@@ -139,20 +159,37 @@ impl CpuTrace {
         self.events.shrink();
         self.gaps.push(Gap { from: BEGINNING, to: started });
         self.gaps.push(Gap { from: stopped, to: END });
-        self.join_gaps();
+        join(&mut self.gaps);
     }
 
-    /// Orders the gaps, and joins those that touch.
-    fn join_gaps(&mut self) {
-        self.gaps.retain(|gap| gap.from < gap.to);
-        self.gaps.sort_by_key(|gap| gap.from);
-        self.gaps.dedup_by(|later, earlier| {
-            let touch = later.from <= earlier.to;
-            if touch {
-                earlier.to = earlier.to.max(later.to);
-            }
-            touch
-        });
+    /// Joins traces of this CPU.
+    fn joined(cpu: usize, traces: Vec<Self>) -> Self {
+        let events: usize = traces.iter().map(|trace| trace.events.len()).sum();
+        let mut traces = traces.into_iter();
+        let mut joined = traces.next().unwrap_or_else(|| Self::new(cpu));
+        let more = traces.len() > 0;
+        joined.events.reserve_exact(events - joined.events.len());
+        for mut trace in traces {
+            joined.events.extend(&trace.events);
+            joined.gaps.append(&mut trace.gaps);
+            joined.call_gaps.append(&mut trace.call_gaps);
+            joined.undecoded = joined.undecoded.saturating_add(trace.undecoded);
+        }
+        if more {
+            joined.events.sort();
+            join(&mut joined.gaps);
+            join(&mut joined.call_gaps);
+        }
+        joined
+    }
+
+    /// Whether a gap of the recording, also of calls only, begins between two moments,
+    /// the first one included.
+    pub fn gap_begins(&self, from: Timestamp, to: Timestamp) -> bool {
+        [&self.gaps, &self.call_gaps].into_iter().any(|gaps| {
+            let after = gaps.partition_point(|gap| gap.from < from || gap.from == BEGINNING);
+            gaps.get(after).is_some_and(|gap| gap.from < to && gap.to < END)
+        })
     }
 
     /// The events from the first moment to the second, both inclusive.
@@ -163,6 +200,19 @@ impl CpuTrace {
     fn last_known(&self) -> Timestamp {
         self.events.last_at().unwrap_or(BEGINNING)
     }
+}
+
+/// Orders gaps, and joins those that touch.
+fn join(gaps: &mut Vec<Gap>) {
+    gaps.retain(|gap| gap.from < gap.to);
+    gaps.sort_by_key(|gap| gap.from);
+    gaps.dedup_by(|later, earlier| {
+        let touch = later.from <= earlier.to;
+        if touch {
+            earlier.to = earlier.to.max(later.to);
+        }
+        touch
+    });
 }
 
 impl Gap {
@@ -240,6 +290,74 @@ mod tests {
         assert!(trace.has_gap(at(55), at(56)));
         assert!(trace.has_gap(at(10), at(100)));
         assert!(!trace.has_gap(at(60), at(90)), "it ends where the span begins");
+    }
+
+    #[test]
+    fn traces_are_joined_by_cpu_and_time() {
+        let trace = |cpu: usize, events: &[u64], gaps: &[Gap], overwritten| Trace {
+            cpus: vec![CpuTrace {
+                events: events.iter().copied().map(event).collect(),
+                gaps: gaps.to_vec(),
+                undecoded: 1,
+                ..CpuTrace::new(cpu)
+            }],
+            lost: Lost { overwritten, dropped: 1 },
+            kernel_threads: vec![ThreadId(cpu as u32)],
+        };
+        let joined = Trace::joined([
+            trace(7, &[10, 40], &[gap(0, 10)], 5),
+            trace(2, &[20], &[], 0),
+            trace(7, &[5, 40, 50], &[gap(5, 20), gap(30, 40)], u64::MAX),
+        ]);
+        assert_eq!(joined.lost, Lost { overwritten: u64::MAX, dropped: 3 });
+        assert_eq!(joined.kernel_threads, [7, 2, 7].map(ThreadId));
+        let cpus = joined.cpus.iter().map(|cpu| (cpu.cpu, cpu.undecoded)).collect::<Vec<_>>();
+        assert_eq!(cpus, [(2, 1), (7, 2)]);
+        let seven = joined.cpu(7).unwrap();
+        let times: Vec<u64> = seven.events.iter().map(|event| event.at.as_nanos()).collect();
+        assert_eq!(times, [5, 10, 40, 40, 50]);
+        assert_eq!(seven.gaps, [gap(0, 20), gap(30, 40)]);
+        assert!(joined.cpu(3).is_none());
+    }
+
+    #[test]
+    fn gaps_of_calls_are_apart() {
+        let trace = |kinds: &[EventKind], missing: Gap| {
+            let events = kinds.iter().map(|&kind| Event { kind, ..event(5) }).collect();
+            let cpu = CpuTrace { events, gaps: vec![missing], ..CpuTrace::new(0) };
+            Trace { cpus: vec![cpu], ..Trace::default() }
+        };
+        let fault = EventKind::PageFault { address: 0 };
+        let armed = EventKind::TimerArmed { timer: 0 };
+        let machine = || trace(&[EventKind::TimerEnds], gap(10, 20));
+        let joined = Trace::joined([machine(), trace(&[fault, armed], gap(15, 30))]);
+        let gaps = |trace: &Trace| (trace.cpus[0].gaps.clone(), trace.cpus[0].call_gaps.clone());
+        assert_eq!(gaps(&joined), (vec![gap(10, 20)], vec![gap(15, 30)]));
+        for (from, to, begins) in [(0, 10, false), (10, 11, true), (11, 16, true), (16, 40, false)]
+        {
+            assert_eq!(joined.cpus[0].gap_begins(at(from), at(to)), begins, "{from}");
+        }
+        let mixed = Trace::joined([machine(), trace(&[fault, EventKind::TimerEnds], gap(15, 30))]);
+        assert_eq!(gaps(&mixed), (vec![gap(10, 30)], vec![]));
+        let empty = Trace::joined([machine(), trace(&[], gap(15, 30))]);
+        assert_eq!(gaps(&empty), (vec![gap(10, 30)], vec![]));
+    }
+
+    /// Looking for each among all would take minutes here.
+    #[test]
+    fn traces_of_any_number_of_cpus_are_joined() {
+        const CPUS: usize = 200_000;
+        let all = |nanos: u64| {
+            let cpu = |cpu| CpuTrace {
+                events: [event(nanos)].into_iter().collect(),
+                ..CpuTrace::new(cpu)
+            };
+            Trace { cpus: (0..CPUS).rev().map(cpu).collect(), ..Trace::default() }
+        };
+        let joined = Trace::joined([all(2), all(1)]);
+        assert_eq!((joined.cpus.len(), joined.len()), (CPUS, 2 * CPUS));
+        assert!(joined.cpus.is_sorted_by_key(|cpu| cpu.cpu));
+        assert!((0..CPUS).all(|cpu| joined.cpu(cpu).is_some_and(|trace| trace.cpu == cpu)));
     }
 
     #[test]

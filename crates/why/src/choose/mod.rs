@@ -5,6 +5,7 @@ mod tests;
 mod threads;
 
 use unjank_host::Timestamp;
+use unjank_host::input::{Stop, Stopped};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Trace;
 use unjank_units::Nanos;
@@ -61,9 +62,14 @@ pub struct Recorded {
 ///
 /// # Errors
 /// A sentence that says what to name instead, with the processes of the
-/// recording.
-pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<Chosen, String> {
-    let threads = Threads::of(trace);
+/// recording; after a stop request, that of [`Stopped`].
+pub fn choose(
+    trace: &Trace,
+    wanted: &Wanted,
+    own: Option<Recorded>,
+    stop: &Stop,
+) -> Result<Chosen, String> {
+    let threads = Threads::until(trace, stop).ok_or_else(|| Stopped.to_string())?;
     let process = match (&wanted.process, own) {
         (Some(process), _) => threads.process(process)?,
         (None, Some(own)) => own.first,
@@ -76,9 +82,7 @@ pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<C
         (None, Some(own)) if own.first == process => own.thread,
         (None, _) => process,
     };
-    let times = || trace.cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
-    let begin = times().min().unwrap_or_default();
-    let end = times().max().unwrap_or_default();
+    let (begin, end) = trace.span().unwrap_or_default();
     let own = own.filter(|own| own.thread == thread);
     let (window, first) = own.map(|own| (own.window, own.first)).unzip();
     let at = |moment: Moment| match moment {
@@ -92,6 +96,7 @@ pub fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<C
         (None, None, None) => (begin, "the beginning of the recording"),
     };
     let to = match (wanted.to, window, threads.ended(thread)) {
+        (Some(to), ..) if at(to) > end => (end, "the end of the recording, which is before --to"),
         (Some(to), ..) => (at(to), "--to"),
         (None, Some((_, to)), _) => (to, "as it was recorded"),
         (None, None, Some(ended)) => (ended, "the end of the thread"),

@@ -1,8 +1,14 @@
+use std::sync::atomic::Ordering;
+
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Comm, Context, EventKind, StorageEvent};
 
 use super::*;
+
+fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<Chosen, String> {
+    super::choose(trace, wanted, own, &Stop::default())
+}
 
 fn storage(script: Script, nanos: u64, event: StorageEvent) -> Script {
     script.happens(0, nanos, Context::Thread, EventKind::Storage(event))
@@ -58,6 +64,9 @@ fn a_window_is_named_by_the_clock_or_after_the_begin() {
     wanted.to = Some(Moment::After(Nanos(70)));
     let chosen = choose(&script().trace(), &wanted, None).unwrap();
     assert_eq!((chosen.from, chosen.to), ((at(60), "--from"), (at(70), "--to")));
+    wanted.to = Some(Moment::After(Nanos(1_000)));
+    let chosen = choose(&script().trace(), &wanted, None).unwrap();
+    assert_eq!(chosen.to, (at(400), "the end of the recording, which is before --to"));
     wanted.to = Some(Moment::After(Nanos(60)));
     let why = choose(&script().trace(), &wanted, None).unwrap_err();
     assert!(why.ends_with("the recording covers 0.000000000 s to 0.000000400 s"), "{why}");
@@ -96,6 +105,14 @@ fn several_processes_of_a_name_are_listed() {
     let why = choose(&both, &wanted("nobody"), None).unwrap_err();
     assert!(why.starts_with("the recording has no process called nobody; it has "), "{why}");
     assert!(choose(&both, &wanted("4711"), None).unwrap_err().contains("no process 4711"));
+}
+
+#[test]
+fn a_stop_request_ends_the_choice() {
+    let stop = Stop::default();
+    stop.flag().store(true, Ordering::Relaxed);
+    let why = super::choose(&script().trace(), &wanted("app"), None, &stop).unwrap_err();
+    assert_eq!(why, Stopped.to_string());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, EventKind, StorageEvent, Task, Trace};
 
@@ -33,11 +34,15 @@ struct ThreadSummary {
 }
 
 impl Threads {
-    pub(super) fn of(trace: &Trace) -> Self {
+    /// The threads of a trace; `None` after a stop request.
+    pub(super) fn until(trace: &Trace, stop: &Stop) -> Option<Self> {
         let mut threads = Self::default();
         // A thread's events are on several CPUs: the last name is by time.
         let mut named: HashMap<ThreadId, Timestamp> = HashMap::new();
         for event in trace.cpus.iter().flat_map(|cpu| &cpu.events) {
+            if stop.is_requested() {
+                return None;
+            }
             let mut name = |task: Task| {
                 if !task.is_idle() {
                     let latest = named.entry(task.tid).or_default();
@@ -72,7 +77,7 @@ impl Threads {
                 _ => {}
             }
         }
-        threads
+        Some(threads)
     }
 
     pub(super) fn executed(&self, process: ThreadId) -> Option<Timestamp> {

@@ -1,7 +1,7 @@
 //! Times in which events of a CPU may be missing.
 
 use unjank_host::Timestamp;
-use unjank_host::tracefs::{Gap, Trace};
+use unjank_host::tracefs::{CpuTrace, Gap, Trace};
 
 use super::span::{Span, State};
 use super::spans::Spans;
@@ -13,15 +13,19 @@ use super::wait::Wait;
 pub(super) struct Gaps(Vec<(usize, Vec<Gap>)>);
 
 impl Gaps {
-    /// The gaps of a trace between its beginning and its end.
-    pub(super) fn of(trace: &Trace, (begin, end): (Timestamp, Timestamp)) -> Self {
+    /// The gaps of a trace between its beginning and its end, of one kind.
+    pub(super) fn of(
+        trace: &Trace,
+        (begin, end): (Timestamp, Timestamp),
+        kind: impl Fn(&CpuTrace) -> &Vec<Gap>,
+    ) -> Self {
         let within = |gap: &Gap| {
             let gap = Gap { from: gap.from.max(begin), to: gap.to.min(end) };
             (gap.from < gap.to).then_some(gap)
         };
         let mut gaps = Vec::new();
         for cpu in &trace.cpus {
-            let mut of_cpu: Vec<Gap> = cpu.gaps.iter().filter_map(within).collect();
+            let mut of_cpu: Vec<Gap> = kind(cpu).iter().filter_map(within).collect();
             of_cpu.sort_unstable_by_key(|gap| (gap.from, gap.to));
             of_cpu.dedup_by(|later, earlier| {
                 let touch = later.from <= earlier.to;
@@ -47,6 +51,14 @@ impl Gaps {
         let gaps = self.of_cpu(cpu)?;
         let ended = gaps.partition_point(|gap| gap.to <= by);
         gaps.get(ended.checked_sub(1)?).map(|gap| gap.to).filter(|end| *end > after)
+    }
+
+    /// Whether a CPU has one between two moments.
+    pub(super) fn are_between(&self, cpu: usize, from: Timestamp, to: Timestamp) -> bool {
+        self.of_cpu(cpu).is_some_and(|gaps| {
+            let next = gaps.partition_point(|gap| gap.to <= from);
+            gaps.get(next).is_some_and(|gap| gap.overlaps(from, to))
+        })
     }
 
     /// The spans of a thread, but for what is not known of it: it is lost from

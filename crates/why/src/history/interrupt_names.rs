@@ -6,6 +6,14 @@ use unjank_host::tracefs::Label;
 
 use super::origin::InterruptId;
 
+/// Whether it is an interrupt of the processor's own, which have handlers on some
+/// architectures: its timer, and what CPUs send each other (drivers/clocksource,
+/// arch/*/kernel/smp.c).
+pub(super) fn is_own(name: Label) -> bool {
+    const OWN: [&[u8]; 4] = [b"IPI", b"arch_timer", b"arch_sys_timer", b"riscv-timer"];
+    OWN.contains(&name.as_bytes())
+}
+
 /// Names with their numbers.
 #[derive(Debug, Default)]
 pub(super) struct InterruptNames {

@@ -26,8 +26,9 @@ pub(super) struct Interrupts {
     known: Option<Known>,
     /// Whether the ends of timers are recorded.
     timers_end: bool,
-    /// The device that interrupted last since a thread did something.
-    device: Option<InterruptId>,
+    /// The device that interrupted last since a thread did something, and the begin or
+    /// end of its handler.
+    device: Option<(InterruptId, Timestamp)>,
     /// The current soft interrupt, and what it is about, as far as it is known.
     soft: Option<(Softirq, Option<Cause>)>,
     /// The packet that a soft interrupt works on, if it did not come from
@@ -50,17 +51,27 @@ impl Interrupts {
     /// Notes that the handler of a device's interrupt begins.
     pub(super) fn enter(&mut self, at: Timestamp, device: InterruptId) {
         self.known = Some(Known { cause: Cause::Device(device), at, handled: true });
-        self.device = Some(device);
+        self.device = Some((device, at));
+    }
+
+    /// Notes that an interrupt begins that the processor sent to itself or to another.
+    pub(super) fn enter_own(&mut self) {
+        self.known = None;
     }
 
     /// Notes another event of this CPU that is neither the completion of a request,
     /// nor a packet, nor the expiry of a timer.
     pub(super) fn apply(&mut self, event: &Event) {
-        let Event { context, kind, .. } = *event;
+        let Event { at, context, kind, .. } = *event;
         match kind {
             // Another interrupt may follow before a thread does something.
-            EventKind::IrqExit(_) => self.known = None,
-            EventKind::SoftirqEntry(vector) => self.begin(vector),
+            EventKind::IrqExit(_) => {
+                if let Some(Known { cause: Cause::Device(device), .. }) = self.known {
+                    self.device = Some((device, at));
+                }
+                self.known = None;
+            }
+            EventKind::SoftirqEntry(vector) => self.begin(vector, at),
             EventKind::SoftirqExit(_) => (self.soft, self.packet) = (None, None),
             EventKind::TimerEnds => {
                 self.timers_end = true;
@@ -78,13 +89,14 @@ impl Interrupts {
         *self = Self { timers_end: self.timers_end, ..Self::default() };
     }
 
-    fn begin(&mut self, vector: Softirq) {
+    fn begin(&mut self, vector: Softirq, at: Timestamp) {
         self.packet = None;
+        let device = self.device_at(at);
         let cause = match vector {
             // Without events of packets and an interrupt of a device, any thread may
             // have sent them over loopback.
-            NET_RX => self.device.map(|_| Cause::Network),
-            HI | NET_TX | BLOCK | IRQ_POLL | TASKLET => self.device.map(Cause::Device),
+            NET_RX => device.map(|_| Cause::Network),
+            HI | NET_TX | BLOCK | IRQ_POLL | TASKLET => device.map(Cause::Device),
             // Timers and requests have events of their own. Grace periods of
             // RCU and load balancing belong to no device.
             _ => None,
@@ -163,8 +175,13 @@ impl Interrupts {
 
     /// The device whose interrupt began or ended last, if nothing has happened
     /// since: it wakes the thread of its interrupt after the end of its handler.
-    pub(super) fn device(&self, context: Context) -> Option<InterruptId> {
-        self.device.filter(|_| context == Context::Irq)
+    pub(super) fn device(&self, at: Timestamp, context: Context) -> Option<InterruptId> {
+        self.device_at(at).filter(|_| context == Context::Irq)
+    }
+
+    /// The same in every context. On an idle CPU nothing tells that it is over.
+    fn device_at(&self, at: Timestamp) -> Option<InterruptId> {
+        self.device.filter(|(_, seen)| at.since(*seen) <= SAME).map(|(device, _)| device)
     }
 }
 

@@ -128,7 +128,7 @@ fn is_name_of_worker(name: &[u8]) -> bool {
 
 /// Names of threads of the kernel, for traces of machines that no recorder has
 /// asked which threads they are.
-fn is_kernel_name(name: &[u8]) -> bool {
+pub(super) fn is_kernel_name(name: &[u8]) -> bool {
     const NAMES: [&[u8]; 9] = [
         b"kworker/",
         b"jbd2/",

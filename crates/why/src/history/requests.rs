@@ -39,7 +39,7 @@ impl InFlight {
         let request = self.begun.remove(&(done.device.0, done.sector))?;
         if done.sectors > 0 && done.sectors < request.asked.sectors {
             let mut rest = request;
-            rest.asked.sector += u64::from(done.sectors);
+            rest.asked.sector = rest.asked.sector.saturating_add(done.sectors.into());
             rest.asked.sectors -= done.sectors;
             self.issue(rest);
         }
@@ -50,5 +50,33 @@ impl InFlight {
 
     pub(super) fn finish(self) -> Vec<Request> {
         self.finished
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::block_device::DeviceNumber;
+
+    use super::super::origin::Cause;
+    use super::*;
+
+    #[test]
+    fn a_request_that_a_device_finishes_in_parts_moves_on_and_sectors_are_bounded() {
+        for first in [8, u64::MAX - 8, u64::MAX] {
+            let part = |sector, sectors| DeviceRequest {
+                device: DeviceNumber(1),
+                sector,
+                sectors,
+                letters: "R".into(),
+            };
+            let (issued, by) = (Timestamp::default(), Origin::Interrupt(Cause::Unknown));
+            let mut requests = InFlight::default();
+            requests.issue(Request { asked: part(first, 16), issued, by, file: None });
+            assert_eq!(requests.complete(&part(first, 8)), Some(RequestId(0)));
+            let rest = part(first.saturating_add(8), 8);
+            assert_eq!(requests.complete(&rest), Some(RequestId(1)));
+            assert_eq!(requests.complete(&rest), None);
+            assert_eq!(requests.finish()[1].asked, rest);
+        }
     }
 }

@@ -1,9 +1,10 @@
+use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, EventKind, Gap, StorageEvent};
+use unjank_host::tracefs::{Context, DeviceRequest, EventKind, Gap, StorageEvent};
 
 use super::*;
-use crate::path::{Activity, Way, critical_path};
+use crate::path::{Activity, Detail, Way, critical_path};
 
 const FUTEX: i64 = libc::SYS_futex;
 const SLEEP: i64 = libc::SYS_clock_nanosleep;
@@ -95,17 +96,78 @@ fn a_thread_is_in_a_run_queue_from_the_second_event_of_its_wake_up_on() {
     // CPU 2 is busy and is interrupted after the thread came into its queue.
     let interrupted = |reschedules| {
         let sent = EventKind::IpiSent { cpu: 2, reschedules };
-        let script = woken().happens(1, 320, Context::Thread, sent);
+        let script = woken().migrates(1, 310, 7, 0, 2).happens(1, 320, Context::Thread, sent);
         way(script.happens(1, 340, Context::Thread, queued).runs(2, 360, 0, 7))
     };
-    let in_queue = [step("to 0", 300, 320), step("in 2", 320, 340), step("in 2", 340, 360)];
-    assert_eq!(interrupted(true), in_queue);
-    let fetched = [step("to 0", 300, 340), step("in 2", 340, 360)];
+    assert_eq!(
+        interrupted(true),
+        [
+            step("to 0", 300, 310),
+            step("to 2", 310, 320),
+            step("in 2", 320, 340),
+            step("in 2", 340, 360)
+        ]
+    );
+    let fetched = [step("to 0", 300, 310), step("to 2", 310, 340), step("in 2", 340, 360)];
     assert_eq!(interrupted(false), fetched, "it is fetched from there");
+    // A signal to a thread on another CPU.
+    let sent = EventKind::IpiSent { cpu: 2, reschedules: true };
+    let kicked = woken().happens(1, 320, Context::Thread, sent);
+    let kicked = kicked.happens(0, 340, Context::Irq, EventKind::Wakeup { task: task(7), cpu: 0 });
+    assert_eq!(
+        way(kicked.runs(0, 360, 0, 7)),
+        [step("to 0", 300, 340), step("in 0", 340, 360)],
+        "it is no news of this one"
+    );
     // It was about to fall asleep: the waker waits until it has left its CPU.
     let early = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes_late(1, 90, 7, 0);
     let early = early.sleeps(0, 100, 7, 0).happens(1, 110, Context::Thread, queued);
     assert_eq!(way(early.runs(2, 120, 0, 7)), [step("to 2", 100, 110), step("in 2", 110, 120)]);
+}
+
+/// Drivers of SD cards finish requests in threads.
+#[test]
+fn a_request_that_a_thread_of_the_kernel_finishes_ends_its_waits() {
+    let request =
+        |sector| DeviceRequest { device: DeviceNumber(1), sector, sectors: 8, letters: "R".into() };
+    let issued = |sector| EventKind::Storage(StorageEvent::Issued(request(sector)));
+    let done = |sector| EventKind::Storage(StorageEvent::Completed(request(sector)));
+    let waking = EventKind::Waking { task: task(7), cpu: 0 };
+    let activity = |kernel: &[u32], between: Option<EventKind>| {
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 5)
+            .happens(0, 80, Context::Thread, EventKind::PageFault { address: 0x1000 })
+            .happens(0, 90, Context::Thread, issued(8))
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 300, Context::Thread, done(8));
+        let script = between
+            .into_iter()
+            .fold(script, |script, kind| script.happens(1, 301, Context::Thread, kind));
+        let mut trace = script.happens(1, 302, Context::Thread, waking).runs(0, 310, 0, 7).trace();
+        trace.kernel_threads = kernel.iter().copied().map(ThreadId).collect();
+        let path = critical_path(&History::of(&trace), ThreadId(7), at(100), at(302));
+        let last = path.segments.last().unwrap();
+        (last.activity, matches!(last.detail, Detail::Request(_)))
+    };
+    assert_eq!(activity(&[5], None), (Activity::PageIn, true));
+    assert_eq!(activity(&[5], Some(issued(16))), (Activity::Computing, false), "it goes on");
+    assert_eq!(activity(&[6], None), (Activity::Computing, false), "a program polls");
+}
+
+/// Text has microseconds: what happened in one of them on two CPUs has no order.
+#[test]
+fn a_thread_is_woken_in_the_moment_in_which_it_falls_asleep() {
+    let states = |woken_by: usize| {
+        let script = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes(woken_by, 100, 7, 0);
+        let script = script.sleeps(0, 100, 7, 9).runs(0, 10_100, 9, 7);
+        let history = History::of(&script.trace());
+        let spans = history.life(ThreadId(7), at(0)).unwrap().spans.iter().map(|span| span.state);
+        spans.collect::<Vec<_>>()
+    };
+    assert_eq!(states(1), [State::Running { cpu: 0 }, State::Ready { cpu: 0 }]);
+    let asleep = State::Asleep { wait: Wait::Unknown, wake: None };
+    assert_eq!(states(0), [State::Running { cpu: 0 }, asleep], "one CPU has an order");
 }
 
 /// Going through all lives for each question would take minutes here.

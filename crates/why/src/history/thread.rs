@@ -27,7 +27,11 @@ pub(super) struct Thread {
     pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
     pub(super) early: Option<Wake>,
+    /// The last wake-up by another CPU that found it running, and the CPU of its queue.
+    pub(super) unneeded: Option<(Wake, usize)>,
     pub(super) exiting: bool,
+    /// Since when it has the id of a thread that ended before, as it seems.
+    pub(super) renamed: Option<Timestamp>,
     inherits: Option<Inherits>,
 }
 
@@ -67,6 +71,13 @@ impl Thread {
         }
     }
 
+    /// Calls of it may be missing. While it waits for a lock of the kernel, it makes none.
+    pub(super) fn may_have_called(&mut self) {
+        if !matches!(self.wait, Wait::KernelLock { .. }) {
+            self.does(Wait::Unknown);
+        }
+    }
+
     /// It touched a page of a file.
     pub(super) fn touches(&mut self, of: FileId) {
         if let Wait::Fault { file: file @ None, .. } = &mut self.wait {
@@ -90,7 +101,7 @@ impl Thread {
     /// The CPU of its queue is interrupted for it. The kernel's second event of its
     /// wake-up comes after that, which takes microseconds in a virtual machine.
     pub(super) fn is_in_queue(&mut self, cpu: usize, at: Timestamp) {
-        if let Some((State::Woken { .. }, _)) = self.state {
+        if matches!(self.state, Some((State::Woken { cpu: queue }, _)) if queue == cpu) {
             self.change(at, State::Ready { cpu });
         }
     }

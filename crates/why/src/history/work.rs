@@ -40,8 +40,13 @@ impl Queues {
         self.waiting.insert(item, Queued { at, by });
     }
 
+    /// The queueing of an item that begins now, if that is in the trace.
+    pub(super) fn take(&mut self, item: u64) -> Option<Queued> {
+        self.waiting.remove(&item)
+    }
+
     pub(super) fn begin(&mut self, worker: ThreadId, item: u64, function: u64, at: Timestamp) {
-        let queued = self.waiting.remove(&item);
+        let queued = self.take(item);
         self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
     }
 

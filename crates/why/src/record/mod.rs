@@ -227,8 +227,8 @@ impl Recording {
             Some(reason) => Some(Support::No(reason)),
             None => instances.stacks.is_some().then_some(Support::Yes(stacks)),
         };
-        let mut trace = instances.machine.decode(machine)?;
-        trace.merge(instances.program.decode(program)?);
+        let machine = instances.machine.decode(machine)?;
+        let mut trace = Trace::joined([machine, instances.program.decode(program)?]);
         trace.kernel_threads = kernel_threads;
         trace.kernel_threads.extend(of_kernel(&root));
         if let Some(Instances { machine, program, .. }) = Arc::into_inner(instances) {

@@ -12,6 +12,7 @@ mod sides;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use self::packed::Packed;
 use self::sides::Sides;
@@ -24,6 +25,8 @@ use crate::clock::Timestamp;
 pub struct Events {
     packed: Vec<Packed>,
     sides: Sides,
+    /// The places of the switches, once somebody has asked for one.
+    switches: OnceLock<Box<[u32]>>,
 }
 
 impl Events {
@@ -32,6 +35,7 @@ impl Events {
     pub fn push(&mut self, event: Event) {
         let packed = self.sides.pack(&event);
         self.packed.push(packed);
+        self.switches.take();
     }
 
     /// Makes room for so many more events, and not for others.
@@ -70,6 +74,11 @@ impl Events {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// The time of the first event.
+    pub fn first_at(&self) -> Option<Timestamp> {
+        self.packed.first().map(|packed| packed.at)
+    }
+
     /// The time of the last event.
     pub fn last_at(&self) -> Option<Timestamp> {
         self.packed.last().map(|packed| packed.at)
@@ -94,11 +103,24 @@ impl Events {
         first..self.packed.partition_point(|packed| packed.at <= to).max(first)
     }
 
+    /// The place of the last switch among these places. All are found once.
+    pub fn last_switch(&self, places: Range<usize>) -> Option<usize> {
+        let switches = self.switches.get_or_init(|| {
+            // 2³² events would take 96 GiB.
+            let places = (0..).zip(&self.packed).filter(|(_, packed)| packed.is_switch());
+            places.map(|(place, _)| place).collect()
+        });
+        let before = switches.partition_point(|place| (*place as usize) < places.end);
+        let last = *switches.get(before.checked_sub(1)?)? as usize;
+        (last >= places.start).then_some(last)
+    }
+
     /// Sorts them by time. Those of one moment keep their order.
     pub fn sort(&mut self) {
         // The clock may step back by a little when the kernel adjusts it.
         if !self.packed.is_sorted_by_key(|packed| packed.at) {
             self.packed.sort_by_key(|packed| packed.at);
+            self.switches.take();
         }
     }
 
@@ -106,6 +128,7 @@ impl Events {
     pub fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
         let sides = &self.sides;
         self.packed.retain(|packed| keep(&sides.unpack(packed)));
+        self.switches.take();
     }
 }
 
@@ -286,6 +309,24 @@ mod tests {
         assert_eq!(events.places(at(31), at(5)), 4..4);
         assert_eq!(events.range(3..9).len(), 1);
         assert_eq!(events.range(9..12).len(), 0);
+    }
+
+    #[test]
+    fn the_last_switch_is_found_again_after_every_change() {
+        let other = |nanos| event(nanos, EventKind::TimerEnds);
+        let [switch, ..] = extremes()[..] else { panic!() };
+        let switches = |nanos| event(nanos, switch.kind);
+        let mut events: Events =
+            [other(1), switches(2), other(3), switches(9)].into_iter().collect();
+        let last =
+            |events: &Events| [0..4, 0..3, 2..3, 0..1, 1..2].map(|it| events.last_switch(it));
+        assert_eq!(last(&events), [Some(3), Some(1), None, None, Some(1)]);
+        events.push(switches(0));
+        assert_eq!(events.last_switch(0..5), Some(4));
+        events.sort();
+        assert_eq!(events.last_switch(0..2), Some(0));
+        events.retain(|event| event.at > Timestamp::from_nanos(0));
+        assert_eq!(last(&events), [Some(3), Some(1), None, None, Some(1)]);
     }
 
     #[test]

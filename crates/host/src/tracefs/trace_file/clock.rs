@@ -9,6 +9,7 @@ use super::super::trace::{CpuTrace, Trace};
 use super::fault::Fault;
 use super::recorded::Recorded;
 use crate::clock::Timestamp;
+use crate::input::Stop;
 use crate::sched::ThreadId;
 
 /// Trace clocks that count nanoseconds (`Documentation/trace/ftrace.rst`).
@@ -17,7 +18,7 @@ const IN_NANOSECONDS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw"
 const HARMLESS: Nanos = Nanos::from_micros(2);
 
 /// Checks that the times of a recording can be compared.
-pub(super) fn check(recorded: &Recorded) -> Result<(), Fault> {
+pub(super) fn check(recorded: &Recorded, stop: &Stop) -> Result<(), Fault> {
     if let Some(clock) = &recorded.clock
         && !IN_NANOSECONDS.contains(&clock.as_str())
     {
@@ -25,7 +26,11 @@ pub(super) fn check(recorded: &Recorded) -> Result<(), Fault> {
             "its clock {clock:?} does not count nanoseconds; record with trace-cmd record -C mono"
         )));
     }
-    match disagreement(&recorded.trace) {
+    let found = disagreement(&recorded.trace, stop);
+    if stop.is_requested() {
+        return Err(Fault::stopped());
+    }
+    match found {
         Some(Disagreement { cpus: (one, other), thread, by }) => Err(Fault::of_file(format!(
             "the clocks of CPUs {one} and {other} differ by {by} or more: {thread} would have had \
              both at once; record with trace-cmd record -C mono"
@@ -50,11 +55,12 @@ struct Run {
     cpu: usize,
 }
 
-/// The longest time in which a thread had two CPUs, which it cannot.
-fn disagreement(trace: &Trace) -> Option<Disagreement> {
+/// The longest time in which a thread had two CPUs, which it cannot; of a part of the
+/// trace after a stop request.
+fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
     let mut runs: HashMap<ThreadId, Vec<Run>> = HashMap::new();
     for cpu in &trace.cpus {
-        add_runs(cpu, &mut runs);
+        add_runs(cpu, &mut runs, stop);
     }
     let found = runs.iter_mut().filter_map(|(&thread, runs)| {
         runs.sort_unstable();
@@ -75,10 +81,10 @@ fn disagreement(trace: &Trace) -> Option<Disagreement> {
 
 /// Adds the times between two switches of one CPU, without those in which
 /// events are missing.
-fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>) {
+fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>, stop: &Stop) {
     let mut gaps = trace.gaps.iter().peekable();
     let mut since: Option<(ThreadId, Timestamp)> = None;
-    for event in &trace.events {
+    for event in trace.events.iter().take_while(|_| !stop.is_requested()) {
         let EventKind::Switch { prev, next, .. } = event.kind else { continue };
         let began = since.filter(|(thread, _)| *thread == prev.tid && !prev.is_idle());
         if let Some((thread, from)) = began {
@@ -97,6 +103,10 @@ fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>) {
 mod tests {
     use super::super::super::script::Script;
     use super::*;
+
+    fn check(recorded: &Recorded) -> Result<(), Fault> {
+        super::check(recorded, &Stop::default())
+    }
 
     fn recorded(clock: &str, trace: Trace) -> Recorded {
         Recorded { trace, clock: Some(clock.to_owned()), ..Recorded::default() }

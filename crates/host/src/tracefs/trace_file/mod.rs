@@ -52,7 +52,7 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     if recorded.trace.is_empty() {
         return Err(Fault::of_file("it has no events that are known here"));
     }
-    clock::check(&recorded)?;
+    clock::check(&recorded, stop)?;
     Ok(recorded)
 }
 

@@ -90,9 +90,9 @@ fn annex(buffers: &[Buffer<'_>]) -> Annex {
 
 /// The same kernel recorded the scheduler and storage at different times.
 fn written() -> (Vec<u8>, Trace, Annex) {
-    let [(mut trace, machine), (more, storage)] =
+    let [(trace, machine), (more, storage)] =
         ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
-    trace.merge(more);
+    let trace = Trace::joined([trace, more]);
     let buffers =
         [Buffer { name: "", capture: &machine }, Buffer { name: "storage", capture: &storage }];
     let annex = annex(&buffers);
@@ -115,6 +115,30 @@ fn what_was_written_is_read_again() {
         assert_eq!(read.gaps, written.gaps);
     }
     assert_eq!(bytes.len() % 4096, 0, "pages begin and end with a page");
+}
+
+/// As trace-cmd writes it: nothing says when the buffers recorded.
+fn foreign(machine: &Capture, instance: &Capture) -> Trace {
+    let buffers =
+        [Buffer { name: "", capture: machine }, Buffer { name: "storage", capture: instance }];
+    let mut bytes = Vec::new();
+    write(&mut bytes, &buffers, &Trace::default(), &Annex::default()).unwrap();
+    read(&bytes).unwrap().trace
+}
+
+#[test]
+fn a_buffer_without_events_hides_none_of_another() {
+    let (trace, machine) = capture("tracefs-6.18-x86_64");
+    let (first, last) = trace.span().unwrap();
+    let empty = Capture { cpus: vec![(0, Vec::new()), (1, Vec::new())], ..machine.clone() };
+    // Has events for a part of the time only.
+    let few = Capture { cpus: vec![(0, machine.cpus[0].1[..1].to_vec())], ..machine.clone() };
+    for (top, instance) in [(&machine, &empty), (&empty, &machine), (&machine, &few)] {
+        let read = foreign(top, instance);
+        assert_eq!(read.span(), Some((first, last)));
+        assert!(!read.has_gap(first, last));
+        assert!(read.has_gap(Timestamp::default(), first));
+    }
 }
 
 #[test]

@@ -68,15 +68,18 @@ pub(super) fn explain(
         recorded.trace.kernel_threads =
             annex.kernel_threads.iter().copied().map(ThreadId).collect();
     }
-    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own))
-        .map_err(|what| Error::Invalid(format!("{}: {what}", file.display())))?;
+    let (stop, stopped) = (interrupt::stop(), || failed(file, io::Error::other(Stopped)));
+    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own), &stop)
+        .map_err(|what| {
+            let invalid = || Error::Invalid(format!("{}: {what}", file.display()));
+            if stop.is_requested() { stopped() } else { invalid() }
+        })?;
     let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
     let Annex { highest_khz: highest, start_khz: at_start, functions, swap, files, .. } =
         annex.unwrap_or_default();
     let clocks = Clocks { highest, at_start, missing: None };
     let (trace, window) = (recorded.trace, (from, to));
-    let stopped = || failed(file, io::Error::other(Stopped));
-    let history = History::until(&trace, &interrupt::stop()).ok_or_else(stopped)?;
+    let history = History::until(&trace, &stop).ok_or_else(stopped)?;
     let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
     launch.know_swap(swap);
     launch.name_functions(functions);
@@ -84,7 +87,7 @@ pub(super) fn explain(
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let table = report::window_table(&launch, &chosen);
     let about = of_output(output);
-    let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);
+    let launches = Launches::new(Bytes::default(), &about).until(stop).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());
     }
@@ -117,7 +120,7 @@ fn failed(file: &Path, why: io::Error) -> Error {
 
 /// Removes system calls whose numbers mean something else here.
 fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
-    let architecture = recorded.architecture.as_ref().filter(|name| *name != ARCH)?;
+    let architecture = recorded.architecture.as_ref().filter(|name| !is_of(name, ARCH))?;
     let is_call = |kind: &EventKind| matches!(kind, EventKind::SystemCall(_));
     let mut dropped = 0;
     for cpu in &mut recorded.trace.cpus {
@@ -131,6 +134,15 @@ fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
              locks, messages and children are those for another thread"
         )
     })
+}
+
+/// Whether a name that `uname -m` prints is that of an architecture.
+fn is_of(name: &str, architecture: &str) -> bool {
+    match architecture {
+        "arm" => name.starts_with("armv"),
+        "x86" => matches!(name.as_bytes(), [b'i', b'3'..=b'6', b'8', b'6']),
+        _ => name == architecture,
+    }
 }
 
 fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
@@ -169,6 +181,17 @@ mod tests {
     use unjank_host::Nanos;
 
     use super::*;
+
+    #[test]
+    fn the_kernel_has_other_names_of_architectures() {
+        for (name, architecture) in
+            [("x86_64", "x86_64"), ("aarch64", "aarch64"), ("armv7l", "arm"), ("i686", "x86")]
+        {
+            assert!(is_of(name, architecture), "{name}");
+            assert!(!is_of(name, "riscv64"), "{name}");
+        }
+        assert!(!is_of("x86_64", "x86") && !is_of("aarch64", "arm"));
+    }
 
     #[test]
     fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {

@@ -52,7 +52,7 @@ pub(super) fn write<W: Write>(
             let events = cpu.events.range(bundle..bundle + BUNDLE);
             let Some(latest) = events.clone().next_back() else { continue };
             let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
-                || misses_events(cpu, known_to, latest.at);
+                || cpu.gap_begins(known_to, latest.at);
             known_to = latest.at;
             let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
             packets.write(packet(cpu.cpu, messages.collect(), lost))?;
@@ -64,13 +64,6 @@ pub(super) fn write<W: Write>(
 fn packet(cpu: usize, event: Vec<KernelEvent>, lost: bool) -> Packet {
     let bundle = Bundle { cpu: Some(cpu as u32), event, lost_events: lost.then_some(true) };
     Packet { ftrace_events: Some(bundle), ..Packet::default() }
-}
-
-/// Whether a gap within the recording begins in a time.
-fn misses_events(cpu: &CpuTrace, from: Timestamp, to: Timestamp) -> bool {
-    let end = Timestamp::from_nanos(u64::MAX);
-    let mut within = cpu.gaps.iter().filter(|gap| gap.from > Timestamp::default() && gap.to < end);
-    within.any(|gap| from <= gap.from && gap.from < to)
 }
 
 fn has_ends_of_handlers(trace: &Trace) -> bool {

@@ -15,12 +15,17 @@ impl Builder {
         let of_cpu = &mut self.cpus[place];
         let (cpu, before) = (of_cpu.number, of_cpu.thread);
         let gap = self.gaps.ended(cpu, of_cpu.last, event.at);
+        let calls = self.call_gaps.are_between(cpu, of_cpu.last, event.at);
         of_cpu.last = event.at;
         of_cpu.thread = Some(match event.kind {
             EventKind::Switch { next, .. } => next.tid,
             _ => event.current,
         });
+        if calls && event.current != ThreadId(0) {
+            self.thread(event.current).may_have_called();
+        }
         let Some(gap) = gap else { return };
+        let of_cpu = &mut self.cpus[place];
         of_cpu.interrupts.are_over();
         if let Some(before) = before.filter(|before| *before != event.current)
             && let Some(before) = self.threads.get_mut(&before)

@@ -9,6 +9,7 @@ use super::super::origin::Origin;
 use super::super::requests::Request;
 use super::super::span::State;
 use super::super::thread::Thread;
+use super::super::wait::Wait;
 use super::Builder;
 
 impl Builder {
@@ -57,6 +58,15 @@ impl Builder {
         }
     }
 
+    /// The last sleep of a thread is over, so its id is that of another. In `exec` this
+    /// may be one of its process, long before the event: the program is loaded between.
+    pub(super) fn is_another(&mut self, id: ThreadId, cpu: usize, at: Timestamp) {
+        self.end_of_id(id, at);
+        let mut thread = Thread::running(Life::default(), Wait::Unknown, cpu, at);
+        thread.renamed = Some(at);
+        self.threads.insert(id, thread);
+    }
+
     /// A thread that is not the first of its process has executed a program. The
     /// others have ended, and it has the id of the first.
     pub(super) fn takes_over(
@@ -66,7 +76,8 @@ impl Builder {
         cpu: usize,
         at: Timestamp,
     ) {
-        self.end_of_id(process, at);
+        let renamed = self.threads.get(&process).and_then(|thread| thread.renamed);
+        let at = renamed.unwrap_or(at);
         let wait = self.threads.get(&before).map(|thread| thread.wait).unwrap_or_default();
         let birth = Some(Birth { at, parent: before, same_process: true });
         if let Some(former) = self.threads.get_mut(&before) {
@@ -74,6 +85,11 @@ impl Builder {
             former.exiting = true;
             former.change(at, State::Asleep { wait, wake: None });
         }
+        if renamed.is_some() {
+            self.thread(process).life.birth = birth;
+            return;
+        }
+        self.end_of_id(process, at);
         let life = Life { birth, ..Life::default() };
         self.threads.insert(process, Thread::running(life, wait, cpu, at));
     }

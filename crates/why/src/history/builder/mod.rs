@@ -15,12 +15,12 @@ use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, 
 
 use super::by_id::ById;
 use super::gaps::Gaps;
-use super::interrupt_names::InterruptNames;
+use super::interrupt_names::{InterruptNames, is_own};
 use super::interrupts::Interrupts;
 use super::life::Life;
 use super::machine::History;
 use super::order::in_order;
-use super::origin::{Armed, Cause, InterruptId};
+use super::origin::{Armed, Cause, InterruptId, Origin};
 use super::packets::Packets;
 use super::requests::InFlight;
 use super::thread::Thread;
@@ -50,9 +50,11 @@ impl History {
     fn built(trace: &Trace, asleep: &[Asleep], stop: &Stop) -> Option<Self> {
         let kernel = trace.kernel_threads.iter().copied().collect();
         let (begin, end) = (begin(trace), end(trace));
-        let gaps = Gaps::of(trace, (begin, end));
+        let gaps = Gaps::of(trace, (begin, end), |cpu| &cpu.gaps);
+        let call_gaps = Gaps::of(trace, (begin, end), |cpu| &cpu.call_gaps);
         let cpus = trace.cpus.iter().map(|cpu| Cpu::new(cpu.cpu)).collect();
-        let mut builder = Builder { begin, end, gaps, kernel, cpus, ..Builder::default() };
+        let builder = Builder { begin, end, gaps, call_gaps, ..Builder::default() };
+        let mut builder = Builder { kernel, cpus, ..builder };
         let mut asleep = asleep.iter().peekable();
         for (place, event) in in_order(&trace.cpus) {
             if stop.is_requested() {
@@ -64,7 +66,7 @@ impl History {
             builder.apply(place, &event);
         }
         asleep.for_each(|seen| builder.is_asleep(seen));
-        Some(builder.finish())
+        builder.finish(stop)
     }
 }
 
@@ -96,6 +98,8 @@ struct Builder {
     begin: Timestamp,
     end: Timestamp,
     gaps: Gaps,
+    /// Times in which only calls of threads may be missing.
+    call_gaps: Gaps,
     /// Threads of the kernel that the recorder has listed.
     kernel: HashSet<ThreadId, RandomState>,
     threads: ById<Thread>,
@@ -122,12 +126,14 @@ struct Cpu {
     thread: Option<ThreadId>,
     /// The thread that it is waking up.
     wakes: Option<ThreadId>,
+    /// The request that its thread has just finished.
+    completes: Option<Cause>,
 }
 
 impl Cpu {
     fn new(number: usize) -> Self {
         let (interrupts, last) = (Interrupts::default(), Timestamp::default());
-        Self { number, interrupts, last, thread: None, wakes: None }
+        Self { number, interrupts, last, thread: None, wakes: None, completes: None }
     }
 }
 
@@ -144,9 +150,12 @@ impl Builder {
             let request = self.requests.complete(&done);
             let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
             interrupts.is_about(at, context, cause);
+            let by_thread = context == Context::Thread && self.works_for_kernel(current);
+            self.cpus[place].completes = by_thread.then_some(cause);
             return;
         }
         match kind {
+            EventKind::IrqEntry(irq) if is_own(irq.name) => interrupts.enter_own(),
             EventKind::IrqEntry(irq) => {
                 interrupts.enter(at, self.interrupt_names.number(irq.name));
             }
@@ -161,15 +170,34 @@ impl Builder {
                 let armed = self.timers.expire(timer).filter(lives);
                 interrupts.is_about(at, context, Cause::Timer(armed));
             }
+            // A soft interrupt works on it (`WQ_BH` of Linux 6.9), not the thread that was
+            // interrupted.
+            EventKind::WorkBegins { item, .. } if context != Context::Thread => {
+                if let Some(queued) = self.queues.take(item) {
+                    let cause = match queued.by {
+                        Origin::Interrupt(cause) => cause,
+                        Origin::Thread(_) => Cause::Unknown,
+                    };
+                    interrupts.is_about(at, context, cause);
+                }
+            }
             _ => interrupts.apply(event),
         }
         let origin = interrupts.origin(at, context, current);
+        let goes_on = matches!(
+            kind,
+            EventKind::Switch { .. }
+                | EventKind::WorkBegins { .. }
+                | EventKind::Storage(StorageEvent::Issued(_))
+        );
+        if goes_on && context == Context::Thread {
+            self.cpus[place].completes = None;
+        }
         if let EventKind::Storage(StorageEvent::Executed { process, before, .. }) = kind
             && process != before
         {
             self.takes_over(process, before, cpu, at);
-        }
-        if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
+        } else if context == Context::Thread && !matches!(kind, EventKind::Switch { .. }) {
             self.runs(current, cpu, at);
         }
         match kind {
@@ -203,7 +231,7 @@ impl Builder {
                 _ => self.timers.forget(timer),
             },
             EventKind::WorkQueued { item, .. } => self.queues.queue(item, at, origin),
-            EventKind::WorkBegins { item, function } => {
+            EventKind::WorkBegins { item, function } if context == Context::Thread => {
                 self.queues.begin(current, item, function, at);
             }
             EventKind::Frequency { cpu, frequency } => {
@@ -217,10 +245,14 @@ impl Builder {
         self.threads.entry(thread).or_default()
     }
 
-    fn finish(self) -> History {
+    /// The history; `None` after a stop request.
+    fn finish(self, stop: &Stop) -> Option<History> {
         let mut lives: ById<Vec<Life>> = HashMap::default();
         let last = self.threads.into_iter().map(|(id, thread)| (id, thread.finish(self.end)));
         for (id, mut life) in self.former.into_iter().chain(last) {
+            if stop.is_requested() {
+                return None;
+            }
             life.spans = self.gaps.cut(life.spans);
             lives.entry(id).or_default().push(life);
         }
@@ -236,7 +268,7 @@ impl Builder {
         let kernel_is_listed = !self.kernel.is_empty();
         let mut kernel = self.kernel;
         kernel.extend(born.map(|(id, _)| *id));
-        History {
+        Some(History {
             kernel,
             kernel_is_listed,
             interrupt_names: self.interrupt_names,
@@ -246,6 +278,6 @@ impl Builder {
             requests: self.requests.finish(),
             work: self.queues.finish(),
             clocks: self.clocks,
-        }
+        })
     }
 }

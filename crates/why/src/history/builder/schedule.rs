@@ -2,10 +2,12 @@
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Event, EventKind, Task};
+use unjank_host::tracefs::{Context, Event, EventKind, Task};
 
+use super::super::machine::is_kernel_name;
 use super::super::origin::{Cause, Origin};
 use super::super::span::State;
+use super::super::thread::Thread;
 use super::super::wait::{Asleep, Carrier, Wait, Wake};
 use super::Builder;
 
@@ -26,6 +28,10 @@ impl Builder {
             }
             EventKind::Wakeup { task, cpu: queue } => {
                 let wake = self.wake(place, event, origin, task);
+                let thread = self.thread(task.tid);
+                if matches!(thread.state, Some((State::Running { cpu: on }, _)) if on != cpu) {
+                    thread.unneeded = Some((thread.early.unwrap_or(wake), queue));
+                }
                 self.woken(task, queue, wake, true);
                 self.cpus[place].wakes = None;
             }
@@ -46,13 +52,16 @@ impl Builder {
 
     pub(super) fn wake(&self, place: usize, event: &Event, by: Origin, woken: Task) -> Wake {
         let interrupts = &self.cpus[place].interrupts;
-        let device = interrupts.device(event.context);
+        let device = interrupts.device(event.at, event.context);
         let by = match device {
             Some(device) if self.handles_interrupts(woken) => {
                 Origin::Interrupt(Cause::Device(device))
             }
             _ => by,
         };
+        // A thread that does the work of an interrupt.
+        let completes = self.cpus[place].completes.filter(|_| event.context == Context::Thread);
+        let by = completes.map_or(by, Origin::Interrupt);
         let sent = interrupts.packet(event.context).map(|packet| packet.sent);
         let waker = match by {
             Origin::Thread(waker) => self.threads.get(&waker),
@@ -77,15 +86,26 @@ impl Builder {
         is_kernel && task.comm.as_bytes().starts_with(b"irq/")
     }
 
+    /// Whether a thread is one of the kernel, as far as it is known by now.
+    pub(super) fn works_for_kernel(&self, thread: ThreadId) -> bool {
+        let name = self.threads.get(&thread).map(|thread| thread.life.name).unwrap_or_default();
+        let by_name = self.kernel.is_empty() && is_kernel_name(name.as_bytes());
+        by_name || self.kernel.contains(&thread)
+    }
+
     /// A thread does something, so it runs.
     pub(super) fn runs(&mut self, thread: ThreadId, cpu: usize, at: Timestamp) {
         if thread == ThreadId(0) {
             return;
         }
         let begin = self.begin;
-        match self.thread(thread).state {
+        let &mut Thread { state, exiting, .. } = self.thread(thread);
+        match state {
             Some((State::Running { cpu: on }, _)) if on == cpu => {}
             None => self.thread(thread).state = Some((State::Running { cpu }, begin)),
+            Some((State::Asleep { wake: None, .. }, _)) if exiting => {
+                self.is_another(thread, cpu, at);
+            }
             Some(_) => {
                 // The switch to it is not in the trace.
                 self.settle(thread, at, false);
@@ -121,6 +141,11 @@ impl Builder {
         } else {
             let wait = thread.wait;
             thread.change(at, State::Asleep { wait, wake: None });
+            // The order of two CPUs within a tick of the clock: it would not have fallen
+            // asleep after the wake-up.
+            if let Some((wake, queue)) = thread.unneeded.take().filter(|(wake, _)| wake.at == at) {
+                self.woken(task, queue, wake, true);
+            }
         }
     }
 

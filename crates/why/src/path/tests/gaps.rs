@@ -3,7 +3,7 @@
 use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
-use unjank_host::tracefs::{Context, Event};
+use unjank_host::tracefs::{Context, Event, EventKind, LockFlags};
 use unjank_units::Nanos;
 
 use super::path;
@@ -115,6 +115,32 @@ fn the_call_of_a_sleep_after_a_gap_is_not_known() {
     assert_eq!(waits(reads().loses(0, 150, 200)), wait(Wait::Unknown));
     let preempted = reads().runs(0, 100, 7, 9).loses(0, 150, 200).runs(0, 250, 9, 7);
     assert_eq!(waits(preempted), wait(Wait::Unknown));
+}
+
+#[test]
+fn lost_calls_leave_the_rest_known() {
+    let runs = || Script::new().runs(0, 0, 0, 7).happens(0, 90, Context::Thread, calls(0));
+    let wait = |script: Script| {
+        let trace = script.sleeps(0, 300, 7, 0).runs(0, 400, 0, 7).trace();
+        let history = History::of(&trace);
+        let life = history.life(ThreadId(7), at(0)).unwrap();
+        assert_eq!(life.before(at(300)).unwrap().from, at(0), "it computes all the time");
+        match life.before(at(400)).unwrap().state {
+            State::Asleep { wait, .. } => wait,
+            other => panic!("{other:?}"),
+        }
+    };
+    let read = Wait::Call { number: 0, arguments: [0; 2] };
+    assert_eq!(wait(runs().loses_calls(0, 150, 200)), Wait::Unknown);
+    assert_eq!(wait(runs().loses_calls(0, 290, 310)), Wait::Unknown, "it may sleep in another");
+    assert_eq!(wait(runs().loses_calls(1, 150, 200)), read, "on another CPU");
+    assert_eq!(wait(runs().loses_calls(0, 50, 90)), read, "before");
+    let later = runs().loses_calls(0, 150, 200).happens(0, 200, Context::Thread, calls(0));
+    assert_eq!(wait(later), read, "a later one");
+    let contended = EventKind::LockContended { lock: 1, flags: LockFlags(1 << 5) };
+    let locked = runs().happens(0, 100, Context::Thread, contended).loses_calls(0, 150, 200);
+    let lock = Wait::KernelLock { lock: 1, flags: LockFlags(1 << 5), call: Some(0) };
+    assert_eq!(wait(locked), lock, "it cannot make another");
 }
 
 #[test]

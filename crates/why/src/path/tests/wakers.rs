@@ -70,6 +70,28 @@ fn an_interrupt_after_that_of_a_device_is_not_about_the_device() {
 }
 
 #[test]
+fn an_interrupt_of_the_processor_is_no_device() {
+    let sleeps = || Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0);
+    let ends = |script: Script, at, context| {
+        path(&script.happens(1, at, context, woken(7)), 7, 100, at).remove(0)
+    };
+    let entry = |name: &str| EventKind::IrqEntry(Irq { number: 1, name: name.into() });
+    for name in ["IPI", "arch_timer"] {
+        let script = sleeps().happens(1, 200, Context::Irq, entry(name));
+        assert_eq!(ends(script, 201, Context::Irq), "100-201 t7 own Unknown", "{name}");
+    }
+    // What a soft interrupt is about on an idle CPU.
+    let tasklet = |nanos| {
+        let script = sleeps().happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()));
+        let script = script.happens(1, 60_000, Context::Irq, EventKind::IrqExit(9));
+        let begins = EventKind::SoftirqEntry(Softirq(6));
+        ends(script.happens(1, nanos, Context::Softirq, begins), nanos + 1, Context::Softirq)
+    };
+    assert_eq!(tasklet(150_000), "100-150001 t7 own Device");
+    assert_eq!(tasklet(10_000_000), "100-10000001 t7 own Unknown", "of another interrupt");
+}
+
+#[test]
 fn an_interrupt_after_a_timer_is_not_about_the_timer() {
     // An idle CPU: nothing happens there between two interrupts.
     let sleeps = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 9, 0).sleeps(0, 100, 7, 0);
@@ -87,6 +109,31 @@ fn an_interrupt_after_a_timer_is_not_about_the_timer() {
     assert_eq!(ends(sleeps().expires(1, 200), 150_000), "Unknown", "without the event of its end");
     let next = over(sleeps().expires(1, 200)).expires(1, 400);
     assert_eq!(ends(next, 150_000), "Timer", "its callback was interrupted for long");
+}
+
+#[test]
+fn a_work_item_of_a_soft_interrupt_is_not_that_of_the_interrupted_thread() {
+    let begins = |at, context, queued| {
+        Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .sleeps(1, 100, 9, 0)
+            .happens(0, 490, Context::Irq, EventKind::IrqEntry(disk()))
+            .happens(0, at, context, queued)
+            .happens(0, 494, Context::Irq, EventKind::IrqExit(9))
+            .happens(0, 496, Context::Softirq, EventKind::SoftirqEntry(Softirq(0)))
+            .happens(0, 500, Context::Softirq, EventKind::WorkBegins { item: 5, function: 6 })
+            .happens(0, 505, Context::Softirq, woken(9))
+            .happens(0, 510, Context::Softirq, EventKind::SoftirqExit(Softirq(0)))
+            .sleeps(0, 1_000, 7, 0)
+    };
+    let queued = EventKind::WorkQueued { item: 5, function: 6 };
+    let of_device = begins(492, Context::Irq, queued);
+    assert_eq!(path(&of_device, 7, 0, 1_000), ["0-1000 t7 own Computing"]);
+    assert_eq!(path(&of_device, 9, 100, 505), ["100-505 t9 own Device"]);
+    // The interrupt only came in between.
+    let of_thread = begins(480, Context::Thread, queued);
+    assert_eq!(path(&of_thread, 9, 100, 505), ["100-505 t9 own Unknown"]);
 }
 
 #[test]
@@ -225,7 +272,6 @@ fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
         .sleeps(0, 90, 7, 0)
         .happens(1, 100, Context::Thread, EventKind::Storage(executed))
         .sleeps(1, 200, 7, 0);
-    // The kernel exchanges the ids just before.
     script = script.runs(2, 200, 0, 9);
     assert_eq!(
         path(&script, 7, 0, 200),
@@ -234,6 +280,42 @@ fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
             "20-40 t3 own RunQueue",
             "40-100 t3 own Computing",
             "100-200 t7 own Computing"
+        ]
+    );
+}
+
+/// The kernel exchanges the ids before it loads the program, and has the event after that.
+#[test]
+fn a_thread_that_executes_a_program_has_its_id_while_the_program_is_loaded() {
+    let process = ThreadId(7);
+    let started = StorageEvent::Started { thread: ThreadId(3), same_process: true };
+    let ended = StorageEvent::Ended { thread: process, last: Some(false) };
+    let executed = StorageEvent::Executed { process, before: ThreadId(3), program: "new".into() };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 20, Context::Thread, EventKind::Storage(started))
+        .wakes(0, 30, 3, 1)
+        .runs(1, 40, 0, 3)
+        .happens(1, 50, Context::Thread, calls(libc::SYS_execve))
+        .wakes(1, 60, 7, 0)
+        .happens(0, 80, Context::Thread, EventKind::Storage(ended))
+        .sleeps(0, 90, 7, 0)
+        .sleeps(1, 92, 7, 0)
+        .happens(1, 96, Context::Irq, EventKind::IrqEntry(disk()))
+        .happens(1, 97, Context::Irq, woken(7))
+        .happens(1, 97, Context::Irq, EventKind::IrqExit(9))
+        .runs(1, 98, 0, 7)
+        .happens(1, 100, Context::Thread, EventKind::Storage(executed))
+        .sleeps(1, 200, 7, 0);
+    assert_eq!(
+        path(&script, 7, 0, 200),
+        [
+            "0-20 t7 own Computing",
+            "20-40 t3 own RunQueue",
+            "40-92 t3 own Computing",
+            "92-97 t7 own Device",
+            "97-98 t7 own RunQueue",
+            "98-200 t7 own Computing"
         ]
     );
 }

@@ -5,6 +5,7 @@ use super::super::super::format::Format;
 use super::super::super::page::Layout;
 use super::super::fault::Fault;
 use super::bytes::Cursor;
+use crate::input::Stop;
 
 /// The largest number of events that are decoded; unjank knows about fifty.
 const MOST_KNOWN: usize = 256;
@@ -35,30 +36,46 @@ pub(super) fn layout(cursor: &mut Cursor<'_>) -> Result<Layout, Fault> {
 
 impl Formats {
     /// Reads the events of the tracer itself.
-    pub(super) fn read_ftrace(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+    pub(super) fn read_ftrace(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        stop: &Stop,
+    ) -> Result<(), Fault> {
         let number = cursor.u32("number of ftrace events")?;
-        (0..number).try_for_each(|_| self.read_one("ftrace", cursor))
+        (0..number).try_for_each(|_| self.read_one("ftrace", cursor, stop))
     }
 
     /// Reads the events of all systems.
-    pub(super) fn read_systems(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+    pub(super) fn read_systems(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        stop: &Stop,
+    ) -> Result<(), Fault> {
         for _ in 0..cursor.u32("number of event systems")? {
             let system = cursor.text("name of an event system")?;
             for _ in 0..cursor.u32("number of events")? {
-                self.read_one(&system, cursor)?;
+                self.read_one(&system, cursor, stop)?;
             }
         }
         Ok(())
     }
 
-    fn read_one(&mut self, system: &str, cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+    fn read_one(
+        &mut self,
+        system: &str,
+        cursor: &mut Cursor<'_>,
+        stop: &Stop,
+    ) -> Result<(), Fault> {
+        if stop.is_requested() {
+            return Err(Fault::stopped());
+        }
         let size = cursor.u64("size of an event's layout")?;
         let text = cursor.bytes(size, "an event's layout")?;
         // A layout that cannot be parsed is not one of those that are decoded.
         let Ok(format) = Format::parse(&String::from_utf8_lossy(text)) else { return Ok(()) };
-        let is_known = Decoder::default().learn(system, &format).is_ok();
-        let is_new = || !self.known.iter().any(|(of, it)| of == system && it.name == format.name);
-        if is_known && self.known.len() < MOST_KNOWN && is_new() {
+        let is_new = || !self.has((system, &format.name));
+        let is_known = || Decoder::default().learn(system, &format).is_ok();
+        if self.known.len() < MOST_KNOWN && is_new() && is_known() {
             self.known.push((system.to_owned(), format));
         }
         Ok(())

@@ -35,7 +35,7 @@ pub(super) fn is_dat(bytes: &[u8]) -> bool {
 
 /// Reads a file.
 pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
-    let parts = parts::read(bytes)?;
+    let parts = parts::read(bytes, stop)?;
     if !parts.formats.has_switches() {
         return Err(Fault::of_file(
             "it has no events of sched_switch; record with trace-cmd record -e sched",
@@ -43,7 +43,7 @@ pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     }
     let births = parts.formats.births();
     let mut trace = pages::trace(bytes, &parts, births, stop)?;
-    if births == Births::NewTask && !has_births(&trace) {
+    if births == Births::NewTask && !has_births(&trace, stop) {
         trace = pages::trace(bytes, &parts, Births::Fork, stop)?;
     }
     let options = parts.options;
@@ -57,9 +57,11 @@ pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     })
 }
 
-/// Whether a thread was started in the trace.
-fn has_births(trace: &Trace) -> bool {
-    let starts =
-        |event: Event| matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }));
+/// Whether a thread was started in the trace; it does not matter after a stop request.
+fn has_births(trace: &Trace, stop: &Stop) -> bool {
+    let starts = |event: Event| {
+        matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }))
+            || stop.is_requested()
+    };
     trace.cpus.iter().any(|cpu| cpu.events.iter().any(starts))
 }

@@ -25,15 +25,24 @@ pub(super) fn trace(
     let mut reading = Reading { file, parts, decoder, budget, taken, stop };
     let annex = parts.options.annex.as_ref();
     let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
-    let mut whole: Option<Trace> = None;
-    for (index, pages) in parts.buffers.iter().enumerate() {
-        let trace = reading.buffer(pages, recorded.get(index).copied())?;
-        match &mut whole {
-            Some(whole) => whole.merge(trace),
-            None => whole = Some(trace),
+    let buffers = parts.buffers.iter().map(|pages| reading.buffer(pages));
+    let mut traces = buffers.collect::<Result<Vec<_>, Fault>>()?;
+    // If it is not known when they recorded, nothing is known before the first event of
+    // all and behind the last: a buffer may have none for long.
+    let spans = || traces.iter().filter_map(Trace::span);
+    let first = spans().map(|(first, _)| first).min().unwrap_or_default();
+    let last = spans().map(|(_, last)| last).max().unwrap_or_default();
+    for (index, trace) in traces.iter_mut().enumerate() {
+        if stop.is_requested() {
+            return Err(Fault::stopped());
+        }
+        let recorded = recorded.get(index).map(|moments| moments.map(Timestamp::from_nanos));
+        let [from, to] = recorded.unwrap_or([first, last]);
+        for cpu in &mut trace.cpus {
+            cpu.finish(from, to);
         }
     }
-    Ok(whole.unwrap_or_default())
+    Ok(Trace::joined(traces))
 }
 
 struct Reading<'a> {
@@ -47,23 +56,16 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The events of one buffer. If it is not known when it recorded, nothing is
-    /// known before its first and behind its last event.
-    fn buffer(&mut self, pages: &Pages, recorded: Option<[u64; 2]>) -> Result<Trace, Fault> {
+    /// The events of one buffer, in order of time.
+    fn buffer(&mut self, pages: &Pages) -> Result<Trace, Fault> {
         let mut cpus = Vec::new();
         for place in &pages.cpus {
-            cpus.push(self.cpu(pages, place)?);
+            let mut cpu = self.cpu(pages, place)?;
+            cpu.events.sort();
+            cpus.push(cpu);
         }
         cpus.sort_by_key(|cpu: &CpuTrace| cpu.cpu);
         cpus.dedup_by(|later, earlier| later.cpu == earlier.cpu);
-        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
-        let [from, to] = match recorded {
-            Some(recorded) => recorded.map(Timestamp::from_nanos),
-            None => [times().min().unwrap_or_default(), times().max().unwrap_or_default()],
-        };
-        for cpu in &mut cpus {
-            cpu.finish(from, to);
-        }
         Ok(Trace { cpus, ..Trace::default() })
     }
 
@@ -71,13 +73,17 @@ impl Reading<'_> {
         let mut cursor = Cursor::at(self.file, place.offset, "pages of a CPU")?;
         let mut trace = CpuTrace::new(place.cpu);
         if pages.compressed && place.size > 0 {
-            let parts = cursor.u32("number of parts")?;
-            for _ in 0..parts {
+            let begin = cursor.place();
+            for _ in 0..cursor.u32("number of parts")? {
+                if self.stop.is_requested() {
+                    return Err(Fault::stopped());
+                }
                 let at = cursor.place();
                 let part = self.parts.algorithm.part(&mut cursor, &mut self.budget)?;
-                self.take(at, cursor.place())?;
                 self.add(&mut trace, pages, &part, at)?;
             }
+            // All at once: a part may be empty, and there may be a hundred million.
+            self.take(begin, cursor.place())?;
         } else {
             let at = cursor.place();
             let content = cursor.bytes(place.size, "pages of a CPU")?;

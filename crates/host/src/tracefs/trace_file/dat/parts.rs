@@ -8,6 +8,7 @@ use super::formats::{self, Formats};
 use super::header::{Header, Version};
 use super::options::{Buffer, CpuPages, Options, cpu_count, latency_text};
 use super::unpack::Algorithm;
+use crate::input::Stop;
 
 /// Numbers of sections.
 const HEADER_INFO: u16 = 16;
@@ -39,21 +40,26 @@ pub(super) struct Pages {
 }
 
 /// Reads all parts but the pages.
-pub(super) fn read(file: &[u8]) -> Result<Parts, Fault> {
+pub(super) fn read(file: &[u8], stop: &Stop) -> Result<Parts, Fault> {
     let mut cursor = Cursor::at(file, 0, "begin")?;
     let header = Header::read(&mut cursor)?;
     match header.version {
-        Version::Six => six(file, &mut cursor, header.page_size),
-        Version::Seven { algorithm, options } => Sections { file, algorithm }.read(options),
+        Version::Six => six(file, &mut cursor, header.page_size, stop),
+        Version::Seven { algorithm, options } => Sections { file, algorithm, stop }.read(options),
     }
 }
 
 /// Version 6: the parts follow one another.
-fn six(file: &[u8], cursor: &mut Cursor<'_>, page_size: usize) -> Result<Parts, Fault> {
+fn six(
+    file: &[u8],
+    cursor: &mut Cursor<'_>,
+    page_size: usize,
+    stop: &Stop,
+) -> Result<Parts, Fault> {
     let layout = formats::layout(cursor)?;
     let mut formats = Formats::default();
-    formats.read_ftrace(cursor)?;
-    formats.read_systems(cursor)?;
+    formats.read_ftrace(cursor, stop)?;
+    formats.read_systems(cursor, stop)?;
     let symbols = cursor.u32("size of the symbols")?;
     cursor.bytes(u64::from(symbols), "symbols")?;
     let printk = cursor.u32("size of the formats of printk")?;
@@ -95,6 +101,7 @@ fn six_buffer(cursor: &mut Cursor<'_>, options: &mut Options) -> Result<Vec<CpuP
 struct Sections<'a> {
     file: &'a [u8],
     algorithm: Algorithm,
+    stop: &'a Stop,
 }
 
 impl Sections<'_> {
@@ -117,10 +124,10 @@ impl Sections<'_> {
         let layout = self.with(HEADER_INFO, header, formats::layout)?;
         let mut formats = Formats::default();
         if let Ok(offset) = place(FTRACE_EVENTS, "ftrace events") {
-            self.with(FTRACE_EVENTS, offset, |cursor| formats.read_ftrace(cursor))?;
+            self.with(FTRACE_EVENTS, offset, |cursor| formats.read_ftrace(cursor, self.stop))?;
         }
         let events = place(EVENT_FORMATS, "layouts of events")?;
-        self.with(EVENT_FORMATS, events, |cursor| formats.read_systems(cursor))?;
+        self.with(EVENT_FORMATS, events, |cursor| formats.read_systems(cursor, self.stop))?;
         let buffers = std::mem::take(&mut options.buffers);
         let buffers = buffers.into_iter().map(|buffer| self.buffer(buffer));
         let buffers = buffers.collect::<Result<Vec<_>, Fault>>()?;

@@ -213,8 +213,8 @@ fn request(text: &str) -> Result<DeviceRequest, Wrong> {
     let (device, rest) = text.split_once(' ').ok_or("expected a device")?;
     let device = device_number(device, ',')?;
     let (letters, rest) = rest.split_once(' ').ok_or("expected an operation")?;
-    // A command in brackets stands before the sector.
-    let rest = rest.rsplit_once(") ").map_or(rest, |(_, behind)| behind);
+    // A command in brackets stands before the sector, and a thread's name behind it.
+    let rest = rest.split_once(") ").map_or(rest, |(_, behind)| behind);
     let (sector, rest) = rest.split_once(" + ").ok_or("expected a sector")?;
     let sectors = rest.split_whitespace().next().unwrap_or_default();
     Ok(DeviceRequest {
@@ -286,6 +286,8 @@ mod tests {
         let woken = "comm=kworker/1:0 pid=9 prio=100 target_cpu=001";
         assert_eq!(of("sched_wakeup", "kworker/1:0:9 [100] CPU:001"), of("sched_wakeup", woken));
         let request = "254,0 RA 1044480 () 10088160 + 2040 0x2,0,4 [kworker/1:0H]";
+        let named = request.replace("kworker/1:0H", "a (b) c");
+        assert_eq!(of("block_rq_issue", request), of("block_rq_issue", &named));
         let raw = "dev=266338304 sector=10088160 nr_sector=2040 bytes=1044480 rwbs=RA comm=x cmd=";
         assert_eq!(of("block_rq_issue", request), of("block_rq_issue", raw));
         let sent = "cpu=1 callsite=resched_curr+0x48/0xd0 callback=0x0";

@@ -26,6 +26,17 @@ pub(super) enum Line<'a> {
         cpu: usize,
         events: u64,
     },
+    /// The next event of a CPU is the first that is left of it, later than the first of
+    /// another CPU.
+    Started {
+        cpu: usize,
+    },
+    /// The head of the file `trace`: events that were written over since.
+    Overwritten {
+        events: u64,
+    },
+    /// The rest of a head.
+    Head,
     /// Anything else.
     Other,
 }
@@ -49,8 +60,8 @@ enum Column {
 }
 
 pub(super) fn parse(line: &str) -> Line<'_> {
-    if let Some(lost) = lost(line) {
-        return lost;
+    if let Some(head) = head(line).or_else(|| lost(line)) {
+        return head;
     }
     // A thread's name may contain anything: the time is the first one that
     // stands behind a column of flags or a CPU.
@@ -169,6 +180,30 @@ fn current(before: &str) -> Option<ThreadId> {
     number.parse().ok().map(ThreadId)
 }
 
+/// Lines of the file `trace` that are no events (`test_cpu_buff_start`,
+/// `print_event_info` of `kernel/trace/trace.c`), and the head of `trace-cmd report`.
+fn head(line: &str) -> Option<Line<'_>> {
+    if line.is_empty() || line.starts_with("cpus=") {
+        return Some(Line::Head);
+    }
+    let comment = line.strip_prefix('#')?.trim_matches(['#', ' ']);
+    let started =
+        comment.strip_prefix("CPU ").and_then(|rest| rest.strip_suffix(" buffer started"));
+    if let Some(cpu) = started.and_then(cpu_number) {
+        return Some(Line::Started { cpu });
+    }
+    let entries = comment.strip_prefix("entries-in-buffer/entries-written:");
+    let (kept, written) = entries
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|word| word.split_once('/'))
+        .and_then(|(kept, written)| Some((kept.parse().ok()?, written.parse().ok()?)))
+        .unwrap_or((0_u64, 0_u64));
+    match written.saturating_sub(kept) {
+        0 => Some(Line::Head),
+        events => Some(Line::Overwritten { events }),
+    }
+}
+
 /// `CPU:1 [LOST 5 EVENTS]` of the kernel, `CPU:1 [5 EVENTS DROPPED]` of
 /// trace-cmd.
 fn lost(line: &str) -> Option<Line<'_>> {
@@ -235,6 +270,17 @@ mod tests {
         assert_eq!(parse("CPU:1 [LOST 5 EVENTS]"), Line::Lost { cpu: 1, events: 5 });
         assert_eq!(parse("CPU:3 [7 EVENTS DROPPED]"), Line::Lost { cpu: 3, events: 7 });
         assert_eq!(parse("CPU:0 [EVENTS DROPPED]"), Line::Lost { cpu: 0, events: 1 });
+    }
+
+    #[test]
+    fn the_head_of_a_trace_tells_what_was_overwritten() {
+        let started = "##### CPU 12 buffer started ####";
+        assert_eq!(parse(started), Line::Started { cpu: 12 });
+        let entries = "# entries-in-buffer/entries-written: 205/7000   #P:4";
+        assert_eq!(parse(entries), Line::Overwritten { events: 6_795 });
+        for line in [&entries.replace("7000", "205"), "", "# tracer: nop", "cpus=2", "#"] {
+            assert_eq!(parse(line), Line::Head, "{line}");
+        }
     }
 
     #[test]

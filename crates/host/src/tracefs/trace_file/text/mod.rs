@@ -61,9 +61,6 @@ struct Reading {
 
 impl Reading {
     fn line(&mut self, text: &str, number: usize) -> Result<(), Fault> {
-        if text.is_empty() || text.starts_with('#') || text.starts_with("cpus=") {
-            return Ok(());
-        }
         match line::parse(text) {
             Line::Event(begin) => {
                 let trace = self.cpus.entry(begin.cpu).or_insert_with(|| CpuTrace::new(begin.cpu));
@@ -97,17 +94,24 @@ impl Reading {
             }
             Line::Lost { cpu, events } => {
                 self.lost = self.lost.saturating_add(events);
-                let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last_at());
-                let last = last.unwrap_or_default();
-                self.losing.entry(cpu).or_insert(last);
+                self.loses(cpu);
             }
+            Line::Started { cpu } => self.loses(cpu),
+            Line::Overwritten { events } => self.lost = self.lost.saturating_add(events),
+            Line::Head => {}
             Line::Other => self.others += 1,
         }
         Ok(())
     }
 
+    /// The CPU lacks events between its last one and the next.
+    fn loses(&mut self, cpu: usize) {
+        let last = self.cpus.get(&cpu).and_then(|trace| trace.events.last_at());
+        self.losing.entry(cpu).or_insert(last.unwrap_or_default());
+    }
+
     fn finish(self) -> Result<Recorded, Fault> {
-        let mut cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
+        let cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
         if cpus.is_empty() {
             return Err(Fault::of_file("it is neither a trace.dat nor the text of ftrace"));
         }
@@ -116,16 +120,15 @@ impl Reading {
                 "it has no events of sched_switch; record with trace-cmd record -e sched",
             ));
         }
-        let times = || cpus.iter().flat_map(|cpu| &cpu.events).map(|event| event.at);
-        let from = times().min().unwrap_or_default();
-        let to = times().max().unwrap_or_default();
-        for cpu in &mut cpus {
+        let mut trace = Trace { cpus, ..Trace::default() };
+        trace.cpus.iter_mut().for_each(|cpu| cpu.events.sort());
+        let (from, to) = trace.span().unwrap_or_default();
+        for cpu in &mut trace.cpus {
             if let Some(since) = self.losing.get(&cpu.cpu) {
                 cpu.gaps.push(Gap { from: *since, to });
             }
             cpu.finish(from, to);
         }
-        let mut trace = Trace { cpus, ..Trace::default() };
         trace.lost.overwritten = self.lost;
         let mut recorded = Recorded { trace, ..Recorded::default() };
         if self.others > 0 {
