@@ -17,8 +17,10 @@ pub(super) enum Purpose {
     AwaitSignal,
     /// Sending a signal.
     SendSignal,
-    /// Ending the thread or the process.
+    /// Ending the thread.
     Exit,
+    /// Ending the process: the kernel kills the other threads, and so wakes them.
+    ExitGroup,
     /// Becoming another program.
     Exec,
     /// Taking a message, or waiting for one.
@@ -53,8 +55,10 @@ pub(super) fn purpose(number: i64) -> Purpose {
         Purpose::AwaitSignal
     } else if is(SEND_SIGNAL) {
         Purpose::SendSignal
-    } else if is(&[libc::SYS_exit, libc::SYS_exit_group]) {
+    } else if is(&[libc::SYS_exit]) {
         Purpose::Exit
+    } else if is(&[libc::SYS_exit_group]) {
+        Purpose::ExitGroup
     } else if is(CHILD) {
         Purpose::Child
     } else if is(&[libc::SYS_execve, libc::SYS_execveat]) {
@@ -149,7 +153,7 @@ mod tests {
         assert_eq!(of(libc::SYS_wait4), Purpose::Child);
         assert_eq!(of(libc::SYS_rt_sigsuspend), Purpose::AwaitSignal);
         assert_eq!(of(libc::SYS_tgkill), Purpose::SendSignal);
-        assert_eq!(of(libc::SYS_exit_group), Purpose::Exit);
+        assert_eq!(of(libc::SYS_exit_group), Purpose::ExitGroup);
         assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
         assert_eq!(of(libc::SYS_write), Purpose::Send);
         assert_eq!(of(libc::SYS_ioctl), Purpose::Both);

@@ -10,15 +10,39 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
 }
 
+/// Whether a wait was ended in a call that ends the waker's process.
+pub(super) fn is_by_exit_group(wake: &Wake) -> bool {
+    purpose_of_waker(wake) == Purpose::ExitGroup
+}
+
+fn purpose_of_waker(wake: &Wake) -> Purpose {
+    wake.during.map_or(Purpose::Other, |number| purpose(number.into()))
+}
+
+/// What is known of the thread that ended a wait, beside what it did then.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waker {
+    /// It is a thread of the kernel.
+    pub(super) is_kernel: bool,
+    /// It ended the process of the thread that waited.
+    pub(super) kills: bool,
+    /// It had inherited that thread's priority.
+    pub(super) inherited: bool,
+}
+
 /// How the path leaves a thread that waited in `wait` for its waker. The first row that applies
 /// counts.
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
-/// | a lock of the kernel | anything | lock | proved: the thread that releases it wakes the next |
+/// | a lock of the kernel | kill … | ipc | inferred: the signal may end the wait |
+/// | a lock of the kernel | `exit_group` of its own process | lock | inferred: it may be killed |
+/// | a lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
 /// | anything | a thread of the kernel | work | inferred |
+/// | any call | `exit_group` of its own process | child | proved: it is killed |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
+/// | a futex | kill … | ipc | inferred |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
 /// | wait, vfork | the end of a process, exec | child | proved |
@@ -29,26 +53,26 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 /// | write, send, binder … | read, binder … | ipc | proved |
 /// | write, send, binder … | anything else | ipc | inferred |
 /// | anything else | anything | other | inferred |
-pub(super) fn leaves_by(
-    wait: Wait,
-    wake: &Wake,
-    waker_is_kernel: bool,
-    inherited: bool,
-) -> (Way, Certainty) {
+pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certainty) {
     let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
+    let of_waker = purpose_of_waker(wake);
     if matches!(wait, Wait::KernelLock { .. }) {
-        return (Way::Lock, Certainty::Proved);
+        return match of_waker {
+            Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
+            _ => (Way::Lock, sure(!waker.kills)),
+        };
     }
-    if waker_is_kernel {
+    if waker.is_kernel {
         return (Way::Work, Certainty::Inferred);
     }
     let Wait::Call { number, .. } = wait else {
         return (Way::Other, Certainty::Inferred);
     };
-    let of_waker = wake.during.map_or(Purpose::Other, |number| purpose(number.into()));
     match purpose(number) {
+        _ if waker.kills => (Way::Child, Certainty::Proved),
         Purpose::Futex if wake.joined => (Way::Child, Certainty::Proved),
-        Purpose::Futex => (Way::Lock, sure(inherited || of_waker == Purpose::Exit)),
+        Purpose::Futex if of_waker == Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
+        Purpose::Futex => (Way::Lock, sure(waker.inherited || of_waker == Purpose::Exit)),
         Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),
         Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),
         Purpose::AwaitSignal => (Way::Ipc, sure(of_waker == Purpose::SendSignal)),
@@ -62,6 +86,7 @@ pub(super) fn leaves_by(
         | Purpose::Storage
         | Purpose::SendSignal
         | Purpose::Exit
+        | Purpose::ExitGroup
         | Purpose::Other => (Way::Other, Certainty::Inferred),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
-use super::classify::{is_sleep, leaves_by};
+use super::classify::{Waker, is_by_exit_group, is_sleep, leaves_by};
 use super::found::{LockWait, OwnWait, Path};
 use super::is_for_addressed_lock;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
@@ -259,8 +259,13 @@ impl Walk<'_> {
     ) -> Option<(Way, Certainty)> {
         let Origin::Thread(waker) = wake.by else { return None };
         let life = self.history.life(waker, to);
-        let inherited = life.is_some_and(|life| life.inherited_from(thread, from, to));
-        Some(leaves_by(wait, wake, self.history.is_kernel(waker), inherited))
+        let process = |of| self.history.first_of_process(of, to);
+        let waker = Waker {
+            is_kernel: self.history.is_kernel(waker),
+            kills: is_by_exit_group(wake) && process(waker) == process(thread),
+            inherited: life.is_some_and(|life| life.inherited_from(thread, from, to)),
+        };
+        Some(leaves_by(wait, wake, waker))
     }
 
     /// Explains the delivery of the packet with which `waker` ended a wait, from
