@@ -127,6 +127,13 @@ impl Walk<'_> {
             }
             let life = self.history.life(thread, end);
             let Some(span) = life.and_then(|life| life.before(end)) else {
+                // After its last event, it is not known what it did.
+                let last = life.and_then(|life| life.spans.end());
+                if let Some(last) = last.filter(|last| from < *last && *last < end) {
+                    self.push(thread, last, end, at, Activity::Unknown, Detail::None);
+                    end = last;
+                    continue;
+                }
                 // Before its birth it is its parent that gets on.
                 match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
                     Some(birth) if birth.parent != thread => {
