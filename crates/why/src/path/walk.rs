@@ -94,31 +94,33 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The path, with waits in order of time. A wait during which the path was
-    /// never elsewhere is none.
+    /// never elsewhere is none; one from which it came back in between is several.
     fn finish(self, thread: ThreadId) -> Path {
         let Self { mut segments, waits: found, locks, .. } = self;
         segments.reverse();
-        let (mut waits, mut places) = (Vec::new(), vec![None; found.len()]);
-        for (wait, place) in found.into_iter().zip(&mut places).rev() {
-            if wait.from < wait.to {
-                *place = Some(waits.len() as u32);
-                waits.push(wait);
-            }
-        }
+        let (mut waits, mut before) = (Vec::<OwnWait>::new(), None);
         for segment in &mut segments {
-            let place = segment.wait.and_then(|wait| places.get(wait as usize));
-            segment.wait = place.copied().flatten();
+            let of = segment.wait.take();
+            if let Some(wait) = of.and_then(|of| found.get(of as usize)) {
+                match waits.last_mut().filter(|_| of == before) {
+                    Some(last) => last.to = segment.to,
+                    None => {
+                        waits.push(OwnWait { from: segment.from, to: segment.to, ..*wait });
+                    }
+                }
+                segment.wait = Some(waits.len() as u32 - 1);
+            }
+            before = of;
         }
         Path { thread, segments, waits, locks }
     }
 
     /// Explains what `thread` did from one moment to another, from the end.
     fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
-        let at = match at.way {
-            Way::Own => at,
-            _ if self.line.contains(&thread) => self.is_back(to, at),
-            _ => at,
-        };
+        // Whether it is back on one of the program's own threads.
+        let is_back = at.way != Way::Own && self.line.contains(&thread);
+        let own = At { depth: at.depth, certainty: at.certainty, ..At::own() };
+        let at = if is_back { own } else { at };
         let (mut end, mut series) = (to, Series::default());
         while from < end {
             if at.depth > DEEPEST {
@@ -188,16 +190,6 @@ impl Walk<'_> {
             }
             end = begin;
         }
-    }
-
-    /// The path, which had left the program's own threads, is back on one of them
-    /// before `moment`.
-    fn is_back(&mut self, moment: Timestamp, at: At) -> At {
-        let wait = at.wait.and_then(|wait| self.waits.get_mut(wait as usize));
-        if let Some(wait) = wait {
-            wait.from = wait.from.max(moment);
-        }
-        At { depth: at.depth, certainty: at.certainty, ..At::own() }
     }
 
     /// Explains a wait of `thread`, or the end of one: `ended` by a wake-up, and followed to
