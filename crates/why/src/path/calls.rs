@@ -43,6 +43,11 @@ pub(crate) fn is_futex_with_operation(number: i64) -> bool {
     number == i64::from(libc::SYS_futex)
 }
 
+/// Whether the call with this number is `clock_nanosleep`, whose second argument is flags.
+pub(super) fn is_clock_nanosleep(number: i64) -> bool {
+    number == i64::from(libc::SYS_clock_nanosleep)
+}
+
 /// What the call with this number is for, by the numbers of this machine's
 /// architecture.
 pub(super) fn purpose(number: i64) -> Purpose {

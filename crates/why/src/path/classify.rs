@@ -1,6 +1,6 @@
 //! In what a thread waited for another, and whether the trace proves it.
 
-use super::calls::{Purpose, purpose};
+use super::calls::{Purpose, is_clock_nanosleep, purpose};
 
 use super::segment::{Certainty, Way};
 use crate::history::{Wait, Wake};
@@ -8,6 +8,13 @@ use crate::history::{Wait, Wake};
 /// Whether the thread sleeps until a time, whatever others do.
 pub(super) fn is_sleep(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
+}
+
+/// Whether the thread sleeps until a time that does not depend on when it fell asleep:
+/// `TIMER_ABSTIME` of `clock_nanosleep(2)`.
+pub(crate) fn is_sleep_until(wait: Wait) -> bool {
+    let Wait::Call { number, arguments: [_, flags] } = wait else { return false };
+    is_clock_nanosleep(number) && flags & libc::TIMER_ABSTIME as u64 != 0
 }
 
 /// Whether a wait was ended in a call that ends the waker's process.

@@ -25,6 +25,7 @@ pub use walk::{critical_path, path_of_program};
 use crate::history::Wait;
 pub(crate) use calls::is_futex_with_operation;
 use calls::{Purpose, purpose};
+pub(crate) use classify::is_sleep_until;
 
 /// Whether a thread sleeps in a futex.
 pub(crate) fn is_in_futex(wait: Wait) -> bool {

@@ -9,7 +9,7 @@ use super::actors::{Actor, Actors};
 use super::steps::Step;
 use super::window::{Change, Window};
 use crate::history::{Cause, Origin, Span, Spans, State, Wait, Wake};
-use crate::path::is_in_futex;
+use crate::path::{is_in_futex, is_sleep_until};
 use crate::split::clock_loss;
 
 /// Spans on each side of one that can belong to the same wake-up: a thread that
@@ -180,6 +180,9 @@ impl<'a> Replay<'a> {
             // Its own timer runs from its sleep on, another's from when that was armed.
             Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
                 slept.max(did(armed.at) + wake.at.since(armed.at).get() as f64)
+            }
+            Origin::Interrupt(Cause::Timer(_)) if is_sleep_until(wait) => {
+                slept.max(recorded(wake.at))
             }
             Origin::Interrupt(Cause::Timer(_)) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {

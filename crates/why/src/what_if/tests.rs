@@ -1,7 +1,7 @@
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, Trace};
+use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, SystemCall, Trace};
 
 use super::*;
 use crate::history::History;
@@ -255,7 +255,7 @@ fn a_higher_clock_shortens_computing_only() {
 #[test]
 fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     let calls = |number| {
-        let call = unjank_host::tracefs::SystemCall::Begins { number, arguments: [16; 6] };
+        let call = SystemCall::Begins { number, arguments: [16; 6] };
         EventKind::SystemCall(call)
     };
     let script = |number| {
@@ -274,6 +274,27 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     assert_eq!(length(&script(libc::SYS_read), 400, &change), 400, "it waited for no lock");
     let slow = Change { lock_handoff: Some(Nanos(200)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
+}
+
+#[test]
+fn a_sleep_until_a_time_ends_then() {
+    let highest = HighestClocks::from([(0, 2_000)]);
+    let change = Change { highest_clock: true, ..Change::default() };
+    let sleeps = |flags| {
+        let arguments = [1, flags, 0, 0, 0, 0];
+        let call = SystemCall::Begins { number: libc::SYS_clock_nanosleep, arguments };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .happens(0, 90, Context::Thread, EventKind::SystemCall(call))
+            .sleeps(0, 100, 7, 0)
+            .expires(0, 300)
+            .happens(0, 300, Context::Irq, waking(7))
+            .runs(0, 300, 0, 7)
+            .sleeps(0, 400, 7, 0);
+        length_with(&script, 400, &change, &highest)
+    };
+    assert_eq!(sleeps(1), 350, "TIMER_ABSTIME");
+    assert_eq!(sleeps(0), 300);
 }
 
 #[test]
