@@ -2,8 +2,9 @@
 
 use super::calls::{Purpose, is_clock_nanosleep, purpose};
 
+use super::is_in_futex;
 use super::segment::{Certainty, Way};
-use crate::history::{Wait, Wake};
+use crate::history::{Origin, Wait, Wake};
 
 /// Whether the thread sleeps until a time, whatever others do.
 pub(super) fn is_sleep(wait: Wait) -> bool {
@@ -20,6 +21,13 @@ pub(crate) fn is_sleep_until(wait: Wait) -> bool {
 /// Whether a wait was ended in a call that ends the waker's process.
 pub(super) fn is_by_exit_group(wake: &Wake) -> bool {
     purpose_of_waker(wake) == Purpose::ExitGroup
+}
+
+/// Whether another thread ended a wait in a futex, and neither by its own end, nor by a
+/// signal, nor by that of its process: it may have released a lock.
+pub(crate) fn hands_over(wait: Wait, wake: &Wake) -> bool {
+    let is_other = matches!(purpose_of_waker(wake), Purpose::SendSignal | Purpose::ExitGroup);
+    is_in_futex(wait) && matches!(wake.by, Origin::Thread(_)) && !wake.joined && !is_other
 }
 
 fn purpose_of_waker(wake: &Wake) -> Purpose {

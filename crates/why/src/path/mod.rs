@@ -25,10 +25,10 @@ pub use walk::{critical_path, path_of_program};
 use crate::history::Wait;
 pub(crate) use calls::is_futex_with_operation;
 use calls::{Purpose, purpose};
-pub(crate) use classify::is_sleep_until;
+pub(crate) use classify::{hands_over, is_sleep_until};
 
 /// Whether a thread sleeps in a futex.
-pub(crate) fn is_in_futex(wait: Wait) -> bool {
+fn is_in_futex(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
 }
 

@@ -9,7 +9,7 @@ use super::actors::{Actor, Actors};
 use super::steps::Step;
 use super::window::{Change, Window};
 use crate::history::{Cause, Origin, Span, Spans, State, Wait, Wake};
-use crate::path::{is_in_futex, is_sleep_until};
+use crate::path::{hands_over, is_sleep_until};
 use crate::split::clock_loss;
 
 /// Spans on each side of one that can belong to the same wake-up: a thread that
@@ -269,8 +269,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The nanoseconds from the wake-up of a thread that waited in a futex to its run,
-/// of which the span with this number is a part; `None` for other spans.
+/// The nanoseconds from the wake-up of a thread that waited in a futex for another to its
+/// run, of which the span with this number is a part; `None` for other spans.
 fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     let is_way = |number: &usize| {
         let state = spans.get(*number).map(|span| span.state);
@@ -278,11 +278,8 @@ fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     };
     let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
     let State::Asleep { wait, wake } = spans.get(first.checked_sub(1)?)?.state else { return None };
-    // A joined thread hands over no lock.
-    if wake.is_some_and(|wake| wake.joined) {
-        return None;
-    }
+    wake.filter(|wake| hands_over(wait, wake))?;
     let end = number + (number..spans.len()).take(MOST_MOVES).take_while(is_way).count();
     let way = spans.begin_of(end).since(spans.begin_of(first));
-    is_in_futex(wait).then(|| (way.get() as f64).max(1.0))
+    Some((way.get() as f64).max(1.0))
 }

@@ -272,6 +272,25 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     let change = Change { lock_handoff: Some(Nanos(10)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &change), 310);
     assert_eq!(length(&script(libc::SYS_read), 400, &change), 400, "it waited for no lock");
+    let expires = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(0, 100, 7, 0)
+        .expires(1, 200)
+        .happens(1, 200, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&expires, 400, &change), 400, "its time limit was over");
+    let signals = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 190, Context::Thread, calls(libc::SYS_tgkill))
+        .wakes(1, 200, 7, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&signals, 400, &change), 400, "a signal ended the wait");
     let slow = Change { lock_handoff: Some(Nanos(200)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
 }
