@@ -50,6 +50,15 @@ pub enum Subject {
     Window,
 }
 
+/// A process of another program that answered messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its number.
+    pub process: u32,
+    /// All its threads.
+    pub threads: BTreeSet<ThreadId>,
+}
+
 /// One launch or window, and where its time went.
 #[derive(Debug)]
 pub struct Explained {
@@ -81,6 +90,8 @@ pub struct Explained {
     pub(super) swap: Vec<Area>,
     /// Paths of files, as far as they are known.
     pub(super) files: BTreeMap<FileId, String>,
+    /// The process whose messages it waited for, if it is known and can be changed.
+    pub(super) server: Option<Server>,
     /// Where the threads of the path were, if that was recorded.
     pub(super) stacks: Option<Support<Stacks>>,
 }
@@ -157,6 +168,7 @@ impl Explained {
             functions: BTreeMap::new(),
             swap: Vec::new(),
             files: BTreeMap::new(),
+            server: None,
             stacks: None,
         }
     }

@@ -82,18 +82,17 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
 
 /// What a remedy changes in a launch.
 fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
-    let servers = || launch.servers().into_iter();
     let none = Change::default();
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
         Remedy::Cached => Change { cached: Some(HIT), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
-        Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
+        Remedy::ServersFirst => Change { boosted: launch.threads_of_server(), ..none },
         Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
             cached: Some(HIT),
-            boosted: launch.family.iter().copied().chain(servers()).collect(),
+            boosted: &launch.family | &launch.threads_of_server(),
             lock_handoff: Some(handoff),
         },
     }
@@ -163,6 +162,12 @@ pub(super) fn table(
                  and the next run uses that"
             ),
         });
+    }
+    let by_server = |it: &Saving| it.remedy == Remedy::ServersFirst && it.share > 0.0;
+    if savings.iter().any(by_server)
+        && let Some(server) = launch.server_name()
+    {
+        table = table.with_note(format!("its server is the process of {server}"));
     }
     Some(match launches {
         0 | 1 => table,

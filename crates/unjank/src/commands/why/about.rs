@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use unjank_host::process::is_root;
+use unjank_host::sched::ThreadId;
 use unjank_host::{Root, threads};
 use unjank_launch::bench::{Program, Ready};
-use unjank_why::report::{About, Explained, Launches};
+use unjank_why::report::{About, Explained, Launches, Server};
 
 use crate::commands::measured::OutputArgs;
 
@@ -29,14 +30,24 @@ pub(super) fn of_output(output: &OutputArgs) -> About {
     About { show: [sudo, show, store.clone()].concat(), options: store, ..About::default() }
 }
 
-/// The same, with the server that is still there.
+/// Finds the process that answered the explained program, while it runs.
+pub(super) fn know_server(explained: &mut Explained, root: &Root) {
+    let other = |process: &u32| *process != std::process::id();
+    let running = explained.servers().into_iter().find_map(|thread| {
+        threads::process_of(root, thread).filter(other).map(|process| (process, thread))
+    });
+    if let Some((process, thread)) = running {
+        let threads = threads::ids(root, process).unwrap_or_default();
+        let threads = threads.into_iter().chain([thread]).collect();
+        explained.served_by(Server { process, threads });
+    }
+}
+
+/// The same, with the server of the shown launch, if it is still there.
 pub(crate) fn with_server(about: &About, launches: &Launches, root: &Root) -> About {
-    let running = |launch: &Explained| {
-        let mut servers = launch.servers().into_iter().filter(|it| !launch.is_of_kernel(*it));
-        let other = |process: &u32| *process != std::process::id();
-        servers.find_map(|server| threads::process_of(root, server).filter(other))
-    };
-    About { server: launches.typical().and_then(running), ..about.clone() }
+    let runs = |process: &u32| threads::process_of(root, ThreadId(*process)) == Some(*process);
+    let server = launches.typical().and_then(Explained::server).filter(runs);
+    About { server, ..about.clone() }
 }
 
 /// `--ready` with what it is set to.

@@ -13,6 +13,7 @@ use unjank_why::history::History;
 use unjank_why::record::{Kept, Recorded, Recording, StacksOf, Wanted};
 use unjank_why::report::{self, About, Clocks, Explained, Family, Launches};
 
+use super::about::know_server;
 use super::clocks::ClockReader;
 use super::launch::{self, Launch, Plan};
 use super::window::{FOREIGN, memory_was_full};
@@ -116,6 +117,7 @@ fn explain(
     explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
     explained.name_files(files::names(root, &explained));
+    know_server(&mut explained, root);
     if let Some(stacks) = stacks {
         let threads = explained.threads_on_path();
         explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));

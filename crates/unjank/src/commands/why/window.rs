@@ -15,6 +15,7 @@ use unjank_why::history::{Asleep, Wait};
 use unjank_why::record::{Recorded, Recording, StacksOf, Wanted};
 use unjank_why::report::{Explained, Family};
 
+use super::about::know_server;
 use super::clocks::ClockReader;
 use super::{files, kernel};
 use crate::{output, values};
@@ -89,6 +90,7 @@ pub(super) fn record(
     explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
     explained.name_files(files::names(root, &explained));
+    know_server(&mut explained, root);
     if let Some(stacks) = stacks {
         let threads = explained.threads_on_path();
         explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));
