@@ -206,6 +206,32 @@ fn an_idle_worker_is_not_woken_before_the_read_that_it_waits_for_was_issued() {
 }
 
 #[test]
+fn work_items_that_complete_a_read_end_the_wait_of_a_system_call() {
+    let queued = |item| EventKind::WorkQueued { item, function: 6 };
+    let begins = |item| EventKind::WorkBegins { item, function: 6 };
+    let of = |letters: &str| {
+        let [issued, completed] = issued(letters);
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 5)
+            .happens(0, 90, Context::Thread, issued)
+            .sleeps(0, 100, 7, 0)
+            .happens(2, 300, Context::Irq, completed)
+            .happens(2, 300, Context::Irq, queued(5))
+            .happens(1, 310, Context::Thread, begins(5))
+            .happens(1, 312, Context::Thread, queued(6))
+            .happens(1, 314, Context::Thread, begins(6))
+            .wakes(1, 320, 7, 0)
+            .runs(0, 320, 0, 7)
+            .sleeps(0, 420, 7, 0);
+        let trace = Trace { kernel_threads: vec![ThreadId(5)], ..script.trace() };
+        length_of(&trace, 420, &cached(), &HighestClocks::new())
+    };
+    assert_eq!(of("R"), 201);
+    assert_eq!(of("W"), 420, "what is written is not cached");
+}
+
+#[test]
 fn a_kernel_thread_that_delivers_a_page_ends_its_wait() {
     let script = Script::new()
         .runs(0, 0, 0, 7)
