@@ -37,6 +37,9 @@ pub(super) enum Purpose {
     Other,
 }
 
+/// `futex_waitv`, on all architectures.
+pub(super) const FUTEX_WAITV: i64 = 449;
+
 /// Whether the call with this number is `futex`, whose second argument is an
 /// operation. Those of the newer `futex_wait` and others are values.
 pub(crate) fn is_futex_with_operation(number: i64) -> bool {
@@ -52,7 +55,7 @@ pub(super) fn is_clock_nanosleep(number: i64) -> bool {
 /// architecture.
 pub(super) fn purpose(number: i64) -> Purpose {
     let is = |calls: &[libc::c_long]| calls.iter().any(|&call| i64::from(call) == number);
-    if is(&[libc::SYS_futex, 449, 454, 455, 456]) {
+    if number == FUTEX_WAITV || is(&[libc::SYS_futex, 454, 455, 456]) {
         Purpose::Futex
     } else if is(&[libc::SYS_flock, libc::SYS_fcntl, libc::SYS_semop, libc::SYS_semtimedop]) {
         Purpose::Lock

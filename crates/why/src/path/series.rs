@@ -2,7 +2,7 @@
 
 use unjank_host::sched::ThreadId;
 
-use super::is_in_futex;
+use super::is_in_one_futex;
 use crate::history::{Cause, Origin, Wait, Wake};
 
 /// The waits of one thread, from the last one back.
@@ -20,7 +20,7 @@ impl Series {
     /// was over, the thread that ended the last wait of its series.
     pub(super) fn cause(&mut self, thread: ThreadId, wait: Wait, wake: Wake) -> Wake {
         let Wait::Call { arguments: [address, _], .. } = wait else { return wake };
-        if !is_in_futex(wait) {
+        if !is_in_one_futex(wait) {
             return wake;
         }
         match (wake.by, self.later) {

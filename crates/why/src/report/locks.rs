@@ -196,6 +196,7 @@ mod tests {
     use unjank_host::tracefs::{Context, EventKind, StorageEvent, SystemCall};
 
     use super::*;
+    use crate::path::Way;
     use crate::report::scripted::explained;
 
     fn call(number: i64, address: u64, operation: u64) -> EventKind {
@@ -322,6 +323,21 @@ mod tests {
         let lock = "futex 0x3000 | victim (7) | 400 | 1 | hog (9) | inferred";
         assert_eq!(woken_during(ends, false), [lock], "of another process");
         assert!(woken_during(call(libc::SYS_tgkill, 0, 0), true).is_empty());
+    }
+
+    #[test]
+    fn the_array_of_futex_waitv_is_no_lock() {
+        const FUTEX_WAITV: i64 = 449;
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .happens(0, 90, Context::Thread, call(FUTEX_WAITV, 0x7ffe_0000, 2))
+            .sleeps(0, 100, 7, 0)
+            .wakes(1, 600, 7, 0)
+            .runs(0, 600, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        assert!(locks(&script, 700).is_empty());
+        assert_eq!(explained(&script, 700).path().waits[0].way, Way::Lock);
     }
 
     #[test]
