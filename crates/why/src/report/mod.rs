@@ -130,7 +130,7 @@ fn warn(launch: &Explained, findings: &mut Findings) {
     let lost = launch.trace.lost;
     if lost.overwritten + lost.dropped > 0 {
         findings.warn(format!(
-            "the kernel lost {} trace events; parts of the path are unknown",
+            "the kernel lost {} trace events; parts of the path may be unknown",
             lost.overwritten + lost.dropped
         ));
     }
