@@ -162,6 +162,7 @@ impl Walk<'_> {
                         .filter(|item| at.follows_work && item.queued.is_some());
                     let since = item.map_or(begin, |item| item.begun);
                     self.push(thread, since, end, at, Activity::Computing, Detail::Cpu(cpu));
+                    series.computes(end.since(since));
                     if let Some(queued) = item.and_then(|item| item.queued) {
                         // Until it began, the worker was busy, or was being woken.
                         let queued_at = queued.at.clamp(from, since);
@@ -184,7 +185,7 @@ impl Walk<'_> {
                 State::Asleep { wait, wake } => {
                     // Woken later than the path has it: it was not what the path waited for.
                     let ended = wake.filter(|wake| wake.at <= end);
-                    let cause = ended.map(|wake| series.cause(thread, wait, wake));
+                    let cause = ended.map(|wake| series.cause(thread, (begin, end), wait, wake));
                     self.wait(thread, (begin, end), at, wait, (ended, cause));
                 }
             }
