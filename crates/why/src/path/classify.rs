@@ -50,6 +50,7 @@ pub(super) struct Waker {
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
+/// | a `percpu_rw_semaphore` | a thread of the kernel | work | inferred: until Linux 6.7, a writer waits for RCU meanwhile |
 /// | a lock of the kernel | kill … | ipc | inferred: the signal may end the wait |
 /// | a lock of the kernel | `exit_group` of its own process | lock | inferred: it may be killed |
 /// | a lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
@@ -71,8 +72,11 @@ pub(super) struct Waker {
 pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certainty) {
     let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
     let of_waker = purpose_of_waker(wake);
-    if matches!(wait, Wait::KernelLock { .. }) {
+    if let Wait::KernelLock { flags, .. } = wait {
         return match of_waker {
+            _ if waker.is_kernel && flags.lock_type() == "percpu_rw_semaphore" => {
+                (Way::Work, Certainty::Inferred)
+            }
             Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
             _ => (Way::Lock, sure(!waker.kills)),
         };
