@@ -322,7 +322,7 @@ mod invented {
         ) {
             let history = History::of(&Script::invented(&bytes).trace());
             let threads = (ThreadId(first), ThreadId(thread));
-            let path = path_of_program(&history, threads, at(0), at(4_000));
+            let path = path_of_program(&history, threads, at(0), at(4_000), &Stop::default());
             let sum: u64 = path.segments.iter().map(|segment| segment.length().get()).sum();
             prop_assert_eq!(sum, 4_000);
             prop_assert!(path.waits.is_sorted_by(|before, after| before.to <= after.from));

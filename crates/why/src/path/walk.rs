@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 
 use super::classify::{Waker, is_by_exit_group, is_sleep, leaves_by};
@@ -18,21 +19,23 @@ const DEEPEST: u8 = 64;
 
 /// Finds the critical path of `thread` from one moment to another.
 pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
-    path_of_program(history, (thread, thread), from, to)
+    path_of_program(history, (thread, thread), from, to, &Stop::default())
 }
 
 /// As `critical_path`, of a thread of a program whose first thread is `first`. What
 /// this one did, and the threads between the two, is the program's own: they have
-/// started each other.
+/// started each other. After a stop request, the time that is not explained yet is
+/// unknown.
 pub fn path_of_program(
     history: &History,
     (first, thread): (ThreadId, ThreadId),
     from: Timestamp,
     to: Timestamp,
+    stop: &Stop,
 ) -> Path {
     let line = line(history, first, thread, to);
     let (segments, waits, locks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut walk = Walk { history, line, segments, waits, locks };
+    let mut walk = Walk { history, stop, line, segments, waits, locks };
     walk.explain(thread, from, to, At::own());
     walk.finish(thread)
 }
@@ -84,6 +87,7 @@ impl At {
 
 struct Walk<'a> {
     history: &'a History,
+    stop: &'a Stop,
     /// The threads whose time is the program's own.
     line: HashSet<ThreadId>,
     /// The last one first.
@@ -123,7 +127,7 @@ impl Walk<'_> {
         let at = if is_back { own } else { at };
         let (mut end, mut series) = (to, Series::default());
         while from < end {
-            if at.depth > DEEPEST {
+            if at.depth > DEEPEST || self.stop.is_requested() {
                 self.push(thread, from, end, at, Activity::Unknown, Detail::None);
                 return;
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::inode::FileId;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
@@ -105,19 +106,26 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of(&trace);
-        Self::of_program(trace, history, (thread, thread), window, clocks)
+        let (threads, stop) = ((thread, thread), &Stop::default());
+        Self::of(Subject::Launch, trace, history, threads, window, clocks, stop)
     }
 
     /// As `new`, of a thread of a program whose first thread is `first`, from the
     /// history of the trace.
+    ///
+    /// # Errors
+    /// After a stop request, the trace.
     pub fn of_program(
         trace: Trace,
         history: History,
         (first, thread): (ThreadId, ThreadId),
         window: (Timestamp, Timestamp),
         clocks: Clocks,
-    ) -> Self {
-        Self::of(Subject::Launch, trace, history, (first, thread), window, clocks)
+        stop: &Stop,
+    ) -> Result<Self, Trace> {
+        let threads = (first, thread);
+        let launch = Self::of(Subject::Launch, trace, history, threads, window, clocks, stop);
+        if stop.is_requested() { Err(launch.trace) } else { Ok(launch) }
     }
 
     /// Explains what `thread` of a program that ran before did in a window.
@@ -131,7 +139,8 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of_running(&trace, asleep);
-        Self::of(Subject::Window, trace, history, (thread, thread), window, clocks)
+        let (threads, stop) = ((thread, thread), &Stop::default());
+        Self::of(Subject::Window, trace, history, threads, window, clocks, stop)
     }
 
     fn of(
@@ -141,10 +150,11 @@ impl Explained {
         (first, thread): (ThreadId, ThreadId),
         (from, to): (Timestamp, Timestamp),
         clocks: Clocks,
+        stop: &Stop,
     ) -> Self {
         history.begin_with_clocks(&clocks.at_start);
         let (highest, no_clocks) = (clocks.highest, clocks.missing);
-        let path = path_of_program(&history, (first, thread), from, to);
+        let path = path_of_program(&history, (first, thread), from, to, stop);
         let split = Split::of(&path, &history, &highest);
         let family = match subject {
             Subject::Launch => kin::of_launch(&history, thread, to),

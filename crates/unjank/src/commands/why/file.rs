@@ -77,7 +77,9 @@ pub(super) fn explain(
     let (trace, window) = (recorded.trace, (from, to));
     let stopped = || failed(file, io::Error::other(Stopped));
     let history = History::until(&trace, &interrupt::stop()).ok_or_else(stopped)?;
-    let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
+    let (threads, stop) = ((first, thread), interrupt::stop());
+    let launch = Explained::of_program(trace, history, threads, window, clocks, &stop);
+    let mut launch = launch.map_err(|_| stopped())?;
     launch.know_swap(swap);
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());

@@ -93,7 +93,8 @@ fn explain(
     let process = launch.process;
     let family = Family::of(&trace, process, launch.ready());
     let from = report::first_exec(&trace, process).unwrap_or(launch.began);
-    let Some(history) = History::until(&trace, &interrupt::stop()) else {
+    let asked_to_end = interrupt::stop();
+    let Some(history) = History::until(&trace, &asked_to_end) else {
         // What was recorded is whole.
         if let Some((kept, to_file)) = kept {
             let window = (from, launch.ready());
@@ -112,8 +113,17 @@ fn explain(
     let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
     let annex = annex((process, thread), (from, to), &clocks);
     let at_exit = matches!(plan.program.ready, Ready::Exit);
-    let mut explained =
-        Explained::of_program(trace, history, (process, thread), (from, to), clocks);
+    let (threads, window) = ((process, thread), (from, to));
+    let explained = Explained::of_program(trace, history, threads, window, clocks, &asked_to_end);
+    let mut explained = match explained {
+        Ok(explained) => explained,
+        Err(trace) => {
+            if let Some((kept, to_file)) = kept {
+                kept.write(to_file, &trace, annex)?;
+            }
+            return Ok(None);
+        }
+    };
     explained.know_swap(swap);
     explained.name_functions(kernel::names(root, &explained));
     explained.name_files(files::names(root, &explained));
