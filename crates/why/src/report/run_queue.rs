@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use foldhash::fast::RandomState;
+use unjank_host::input::Stop;
 use unjank_host::tracefs::Occupant;
 use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
@@ -23,9 +24,10 @@ const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
 const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);
 
 /// The threads that had them longest, by name; `None` if the path never waited
-/// for a CPU.
-pub(super) fn table(launch: &Explained) -> Option<Table> {
-    let times = occupants(launch, &launch.path().segments);
+/// for a CPU. After a stop request, some are missing.
+pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
+    let segments = launch.path().segments.iter();
+    let times = occupants(launch, segments.take_while(|_| !stop.is_requested()));
     let all = times.values().fold(Nanos::ZERO, |sum, &time| sum + time);
     let mut times: Vec<(String, Nanos)> = times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));

@@ -86,11 +86,12 @@ pub(super) fn explain(
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let table = report::window_table(&launch, &chosen);
     let about = of_output(output);
-    let launches = Launches::new(Bytes::default(), &about).until(interrupt::stop()).with(launch);
+    let launches = Launches::new(Bytes::default(), &about).until(stop.clone()).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());
     }
-    let mut findings = report::findings(&launches, &about);
+    let findings = report::findings_until(&launches, &about, &stop);
+    let mut findings = findings.ok_or_else(stopped)?;
     findings.tables.insert(0, table);
     for note in notes {
         findings.warn(note);
