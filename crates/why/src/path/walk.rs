@@ -240,7 +240,10 @@ impl Walk<'_> {
                     self.explain(waker, from, sent, inner.deeper());
                 }
                 Origin::Thread(_) => {
-                    self.push(thread, from, to, inner, Activity::Unknown, Detail::None);
+                    // A packet that it sent to itself, if another thread delivers it.
+                    let carrier = wake.carrier.filter(|carrier| carrier.thread != thread);
+                    let sent = self.carried(carrier, thread, from, to, inner);
+                    self.push(thread, from, sent, inner, Activity::Unknown, Detail::None);
                 }
                 Origin::Interrupt(cause) => self.interrupt(cause, thread, from, to, inner),
             },
