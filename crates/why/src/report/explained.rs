@@ -201,6 +201,13 @@ impl Explained {
         self.warn(why);
     }
 
+    /// Whether what counts as a launch is a time of a program that ran before, as in many
+    /// recordings in files. These do not tell which older threads are of its process.
+    pub(super) fn is_older_than_its_recording(&self) -> bool {
+        let first = self.history.life(self.first, self.from);
+        self.subject == Subject::Launch && first.is_none_or(|life| life.birth.is_none())
+    }
+
     /// The length of the window.
     pub fn total(&self) -> Nanos {
         self.to.since(self.from)
