@@ -47,12 +47,13 @@ pub(super) fn write<W: Write>(
         packets.write(packet(0, first_clocks, false))?;
     }
     for cpu in &trace.cpus {
+        let gaps = begins_of_gaps(cpu);
         let mut known_to = Timestamp::default();
         for bundle in (0..cpu.events.len()).step_by(BUNDLE) {
             let events = cpu.events.range(bundle..bundle + BUNDLE);
             let Some(latest) = events.clone().next_back() else { continue };
             let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
-                || misses_events(cpu, known_to, latest.at);
+                || any_between(&gaps, known_to, latest.at);
             known_to = latest.at;
             let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
             packets.write(packet(cpu.cpu, messages.collect(), lost))?;
@@ -66,11 +67,19 @@ fn packet(cpu: usize, event: Vec<KernelEvent>, lost: bool) -> Packet {
     Packet { ftrace_events: Some(bundle), ..Packet::default() }
 }
 
-/// Whether a gap within the recording begins in a time.
-fn misses_events(cpu: &CpuTrace, from: Timestamp, to: Timestamp) -> bool {
+/// The beginnings of gaps within the recording, in order of time.
+fn begins_of_gaps(cpu: &CpuTrace) -> Vec<Timestamp> {
     let end = Timestamp::from_nanos(u64::MAX);
-    let mut within = cpu.gaps.iter().filter(|gap| gap.from > Timestamp::default() && gap.to < end);
-    within.any(|gap| from <= gap.from && gap.from < to)
+    let within = cpu.gaps.iter().filter(|gap| gap.from > Timestamp::default() && gap.to < end);
+    let mut begins: Vec<Timestamp> = within.map(|gap| gap.from).collect();
+    begins.sort_unstable();
+    begins
+}
+
+/// Whether one of these moments, which are in order, is in a time.
+fn any_between(moments: &[Timestamp], from: Timestamp, to: Timestamp) -> bool {
+    let first = moments.partition_point(|moment| *moment < from);
+    moments.get(first).is_some_and(|moment| *moment < to)
 }
 
 fn has_ends_of_handlers(trace: &Trace) -> bool {
