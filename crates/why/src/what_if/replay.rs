@@ -11,7 +11,7 @@ use super::steps::Step;
 use super::window::{Change, Window};
 use crate::history::{Cause, Origin, Request, Span, Spans, State, Wait, Wake};
 use crate::path::{hands_over, is_sleep_until};
-use crate::split::clock_loss;
+use crate::split::ClockLosses;
 
 /// Spans on each side of one that can belong to the same wake-up: a thread that
 /// waits for a CPU may be moved to another, which begins a new span.
@@ -48,6 +48,7 @@ pub(super) struct Replay<'a> {
     actors: &'a Actors<'a>,
     explained: Actor,
     change: &'a Change,
+    losses: &'a ClockLosses,
     /// The spans of each thread so far: wake-ups may lead back to earlier ones.
     positions: Vec<Position>,
     /// The number of each thread's.
@@ -60,10 +61,11 @@ impl<'a> Replay<'a> {
         actors: &'a Actors<'a>,
         explained: Actor,
         change: &'a Change,
+        losses: &'a ClockLosses,
     ) -> Self {
         let positions = vec![Position::default(); actors.places()];
         let begun = vec![0; actors.len()];
-        Self { window, actors, explained, change, positions, begun }
+        Self { window, actors, explained, change, losses, positions, begun }
     }
 
     /// Takes all steps up to the end of the window. Returns when the explained
@@ -127,7 +129,7 @@ impl<'a> Replay<'a> {
         match span.state {
             State::Running { cpu } if self.change.highest_clock => {
                 let Window { history, highest, .. } = self.window;
-                let loss = clock_loss(cpu, (span.from, span.to), history, highest);
+                let loss = self.losses.between(cpu, (span.from, span.to), history, highest);
                 1.0 - loss.get() as f64 / length
             }
             State::Running { .. } | State::Asleep { .. } => 1.0,
