@@ -120,7 +120,7 @@ fn failed(file: &Path, why: io::Error) -> Error {
 
 /// Removes system calls whose numbers mean something else here.
 fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
-    let architecture = recorded.architecture.as_ref().filter(|name| *name != ARCH)?;
+    let architecture = recorded.architecture.as_ref().filter(|name| !is_named(name, ARCH))?;
     let is_call = |kind: &EventKind| matches!(kind, EventKind::SystemCall(_));
     let mut dropped = 0;
     for cpu in &mut recorded.trace.cpus {
@@ -134,6 +134,15 @@ fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
              locks, messages and children are those for another thread"
         )
     })
+}
+
+/// Whether `uname -m` prints this name on an architecture that Rust calls `own`.
+fn is_named(name: &str, own: &str) -> bool {
+    match own {
+        "arm" => name.starts_with("armv"),
+        "x86" => matches!(name, "i386" | "i486" | "i586" | "i686"),
+        _ => name == own,
+    }
 }
 
 fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
@@ -172,6 +181,13 @@ mod tests {
     use unjank_host::Nanos;
 
     use super::*;
+
+    #[test]
+    fn machines_of_one_architecture_have_several_names() {
+        assert!(is_named("x86_64", "x86_64") && is_named("aarch64", "aarch64"));
+        assert!(is_named("armv7l", "arm") && is_named("i686", "x86"));
+        assert!(!is_named("aarch64", "arm") && !is_named("i686", "x86_64"));
+    }
 
     #[test]
     fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {
