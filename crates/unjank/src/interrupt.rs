@@ -20,6 +20,13 @@ pub(crate) fn stop() -> Stop {
     STOP.clone()
 }
 
+/// As [`stop`], for what comes after the end of a run: a signal that ended it does not count, and
+/// the next one ends the process.
+pub(crate) fn stop_from_now() -> Stop {
+    let stop = stop();
+    if stop.is_requested() { Stop::default() } else { stop }
+}
+
 /// Whether the user has asked the run to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Stop);

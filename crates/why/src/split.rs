@@ -132,3 +132,80 @@ pub(crate) fn clock_loss(
     }
     Nanos(slow)
 }
+
+/// As [`clock_loss`], for many times: sums up to each change of a clock.
+#[derive(Debug)]
+pub(crate) struct ClockLosses(BTreeMap<usize, Vec<Nanos>>);
+
+impl ClockLosses {
+    /// Those of all CPUs with a highest clock.
+    pub(crate) fn of(history: &History, highest: &HighestClocks) -> Self {
+        let sums = |cpu: usize| {
+            let changes = history.clock(cpu);
+            let pairs = changes.iter().zip(changes.iter().skip(1));
+            let losses =
+                pairs.map(|((from, _), (to, _))| clock_loss(cpu, (*from, *to), history, highest));
+            let up_to = losses.scan(Nanos::ZERO, |sum, loss| {
+                *sum = *sum + loss;
+                Some(*sum)
+            });
+            std::iter::once(Nanos::ZERO).chain(up_to).collect()
+        };
+        Self(highest.keys().map(|&cpu| (cpu, sums(cpu))).collect())
+    }
+
+    /// The loss of a CPU in a time, by the same history and clocks.
+    pub(crate) fn between(
+        &self,
+        cpu: usize,
+        (begin, end): (Timestamp, Timestamp),
+        history: &History,
+        highest: &HighestClocks,
+    ) -> Nanos {
+        let changes = history.clock(cpu);
+        let first = changes.partition_point(|(at, _)| *at <= begin);
+        let last = changes.partition_point(|(at, _)| *at < end).saturating_sub(1);
+        let loss = |from, to| clock_loss(cpu, (from, to), history, highest);
+        let sums = self.0.get(&cpu).and_then(|sums| Some((sums.get(first)?, sums.get(last)?)));
+        match (changes.get(first), changes.get(last), sums) {
+            (Some((first_at, _)), Some((last_at, _)), Some((before, up_to))) if first < last => {
+                loss(begin, *first_at) + (*up_to - *before) + loss(*last_at, end)
+            }
+            _ => loss(begin, end),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Hertz;
+    use unjank_host::tracefs::script::{Script, at};
+    use unjank_host::tracefs::{Context, EventKind};
+
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn sums_of_losses_are_the_losses(
+            changes in proptest::collection::vec((0_u64..9, 0_u64..1_200), 0..20),
+            (begin, length) in (0_u64..80, 0_u64..80),
+        ) {
+            let (mut script, mut now) = (Script::new(), 10);
+            for (gap, khz) in changes {
+                now += gap;
+                let frequency = EventKind::Frequency { cpu: 0, frequency: Hertz::from_khz(khz) };
+                script = script.happens(0, now, Context::Thread, frequency);
+            }
+            let history = History::of(&script.trace());
+            let highest = HighestClocks::from([(0, 1_000)]);
+            let losses = ClockLosses::of(&history, &highest);
+            for cpu in [0, 1] {
+                let time = (at(begin), at(begin + length));
+                proptest::prop_assert_eq!(
+                    losses.between(cpu, time, &history, &highest),
+                    clock_loss(cpu, time, &history, &highest)
+                );
+            }
+        }
+    }
+}

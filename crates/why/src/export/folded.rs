@@ -112,9 +112,16 @@ fn call(wait: &Wait) -> String {
     }
 }
 
-/// A name without the separator of frames.
+/// A name without the separator of frames, and without a number as its last word, which
+/// readers would take for the weight.
 fn frame(name: &str) -> String {
-    name.replace(';', ",")
+    let name = name.replace(';', ",");
+    let is_number =
+        |word: &str| !word.is_empty() && word.chars().all(|it| it.is_ascii_digit() || it == '.');
+    match name.rsplit_once(' ') {
+        Some((words, last)) if is_number(last) => format!("{words}_{last}"),
+        _ => name,
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +194,20 @@ mod tests {
              own;computing;victim (7);main;sum, 414\n\
              own;timer;victim (7);main;wait;poll;ppoll 380\n"
         );
+    }
+
+    #[test]
+    fn the_weight_is_the_only_number_at_the_end_of_a_line() {
+        let call = SystemCall::Begins { number: 5_000, arguments: [0; 6] };
+        let script = Script::new()
+            .runs(0, 0, 9, 7)
+            .happens(0, 310, Context::Thread, EventKind::SystemCall(call))
+            .sleeps(0, 320, 7, 0)
+            .expires(1, 700)
+            .happens(1, 700, Context::Irq, EventKind::Waking { task: task(7), cpu: 0 })
+            .runs(0, 700, 0, 7);
+        let text = folded_text(&script, (320, 700));
+        assert_eq!(text, "own;timer;victim (7);system call_5000 380\n");
     }
 
     #[test]

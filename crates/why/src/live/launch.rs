@@ -101,8 +101,17 @@ impl RecordedLaunch {
         let subject = Subject::of(&launch, &trace, &history, (from, full_at));
         let &Subject { thread, to, .. } = &subject;
         let annex = annex((process, thread), (from, to), &clocks);
-        let mut explained =
-            Explained::of_program(trace, history, (process, thread), (from, to), clocks);
+        let threads = (process, thread);
+        let explained = Explained::of_program(trace, history, threads, (from, to), clocks, stop);
+        let mut explained = match explained {
+            Ok(explained) => explained,
+            Err(trace) => {
+                if let Some((kept, to_file)) = keep {
+                    kept.write(to_file, &trace, annex)?;
+                }
+                return Ok(None);
+            }
+        };
         name(&mut explained, swap, stacks, root);
         if let Some((kept, to_file)) = keep {
             let annex = Annex {

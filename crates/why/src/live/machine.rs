@@ -6,10 +6,10 @@ use unjank_host::inode::{FileId, paths_of};
 use unjank_host::perf_event::StackRecords;
 use unjank_host::swap_area::{self, Area};
 use unjank_host::text::one_line;
-use unjank_host::{Bytes, Nanos, Root, Support, kernel_symbols};
+use unjank_host::{Bytes, Nanos, Root, Support, kernel_symbols, threads};
 
 use super::clocks::ClockReader;
-use crate::report::{Clocks, Explained, shown_files};
+use crate::report::{Clocks, Explained, Server, shown_files};
 
 /// A warning about a 32-bit program.
 pub(super) const FOREIGN: &str = "the program's system calls have numbers of another \
@@ -50,7 +50,7 @@ impl<'a> StateReader<'a> {
     }
 }
 
-/// Adds swap areas, names of functions and files, and stacks. The explained threads may
+/// Adds swap areas, names of functions and files, the server, and stacks. The explained threads may
 /// still run, whose files and functions can be found by their numbers.
 pub(super) fn name(
     explained: &mut Explained,
@@ -62,9 +62,23 @@ pub(super) fn name(
     let functions = kernel_symbols::names_of(root, &explained.kernel_addresses());
     explained.name_functions(functions.unwrap_or_default());
     explained.name_files(files(explained, root));
+    know_server(explained, root);
     if let Some(stacks) = stacks {
         let threads = explained.threads_on_path();
         explained.add_stacks(stacks.map(|records| records.stacks_of(root, &threads)));
+    }
+}
+
+/// Finds the process that answered the explained program, while it runs.
+fn know_server(explained: &mut Explained, root: &Root) {
+    let other = |process: &u32| *process != std::process::id();
+    let running = explained.servers().into_iter().find_map(|thread| {
+        threads::process_of(root, thread).filter(other).map(|process| (process, thread))
+    });
+    if let Some((process, thread)) = running {
+        let threads = threads::ids(root, process).unwrap_or_default();
+        let threads = threads.into_iter().chain([thread]).collect();
+        explained.served_by(Server { process, threads });
     }
 }
 

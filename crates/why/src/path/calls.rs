@@ -17,8 +17,10 @@ pub(super) enum Purpose {
     AwaitSignal,
     /// Sending a signal.
     SendSignal,
-    /// Ending the thread or the process.
+    /// Ending the thread.
     Exit,
+    /// Ending the process: the kernel kills the other threads, and so wakes them.
+    ExitGroup,
     /// Becoming another program.
     Exec,
     /// Taking a message, or waiting for one.
@@ -35,17 +37,26 @@ pub(super) enum Purpose {
     Other,
 }
 
+/// `futex_waitv`, on all architectures.
+pub(super) const FUTEX_WAITV: i64 = 449;
+
 /// Whether the call with this number is `futex`, whose second argument is an
 /// operation. Those of the newer `futex_wait` and others are values.
 pub(crate) fn is_futex_with_operation(number: i64) -> bool {
-    number == i64::from(libc::SYS_futex)
+    plain(number) == i64::from(libc::SYS_futex)
+}
+
+/// Whether the call with this number is `clock_nanosleep`, whose second argument is flags.
+pub(super) fn is_clock_nanosleep(number: i64) -> bool {
+    plain(number) == i64::from(libc::SYS_clock_nanosleep)
 }
 
 /// What the call with this number is for, by the numbers of this machine's
 /// architecture.
 pub(super) fn purpose(number: i64) -> Purpose {
+    let number = plain(number);
     let is = |calls: &[libc::c_long]| calls.iter().any(|&call| i64::from(call) == number);
-    if is(&[libc::SYS_futex, 449, 454, 455, 456]) {
+    if number == FUTEX_WAITV || is(&[libc::SYS_futex, 454, 455, 456]) {
         Purpose::Futex
     } else if is(&[libc::SYS_flock, libc::SYS_fcntl, libc::SYS_semop, libc::SYS_semtimedop]) {
         Purpose::Lock
@@ -53,8 +64,10 @@ pub(super) fn purpose(number: i64) -> Purpose {
         Purpose::AwaitSignal
     } else if is(SEND_SIGNAL) {
         Purpose::SendSignal
-    } else if is(&[libc::SYS_exit, libc::SYS_exit_group]) {
+    } else if is(&[libc::SYS_exit]) {
         Purpose::Exit
+    } else if is(&[libc::SYS_exit_group]) {
+        Purpose::ExitGroup
     } else if is(CHILD) {
         Purpose::Child
     } else if is(&[libc::SYS_execve, libc::SYS_execveat]) {
@@ -74,19 +87,41 @@ pub(super) fn purpose(number: i64) -> Purpose {
     }
 }
 
+/// The call that does the same with a time of 32 bits, on architectures that have two of them.
+fn plain(number: i64) -> i64 {
+    if cfg!(target_pointer_width = "32") { of_time64(number).unwrap_or(number) } else { number }
+}
+
+/// The call to which one with `_time64` in its name belongs: `include/uapi/asm-generic/unistd.h`.
+fn of_time64(number: i64) -> Option<i64> {
+    let plain = match number {
+        407 => libc::SYS_clock_nanosleep,
+        413 => libc::SYS_pselect6,
+        414 => libc::SYS_ppoll,
+        417 => libc::SYS_recvmmsg,
+        418 => libc::SYS_mq_timedsend,
+        419 => libc::SYS_mq_timedreceive,
+        420 => libc::SYS_semtimedop,
+        421 => libc::SYS_rt_sigtimedwait,
+        422 => libc::SYS_futex,
+        _ => return None,
+    };
+    Some(i64::from(plain))
+}
+
 const CHILD: &[libc::c_long] = &[
     libc::SYS_wait4,
     libc::SYS_waitid,
     libc::SYS_clone,
     libc::SYS_clone3,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
     libc::SYS_vfork,
 ];
 
 const AWAIT_SIGNAL: &[libc::c_long] = &[
     libc::SYS_rt_sigsuspend,
     libc::SYS_rt_sigtimedwait,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
     libc::SYS_pause,
 ];
 
@@ -115,11 +150,13 @@ const RECEIVE: &[libc::c_long] = &[
     libc::SYS_pselect6,
     libc::SYS_epoll_pwait,
     441, // epoll_pwait2
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
     libc::SYS_poll,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_select,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(target_arch = "arm")]
+    142, // _newselect
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
     libc::SYS_epoll_wait,
 ];
 
@@ -149,10 +186,19 @@ mod tests {
         assert_eq!(of(libc::SYS_wait4), Purpose::Child);
         assert_eq!(of(libc::SYS_rt_sigsuspend), Purpose::AwaitSignal);
         assert_eq!(of(libc::SYS_tgkill), Purpose::SendSignal);
-        assert_eq!(of(libc::SYS_exit_group), Purpose::Exit);
+        assert_eq!(of(libc::SYS_exit_group), Purpose::ExitGroup);
         assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
         assert_eq!(of(libc::SYS_write), Purpose::Send);
         assert_eq!(of(libc::SYS_ioctl), Purpose::Both);
         assert_eq!(purpose(-1), Purpose::Other);
+    }
+
+    #[test]
+    fn a_call_with_a_longer_time_does_the_same() {
+        let of = |number| of_time64(number).map(purpose);
+        assert_eq!(of(422), Some(Purpose::Futex));
+        assert_eq!(of(414), Some(Purpose::Receive));
+        assert_eq!(of(407), Some(Purpose::Sleep));
+        assert_eq!(of(403), None, "clock_gettime64 does not wait");
     }
 }

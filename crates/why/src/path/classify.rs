@@ -1,13 +1,48 @@
 //! In what a thread waited for another, and whether the trace proves it.
 
-use super::calls::{Purpose, purpose};
+use super::calls::{Purpose, is_clock_nanosleep, purpose};
 
+use super::is_in_futex;
 use super::segment::{Certainty, Way};
-use crate::history::{Wait, Wake};
+use crate::history::{Origin, Wait, Wake};
 
 /// Whether the thread sleeps until a time, whatever others do.
 pub(super) fn is_sleep(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
+}
+
+/// Whether the thread sleeps until a time that does not depend on when it fell asleep:
+/// `TIMER_ABSTIME` of `clock_nanosleep(2)`.
+pub(crate) fn is_sleep_until(wait: Wait) -> bool {
+    let Wait::Call { number, arguments: [_, flags] } = wait else { return false };
+    is_clock_nanosleep(number) && flags & libc::TIMER_ABSTIME as u64 != 0
+}
+
+/// Whether a wait was ended in a call that ends the waker's process.
+pub(super) fn is_by_exit_group(wake: &Wake) -> bool {
+    purpose_of_waker(wake) == Purpose::ExitGroup
+}
+
+/// Whether another thread ended a wait in a futex, and neither by its own end, nor by a
+/// signal, nor by that of its process: it may have released a lock.
+pub(crate) fn hands_over(wait: Wait, wake: &Wake) -> bool {
+    let is_other = matches!(purpose_of_waker(wake), Purpose::SendSignal | Purpose::ExitGroup);
+    is_in_futex(wait) && matches!(wake.by, Origin::Thread(_)) && !wake.joined && !is_other
+}
+
+fn purpose_of_waker(wake: &Wake) -> Purpose {
+    wake.during.map_or(Purpose::Other, |number| purpose(number.into()))
+}
+
+/// What is known of the thread that ended a wait, beside what it did then.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waker {
+    /// It is a thread of the kernel.
+    pub(super) is_kernel: bool,
+    /// It ended the process of the thread that waited.
+    pub(super) kills: bool,
+    /// It had inherited that thread's priority.
+    pub(super) inherited: bool,
 }
 
 /// How the path leaves a thread that waited in `wait` for its waker. The first row that applies
@@ -15,10 +50,15 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 ///
 /// | the thread is in | the waker is in | way | certainty |
 /// |---|---|---|---|
-/// | a lock of the kernel | anything | lock | proved: the thread that releases it wakes the next |
+/// | a `percpu_rw_semaphore` | a thread of the kernel | work | inferred: until Linux 6.7, a writer waits for RCU meanwhile |
+/// | a lock of the kernel | kill … | ipc | inferred: the signal may end the wait |
+/// | a lock of the kernel | `exit_group` of its own process | lock | inferred: it may be killed |
+/// | a lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
 /// | anything | a thread of the kernel | work | inferred |
+/// | any call | `exit_group` of its own process | child | proved: it is killed |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
+/// | a futex | kill … | ipc | inferred |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
 /// | wait, vfork | the end of a process, exec | child | proved |
@@ -29,26 +69,29 @@ pub(super) fn is_sleep(wait: Wait) -> bool {
 /// | write, send, binder … | read, binder … | ipc | proved |
 /// | write, send, binder … | anything else | ipc | inferred |
 /// | anything else | anything | other | inferred |
-pub(super) fn leaves_by(
-    wait: Wait,
-    wake: &Wake,
-    waker_is_kernel: bool,
-    inherited: bool,
-) -> (Way, Certainty) {
+pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certainty) {
     let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
-    if matches!(wait, Wait::KernelLock { .. }) {
-        return (Way::Lock, Certainty::Proved);
+    let of_waker = purpose_of_waker(wake);
+    if let Wait::KernelLock { flags, .. } = wait {
+        return match of_waker {
+            _ if waker.is_kernel && flags.lock_type() == "percpu_rw_semaphore" => {
+                (Way::Work, Certainty::Inferred)
+            }
+            Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
+            _ => (Way::Lock, sure(!waker.kills)),
+        };
     }
-    if waker_is_kernel {
+    if waker.is_kernel {
         return (Way::Work, Certainty::Inferred);
     }
     let Wait::Call { number, .. } = wait else {
         return (Way::Other, Certainty::Inferred);
     };
-    let of_waker = wake.during.map_or(Purpose::Other, |number| purpose(number.into()));
     match purpose(number) {
+        _ if waker.kills => (Way::Child, Certainty::Proved),
         Purpose::Futex if wake.joined => (Way::Child, Certainty::Proved),
-        Purpose::Futex => (Way::Lock, sure(inherited || of_waker == Purpose::Exit)),
+        Purpose::Futex if of_waker == Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
+        Purpose::Futex => (Way::Lock, sure(waker.inherited || of_waker == Purpose::Exit)),
         Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),
         Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),
         Purpose::AwaitSignal => (Way::Ipc, sure(of_waker == Purpose::SendSignal)),
@@ -62,6 +105,7 @@ pub(super) fn leaves_by(
         | Purpose::Storage
         | Purpose::SendSignal
         | Purpose::Exit
+        | Purpose::ExitGroup
         | Purpose::Other => (Way::Other, Certainty::Inferred),
     }
 }

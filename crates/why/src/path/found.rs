@@ -40,7 +40,8 @@ pub struct LockWait {
     pub certainty: Certainty,
 }
 
-/// A time in which the explained thread slept, and the path was on others.
+/// A time in which the explained thread slept, and the path was on others. A sleep from
+/// which the path comes back in between is several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnWait {
     /// Its begin.

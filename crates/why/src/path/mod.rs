@@ -24,16 +24,23 @@ pub use walk::{critical_path, path_of_program};
 
 use crate::history::Wait;
 pub(crate) use calls::is_futex_with_operation;
-use calls::{Purpose, purpose};
+use calls::{FUTEX_WAITV, Purpose, purpose};
+pub(crate) use classify::{hands_over, is_sleep_until};
 
 /// Whether a thread sleeps in a futex.
-pub(crate) fn is_in_futex(wait: Wait) -> bool {
+fn is_in_futex(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Futex)
+}
+
+/// Whether a thread sleeps in one futex, whose address is the first argument. That of
+/// `futex_waitv` is an array of futexes.
+fn is_in_one_futex(wait: Wait) -> bool {
+    is_in_futex(wait) && !matches!(wait, Wait::Call { number: FUTEX_WAITV, .. })
 }
 
 /// Whether a thread sleeps for a lock that its address tells from others.
 fn is_for_addressed_lock(wait: Wait) -> bool {
-    is_in_futex(wait) || matches!(wait, Wait::KernelLock { .. })
+    is_in_one_futex(wait) || matches!(wait, Wait::KernelLock { .. })
 }
 
 #[cfg(test)]

@@ -58,11 +58,12 @@ pub struct Page {
 pub enum Way {
     /// It did not.
     Own,
-    /// The thread waited in a futex, and another thread woke it.
+    /// The thread waited in a futex, and another thread woke it, but not by a signal.
     Lock,
     /// It waited for a message of another thread: a pipe, a socket, binder.
     Ipc,
-    /// It waited for the end of a process or a thread, or for an exec.
+    /// It waited for the end of a process or a thread, or for an exec; or another thread
+    /// ended its process.
     Child,
     /// It waited for a thread of the kernel.
     Work,

@@ -59,6 +59,12 @@ fn a_thread_that_waits_for_another_is_explained_by_what_that_did() {
 }
 
 #[test]
+fn only_what_comes_after_the_last_event_of_a_thread_is_unknown() {
+    let script = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
+    assert_eq!(path(&script, 7, 0, 400), ["0-100 t7 own Computing", "100-400 t7 own Unknown"]);
+}
+
+#[test]
 fn an_interrupt_is_explained_by_what_it_was_about() {
     use unjank_host::tracefs::{Context, EventKind, Irq};
     let woken = |tid| EventKind::Waking { task: unjank_host::tracefs::script::task(tid), cpu: 0 };
@@ -316,7 +322,7 @@ mod invented {
         ) {
             let history = History::of(&Script::invented(&bytes).trace());
             let threads = (ThreadId(first), ThreadId(thread));
-            let path = path_of_program(&history, threads, at(0), at(4_000));
+            let path = path_of_program(&history, threads, at(0), at(4_000), &Stop::default());
             let sum: u64 = path.segments.iter().map(|segment| segment.length().get()).sum();
             prop_assert_eq!(sum, 4_000);
             prop_assert!(path.waits.is_sorted_by(|before, after| before.to <= after.from));

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use unjank_host::Timestamp;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 
-use super::classify::{is_sleep, leaves_by};
+use super::classify::{Waker, is_by_exit_group, is_sleep, leaves_by};
 use super::found::{LockWait, OwnWait, Path};
 use super::is_for_addressed_lock;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
@@ -18,21 +19,23 @@ const DEEPEST: u8 = 64;
 
 /// Finds the critical path of `thread` from one moment to another.
 pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
-    path_of_program(history, (thread, thread), from, to)
+    path_of_program(history, (thread, thread), from, to, &Stop::default())
 }
 
 /// As `critical_path`, of a thread of a program whose first thread is `first`. What
 /// this one did, and the threads between the two, is the program's own: they have
-/// started each other.
+/// started each other. After a stop request, the time that is not explained yet is
+/// unknown.
 pub fn path_of_program(
     history: &History,
     (first, thread): (ThreadId, ThreadId),
     from: Timestamp,
     to: Timestamp,
+    stop: &Stop,
 ) -> Path {
     let line = line(history, first, thread, to);
     let (segments, waits, locks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut walk = Walk { history, line, segments, waits, locks };
+    let mut walk = Walk { history, stop, line, segments, waits, locks };
     walk.explain(thread, from, to, At::own());
     walk.finish(thread)
 }
@@ -84,6 +87,7 @@ impl At {
 
 struct Walk<'a> {
     history: &'a History,
+    stop: &'a Stop,
     /// The threads whose time is the program's own.
     line: HashSet<ThreadId>,
     /// The last one first.
@@ -94,39 +98,48 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The path, with waits in order of time. A wait during which the path was
-    /// never elsewhere is none.
+    /// never elsewhere is none; one from which it came back in between is several.
     fn finish(self, thread: ThreadId) -> Path {
         let Self { mut segments, waits: found, locks, .. } = self;
         segments.reverse();
-        let (mut waits, mut places) = (Vec::new(), vec![None; found.len()]);
-        for (wait, place) in found.into_iter().zip(&mut places).rev() {
-            if wait.from < wait.to {
-                *place = Some(waits.len() as u32);
-                waits.push(wait);
-            }
-        }
+        let (mut waits, mut before) = (Vec::<OwnWait>::new(), None);
         for segment in &mut segments {
-            let place = segment.wait.and_then(|wait| places.get(wait as usize));
-            segment.wait = place.copied().flatten();
+            let of = segment.wait.take();
+            if let Some(wait) = of.and_then(|of| found.get(of as usize)) {
+                match waits.last_mut().filter(|_| of == before) {
+                    Some(last) => last.to = segment.to,
+                    None => {
+                        waits.push(OwnWait { from: segment.from, to: segment.to, ..*wait });
+                    }
+                }
+                segment.wait = Some(waits.len() as u32 - 1);
+            }
+            before = of;
         }
         Path { thread, segments, waits, locks }
     }
 
     /// Explains what `thread` did from one moment to another, from the end.
     fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
-        let at = match at.way {
-            Way::Own => at,
-            _ if self.line.contains(&thread) => self.is_back(to, at),
-            _ => at,
-        };
+        // Whether it is back on one of the program's own threads.
+        let is_back = at.way != Way::Own && self.line.contains(&thread);
+        let own = At { depth: at.depth, certainty: at.certainty, ..At::own() };
+        let at = if is_back { own } else { at };
         let (mut end, mut series) = (to, Series::default());
         while from < end {
-            if at.depth > DEEPEST {
+            if at.depth > DEEPEST || self.stop.is_requested() {
                 self.push(thread, from, end, at, Activity::Unknown, Detail::None);
                 return;
             }
             let life = self.history.life(thread, end);
             let Some(span) = life.and_then(|life| life.before(end)) else {
+                // After its last event, it is not known what it did.
+                let last = life.and_then(|life| life.spans.end());
+                if let Some(last) = last.filter(|last| from < *last && *last < end) {
+                    self.push(thread, last, end, at, Activity::Unknown, Detail::None);
+                    end = last;
+                    continue;
+                }
                 // Before its birth it is its parent that gets on.
                 match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
                     Some(birth) if birth.parent != thread => {
@@ -153,6 +166,7 @@ impl Walk<'_> {
                         .filter(|item| at.follows_work && item.queued.is_some());
                     let since = item.map_or(begin, |item| item.begun);
                     self.push(thread, since, end, at, Activity::Computing, Detail::Cpu(cpu));
+                    series.computes(end.since(since));
                     if let Some(queued) = item.and_then(|item| item.queued) {
                         // Until it began, the worker was busy, or was being woken.
                         let queued_at = queued.at.clamp(from, since);
@@ -175,22 +189,12 @@ impl Walk<'_> {
                 State::Asleep { wait, wake } => {
                     // Woken later than the path has it: it was not what the path waited for.
                     let ended = wake.filter(|wake| wake.at <= end);
-                    let cause = ended.map(|wake| series.cause(thread, wait, wake));
+                    let cause = ended.map(|wake| series.cause(thread, (begin, end), wait, wake));
                     self.wait(thread, (begin, end), at, wait, (ended, cause));
                 }
             }
             end = begin;
         }
-    }
-
-    /// The path, which had left the program's own threads, is back on one of them
-    /// before `moment`.
-    fn is_back(&mut self, moment: Timestamp, at: At) -> At {
-        let wait = at.wait.and_then(|wait| self.waits.get_mut(wait as usize));
-        if let Some(wait) = wait {
-            wait.from = wait.from.max(moment);
-        }
-        At { depth: at.depth, certainty: at.certainty, ..At::own() }
     }
 
     /// Explains a wait of `thread`, or the end of one: `ended` by a wake-up, and followed to
@@ -236,7 +240,10 @@ impl Walk<'_> {
                     self.explain(waker, from, sent, inner.deeper());
                 }
                 Origin::Thread(_) => {
-                    self.push(thread, from, to, inner, Activity::Unknown, Detail::None);
+                    // A packet that it sent to itself, if another thread delivers it.
+                    let carrier = wake.carrier.filter(|carrier| carrier.thread != thread);
+                    let sent = self.carried(carrier, thread, from, to, inner);
+                    self.push(thread, from, sent, inner, Activity::Unknown, Detail::None);
                 }
                 Origin::Interrupt(cause) => self.interrupt(cause, thread, from, to, inner),
             },
@@ -259,8 +266,13 @@ impl Walk<'_> {
     ) -> Option<(Way, Certainty)> {
         let Origin::Thread(waker) = wake.by else { return None };
         let life = self.history.life(waker, to);
-        let inherited = life.is_some_and(|life| life.inherited_from(thread, from, to));
-        Some(leaves_by(wait, wake, self.history.is_kernel(waker), inherited))
+        let process = |of| self.history.first_of_process(of, to);
+        let waker = Waker {
+            is_kernel: self.history.is_kernel(waker),
+            kills: is_by_exit_group(wake) && process(waker) == process(thread),
+            inherited: life.is_some_and(|life| life.inherited_from(thread, from, to)),
+        };
+        Some(leaves_by(wait, wake, waker))
     }
 
     /// Explains the delivery of the packet with which `waker` ended a wait, from

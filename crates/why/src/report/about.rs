@@ -19,8 +19,7 @@ pub struct About {
     pub launches: u32,
     /// A process that still runs.
     pub process: Option<u32>,
-    /// The process of [`Explained::servers`](super::Explained::servers) that delayed the
-    /// program most, if it runs on.
+    /// The [server](super::Explained::server) of the shown launch, if it runs on.
     pub server: Option<u32>,
     /// The command that shows this run as a page; empty if it is not stored.
     pub show: Vec<OsString>,
@@ -37,7 +36,8 @@ pub enum Remedy {
     Cached,
     /// The program's threads run before those of other programs.
     ProgramFirst,
-    /// The threads that answer the program's messages run before others.
+    /// The threads of one process that answers the program's messages run before others:
+    /// of the one that waits longest for a CPU.
     ServersFirst,
     /// A thread that waits for a lock runs at once when it gets it.
     SpunLocks,
@@ -81,7 +81,7 @@ impl Remedy {
             Self::HighestClock => "highest clock",
             Self::Cached => "everything it reads in memory",
             Self::ProgramFirst => "first in the run queue",
-            Self::ServersFirst => "its servers first in the run queue",
+            Self::ServersFirst => "its server first in the run queue",
             Self::SpunLocks => "locks spun instead of parked",
             Self::All => "all of these",
         }
@@ -93,7 +93,7 @@ impl Remedy {
             Self::HighestClock => "at the highest clock",
             Self::Cached => "with everything it reads in memory",
             Self::ProgramFirst => "with a CPU before other programs",
-            Self::ServersFirst => "with its servers before other programs",
+            Self::ServersFirst => "with its server before other programs",
             Self::SpunLocks => "with locks that spin instead of sleeping",
             Self::All => "with all changes",
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::inode::FileId;
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
@@ -50,6 +51,15 @@ pub enum Subject {
     Window,
 }
 
+/// A process of another program that answered messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its number.
+    pub process: u32,
+    /// All its threads.
+    pub threads: BTreeSet<ThreadId>,
+}
+
 /// One launch or window, and where its time went.
 #[derive(Debug)]
 pub struct Explained {
@@ -81,6 +91,8 @@ pub struct Explained {
     pub(super) swap: Vec<Area>,
     /// Paths of files, as far as they are known.
     pub(super) files: BTreeMap<FileId, String>,
+    /// The process whose messages it waited for, if it is known and can be changed.
+    pub(super) server: Option<Server>,
     /// Where the threads of the path were, if that was recorded.
     pub(super) stacks: Option<Support<Stacks>>,
 }
@@ -94,19 +106,26 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of(&trace);
-        Self::of_program(trace, history, (thread, thread), window, clocks)
+        let (threads, stop) = ((thread, thread), &Stop::default());
+        Self::of(Subject::Launch, trace, history, threads, window, clocks, stop)
     }
 
     /// As `new`, of a thread of a program whose first thread is `first`, from the
     /// history of the trace.
+    ///
+    /// # Errors
+    /// After a stop request, the trace.
     pub fn of_program(
         trace: Trace,
         history: History,
         (first, thread): (ThreadId, ThreadId),
         window: (Timestamp, Timestamp),
         clocks: Clocks,
-    ) -> Self {
-        Self::of(Subject::Launch, trace, history, (first, thread), window, clocks)
+        stop: &Stop,
+    ) -> Result<Self, Trace> {
+        let threads = (first, thread);
+        let launch = Self::of(Subject::Launch, trace, history, threads, window, clocks, stop);
+        if stop.is_requested() { Err(launch.trace) } else { Ok(launch) }
     }
 
     /// Explains what `thread` of a program that ran before did in a window.
@@ -120,7 +139,8 @@ impl Explained {
         clocks: Clocks,
     ) -> Self {
         let history = History::of_running(&trace, asleep);
-        Self::of(Subject::Window, trace, history, (thread, thread), window, clocks)
+        let (threads, stop) = ((thread, thread), &Stop::default());
+        Self::of(Subject::Window, trace, history, threads, window, clocks, stop)
     }
 
     fn of(
@@ -130,10 +150,11 @@ impl Explained {
         (first, thread): (ThreadId, ThreadId),
         (from, to): (Timestamp, Timestamp),
         clocks: Clocks,
+        stop: &Stop,
     ) -> Self {
         history.begin_with_clocks(&clocks.at_start);
         let (highest, no_clocks) = (clocks.highest, clocks.missing);
-        let path = path_of_program(&history, (first, thread), from, to);
+        let path = path_of_program(&history, (first, thread), from, to, stop);
         let split = Split::of(&path, &history, &highest);
         let family = match subject {
             Subject::Launch => kin::of_launch(&history, thread, to),
@@ -157,6 +178,7 @@ impl Explained {
             functions: BTreeMap::new(),
             swap: Vec::new(),
             files: BTreeMap::new(),
+            server: None,
             stacks: None,
         }
     }
@@ -177,6 +199,13 @@ impl Explained {
     pub fn cut_short(&mut self, why: impl Into<String>) {
         self.is_cut = true;
         self.warn(why);
+    }
+
+    /// Whether what counts as a launch is a time of a program that ran before, as in many
+    /// recordings in files. These do not tell which older threads are of its process.
+    pub(super) fn is_older_than_its_recording(&self) -> bool {
+        let first = self.history.life(self.first, self.from);
+        self.subject == Subject::Launch && first.is_none_or(|life| life.birth.is_none())
     }
 
     /// The length of the window.

@@ -193,9 +193,10 @@ mod tests {
     use unjank_host::Support;
     use unjank_host::stacks::{StackCause, Stacks};
     use unjank_host::tracefs::script::{Script, at};
-    use unjank_host::tracefs::{Context, EventKind, SystemCall};
+    use unjank_host::tracefs::{Context, EventKind, StorageEvent, SystemCall};
 
     use super::*;
+    use crate::path::Way;
     use crate::report::scripted::explained;
 
     fn call(number: i64, address: u64, operation: u64) -> EventKind {
@@ -297,6 +298,46 @@ mod tests {
         let lock = "futex 0x3000 | victim (7) | 400 | 1 | hog (9) | proved";
         assert_eq!(joins(265, 0x8000_0009), [lock], "a robust lock");
         assert_eq!(joins(265 + 128, 9), [lock], "a private futex is another one");
+    }
+
+    /// The thread 9, which 7 has started, does `call` and wakes 7, which waits in a futex.
+    fn woken_during(during: EventKind, same_process: bool) -> Vec<String> {
+        let started = StorageEvent::Started { thread: ThreadId(9), same_process };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .happens(0, 10, Context::Thread, EventKind::Storage(started))
+            .runs(1, 20, 0, 9)
+            .happens(0, 90, Context::Thread, call(libc::SYS_futex, 0x3000, 128))
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 400, Context::Thread, during)
+            .wakes(1, 500, 7, 0)
+            .runs(0, 500, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        locks(&script, 700)
+    }
+
+    #[test]
+    fn a_wait_that_the_end_of_the_process_or_a_signal_ends_is_no_lock() {
+        let ends = call(libc::SYS_exit_group, 0, 0);
+        assert!(woken_during(ends, true).is_empty());
+        let lock = "futex 0x3000 | victim (7) | 400 | 1 | hog (9) | inferred";
+        assert_eq!(woken_during(ends, false), [lock], "of another process");
+        assert!(woken_during(call(libc::SYS_tgkill, 0, 0), true).is_empty());
+    }
+
+    #[test]
+    fn the_array_of_futex_waitv_is_no_lock() {
+        const FUTEX_WAITV: i64 = 449;
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 9)
+            .happens(0, 90, Context::Thread, call(FUTEX_WAITV, 0x7ffe_0000, 2))
+            .sleeps(0, 100, 7, 0)
+            .wakes(1, 600, 7, 0)
+            .runs(0, 600, 0, 7)
+            .sleeps(0, 700, 7, 0);
+        assert!(locks(&script, 700).is_empty());
+        assert_eq!(explained(&script, 700).path().waits[0].way, Way::Lock);
     }
 
     #[test]

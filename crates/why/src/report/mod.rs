@@ -34,6 +34,7 @@ mod what_if;
 mod window;
 
 use unjank_host::Support;
+use unjank_host::input::Stop;
 use unjank_measure::record::Fact;
 use unjank_measure::{Findings, Series, SeriesRecord, Unit};
 use unjank_units::Nanos;
@@ -44,7 +45,7 @@ use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
-pub use explained::{Clocks, Explained, Subject, first_exec};
+pub use explained::{Clocks, Explained, Server, Subject, first_exec};
 pub use family::Family;
 pub use handoff::Handoff;
 pub use launches::Launches;
@@ -58,6 +59,16 @@ pub use window::window_table;
 /// What is said of launches of one program; the [`typical`](Launches::typical) one is
 /// drawn.
 pub fn findings(launches: &Launches, about: &About) -> Findings {
+    said(launches, about, &Stop::default())
+}
+
+/// As `findings`; `None` after a stop request.
+pub fn findings_until(launches: &Launches, about: &About, stop: &Stop) -> Option<Findings> {
+    let findings = said(launches, about, stop);
+    (!stop.is_requested()).then_some(findings)
+}
+
+fn said(launches: &Launches, about: &About, stop: &Stop) -> Findings {
     let mut findings = Findings::default();
     let Some(typical) = launches.typical() else {
         findings.warn(launches.missing().unwrap_or_default());
@@ -80,7 +91,7 @@ pub fn findings(launches: &Launches, about: &About) -> Findings {
     findings.tables.push(waits::table(typical));
     findings.tables.extend(what_if::table(typical, &savings, all.len(), about));
     findings.tables.extend(locks::table(typical));
-    findings.tables.extend(run_queue::table(typical));
+    findings.tables.extend(run_queue::table(typical, stop));
     findings.tables.extend(page_in::table(typical));
     findings.tables.extend(storage::table(typical));
     findings.tables.extend(timeline::clock(typical));
@@ -130,7 +141,7 @@ fn warn(launch: &Explained, findings: &mut Findings) {
     let lost = launch.trace.lost;
     if lost.overwritten + lost.dropped > 0 {
         findings.warn(format!(
-            "the kernel lost {} trace events; parts of the path are unknown",
+            "the kernel lost {} trace events; parts of the path may be unknown",
             lost.overwritten + lost.dropped
         ));
     }

@@ -34,11 +34,11 @@ pub(super) fn table(savings: &[Saving], launches: usize, about: &About) -> Optio
     if table.rows.is_empty() {
         return None;
     }
-    let by_servers = worth.iter().any(|saving| saving.remedy == Remedy::ServersFirst);
+    let by_server = worth.iter().any(|saving| saving.remedy == Remedy::ServersFirst);
     let may_run_on = !about.command.is_empty() || about.process.is_some();
-    if by_servers && may_run_on && about.server.is_none() {
+    if by_server && may_run_on && about.server.is_none() {
         table = table.with_note(
-            "its servers first in the run queue: there is no command for it, as none of the \
+            "its server first in the run queue: there is no command for it, as none of the \
              threads that answered runs on",
         );
     }

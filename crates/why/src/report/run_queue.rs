@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use foldhash::fast::RandomState;
+use unjank_host::input::Stop;
 use unjank_host::tracefs::Occupant;
 use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
@@ -16,11 +17,17 @@ use crate::path::{Activity, Detail, Segment};
 const SHOWN: usize = 5;
 /// The name of the time from a wake-up to the run on an idle CPU, which is nobody's.
 const FROM_IDLE: &str = "waking up from idle";
+/// The name of time on an idle CPU that is longer than a wake-up takes.
+const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
+/// The longest way to an idle CPU: CPUs leave the deepest idle states within some hundred
+/// microseconds.
+const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);
 
 /// The threads that had them longest, by name; `None` if the path never waited
-/// for a CPU.
-pub(super) fn table(launch: &Explained) -> Option<Table> {
-    let times = occupants(launch, &launch.path().segments);
+/// for a CPU. After a stop request, some are missing.
+pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
+    let segments = launch.path().segments.iter();
+    let times = occupants(launch, segments.take_while(|_| !stop.is_requested()));
     let all = times.values().fold(Nanos::ZERO, |sum, &time| sum + time);
     let mut times: Vec<(String, Nanos)> = times.into_iter().collect();
     times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -55,8 +62,12 @@ pub(super) fn occupants<'a>(
             continue;
         };
         let Some(trace) = launch.trace.cpu(cpu) else { continue };
-        for stretch in trace.between(segment.from, segment.to) {
+        let stretches = trace.between(segment.from, segment.to);
+        let idle = stretches.iter().filter(|it| matches!(it.who, Occupant::Idle(_)));
+        let idle = idle.fold(Nanos::ZERO, |sum, stretch| sum + stretch.length());
+        for stretch in stretches {
             let who = match stretch.who {
+                Occupant::Idle(_) if idle > LONGEST_FROM_IDLE => Who::HeldBack,
                 Occupant::Idle(_) => Who::FromIdle,
                 Occupant::Thread(task) if task.tid == segment.thread => Who::Itself,
                 who => Who::Other(who),
@@ -77,6 +88,7 @@ pub(super) fn occupants<'a>(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Who {
     FromIdle,
+    HeldBack,
     /// It runs already: the thread is on its way.
     Itself,
     Other(Occupant),
@@ -86,8 +98,32 @@ impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FromIdle => f.write_str(FROM_IDLE),
+            Self::HeldBack => f.write_str(HELD_BACK),
             Self::Itself => f.write_str("moving to it"),
             Self::Other(who) => who.fmt(f),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::tracefs::script::Script;
+
+    use super::*;
+    use crate::report::scripted::explained;
+
+    fn names(script: &Script, end: u64) -> Vec<String> {
+        let launch = explained(script, end);
+        occupants(&launch, &launch.path().segments).into_keys().collect()
+    }
+
+    #[test]
+    fn a_thread_that_an_idle_cpu_does_not_run_for_long_is_not_waking_up() {
+        let stopped = Script::new().runs(0, 0, 0, 7).runs(0, 100, 7, 0).runs(0, 50_000_100, 0, 7);
+        let stopped = stopped.sleeps(0, 50_000_200, 7, 0);
+        assert_eq!(names(&stopped, 50_000_200), [HELD_BACK]);
+        let woken = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0).wakes(1, 200, 7, 0);
+        let woken = woken.runs(0, 50_200, 0, 7).sleeps(0, 50_300, 7, 0);
+        assert_eq!(names(&woken, 50_300), [FROM_IDLE]);
     }
 }

@@ -1,5 +1,6 @@
 //! Whether one change would save a tenth of the launch.
 
+use unjank_host::tracefs::CpuTrace;
 use unjank_measure::record::{Quantity, Verdict};
 use unjank_measure::{Answer, SeriesRecord, Unit};
 
@@ -24,7 +25,7 @@ pub(super) fn verdict(
 ) -> Verdict {
     let single = savings.iter().filter(|saving| saving.remedy != Remedy::All);
     let best = single.max_by(|a, b| a.share.total_cmp(&b.share));
-    let lost = launch.trace.has_gap(launch.from, launch.to);
+    let lost = lost_events(launch);
     let unknown = launch.split.of_cell(Cell::Of(Activity::Unknown));
     let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
     let judged = best.map_or(Answer::No, judge);
@@ -69,6 +70,15 @@ pub(super) fn verdict(
     let pays = best.filter(|best| best.share >= WORTH);
     verdict.next = pays.and_then(|best| about.next(best.remedy));
     verdict
+}
+
+/// Whether events of the window were lost. Before and after the recording, there are none.
+fn lost_events(launch: &Explained) -> bool {
+    let ends = |cpu: &CpuTrace| Some([cpu.events.first()?.at, cpu.events.last()?.at]);
+    let all: Vec<_> = launch.trace.cpus.iter().filter_map(ends).collect();
+    let begin = all.iter().map(|[first, _]| *first).min().unwrap_or_default();
+    let end = all.iter().map(|[_, last]| *last).max().unwrap_or_default();
+    launch.trace.has_gap(launch.from.max(begin), launch.to.min(end))
 }
 
 /// Whether a saving is worth its change, by the interval or range of its share.
@@ -124,9 +134,12 @@ mod tests {
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
         assert_eq!(verdict_of(vec![explained(&computes, 400)]).answer, Answer::No);
         let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);
-        let sleeps = verdict_of(vec![explained(&sleeps, 400)]);
-        assert_eq!(sleeps.answer, Answer::CannotTell);
-        assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
+        // Nothing is lost behind the end of a recording.
+        for sleeps in [sleeps.clone(), sleeps.loses(0, 100, u64::MAX)] {
+            let sleeps = verdict_of(vec![explained(&sleeps, 400)]);
+            assert_eq!(sleeps.answer, Answer::CannotTell);
+            assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
+        }
     }
 
     #[test]

@@ -82,18 +82,17 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
 
 /// What a remedy changes in a launch.
 fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
-    let servers = || launch.servers().into_iter();
     let none = Change::default();
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
         Remedy::Cached => Change { cached: Some(HIT), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
-        Remedy::ServersFirst => Change { boosted: servers().collect(), ..none },
+        Remedy::ServersFirst => Change { boosted: launch.threads_of_server(), ..none },
         Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
             cached: Some(HIT),
-            boosted: launch.family.iter().copied().chain(servers()).collect(),
+            boosted: &launch.family | &launch.threads_of_server(),
             lock_handoff: Some(handoff),
         },
     }
@@ -164,6 +163,18 @@ pub(super) fn table(
             ),
         });
     }
+    if launch.is_older_than_its_recording() {
+        table = table.with_note(
+            "the program is older than the recording: threads of it that are older as well count \
+             as other programs",
+        );
+    }
+    let by_server = |it: &Saving| it.remedy == Remedy::ServersFirst && it.share > 0.0;
+    if savings.iter().any(by_server)
+        && let Some(server) = launch.server_name()
+    {
+        table = table.with_note(format!("its server is the process of {server}"));
+    }
     Some(match launches {
         0 | 1 => table,
         2..=5 => table.with_note(format!(
@@ -176,7 +187,28 @@ pub(super) fn table(
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::Script;
+    use unjank_host::tracefs::{Context, EventKind, StorageEvent};
+
     use super::*;
+    use crate::report::scripted::explained;
+
+    #[test]
+    fn a_note_says_that_older_threads_are_not_known_to_be_of_the_program() {
+        let notes = |is_born: bool| {
+            let started = StorageEvent::Started { thread: ThreadId(7), same_process: false };
+            let script = Script::new().runs(0, 0, 0, 3);
+            let started = EventKind::Storage(started);
+            let script =
+                if is_born { script.happens(0, 5, Context::Thread, started) } else { script };
+            let script = script.runs(0, 10, 3, 7).sleeps(0, 100, 7, 0);
+            let launch = explained(&script, 100);
+            let saving = saving(&[(100, 50)]);
+            table(&launch, &[saving], 1, &About::default()).unwrap().notes.len()
+        };
+        assert_eq!(notes(false), notes(true) + 1);
+    }
 
     fn saving(lengths: &[(u64, u64)]) -> Saving {
         let lengths: Vec<_> = lengths.iter().map(|&(a, b)| (Nanos(a), Nanos(b))).collect();

@@ -22,6 +22,7 @@ use self::actors::Actors;
 use self::replay::Replay;
 use self::steps::{Step, steps};
 pub use self::window::{Change, Window};
+use crate::split::ClockLosses;
 
 /// The steps of a window, for any number of replays.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct Replays<'a> {
     window: Window<'a>,
     actors: Actors<'a>,
     steps: Vec<Step>,
+    losses: ClockLosses,
     stop: &'a Stop,
 }
 
@@ -38,7 +40,8 @@ impl<'a> Replays<'a> {
     pub fn of(window: Window<'a>, stop: &'a Stop) -> Option<Self> {
         let actors = Actors::of(&window);
         let steps = steps(&window, &actors, stop)?;
-        Some(Self { window, actors, steps, stop })
+        let losses = ClockLosses::of(window.history, window.highest);
+        Some(Self { window, actors, steps, losses, stop })
     }
 
     /// When the thread would have reached the end of the window, counted from its
@@ -47,7 +50,8 @@ impl<'a> Replays<'a> {
     pub fn length(&self, change: &Change) -> Option<Nanos> {
         let Window { thread, from, to, .. } = self.window;
         let Some(explained) = self.actors.find(thread, to) else { return Some(to.since(from)) };
-        Replay::new(self.window, &self.actors, explained, change).run(&self.steps, self.stop)
+        let replay = Replay::new(self.window, &self.actors, explained, change, &self.losses);
+        replay.run(&self.steps, self.stop)
     }
 }
 

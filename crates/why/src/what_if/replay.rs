@@ -2,19 +2,22 @@
 
 use unjank_host::Timestamp;
 use unjank_host::input::Stop;
+use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Occupant;
 use unjank_units::Nanos;
 
 use super::actors::{Actor, Actors};
 use super::steps::Step;
 use super::window::{Change, Window};
-use crate::history::{Cause, Origin, Span, Spans, State, Wait, Wake};
-use crate::path::is_in_futex;
-use crate::split::clock_loss;
+use crate::history::{Cause, Origin, Request, Span, Spans, State, Wait, Wake};
+use crate::path::{hands_over, is_sleep_until};
+use crate::split::ClockLosses;
 
 /// Spans on each side of one that can belong to the same wake-up: a thread that
 /// waits for a CPU may be moved to another, which begins a new span.
 const MOST_MOVES: usize = 16;
+/// Work items that a read passes through, each of which queues the next.
+const MOST_WORK: usize = 8;
 
 /// A span of a thread after the change.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,6 +48,7 @@ pub(super) struct Replay<'a> {
     actors: &'a Actors<'a>,
     explained: Actor,
     change: &'a Change,
+    losses: &'a ClockLosses,
     /// The spans of each thread so far: wake-ups may lead back to earlier ones.
     positions: Vec<Position>,
     /// The number of each thread's.
@@ -57,10 +61,11 @@ impl<'a> Replay<'a> {
         actors: &'a Actors<'a>,
         explained: Actor,
         change: &'a Change,
+        losses: &'a ClockLosses,
     ) -> Self {
         let positions = vec![Position::default(); actors.places()];
         let begun = vec![0; actors.len()];
-        Self { window, actors, explained, change, positions, begun }
+        Self { window, actors, explained, change, losses, positions, begun }
     }
 
     /// Takes all steps up to the end of the window. Returns when the explained
@@ -124,7 +129,7 @@ impl<'a> Replay<'a> {
         match span.state {
             State::Running { cpu } if self.change.highest_clock => {
                 let Window { history, highest, .. } = self.window;
-                let loss = clock_loss(cpu, (span.from, span.to), history, highest);
+                let loss = self.losses.between(cpu, (span.from, span.to), history, highest);
                 1.0 - loss.get() as f64 / length
             }
             State::Running { .. } | State::Asleep { .. } => 1.0,
@@ -174,47 +179,81 @@ impl<'a> Replay<'a> {
         let Some(wake) = wake else { return slept + length };
         let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
         let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
-        let mut asked = None;
+        let issued = |request: &Request| match request.by {
+            Origin::Thread(by) => {
+                let found = self.actors.find(by, request.issued);
+                let moment = found.and_then(|issuer| self.moment(issuer, request.issued));
+                moment.unwrap_or(recorded(request.issued))
+            }
+            Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
+        };
         let end = match wake.by {
             Origin::Thread(_) => slept.max(did(wake.at)),
             // Its own timer runs from its sleep on, another's from when that was armed.
             Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
                 slept.max(did(armed.at) + wake.at.since(armed.at).get() as f64)
             }
+            Origin::Interrupt(Cause::Timer(_)) if is_sleep_until(wait) => {
+                slept.max(recorded(wake.at))
+            }
             Origin::Interrupt(Cause::Timer(_)) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
                 Some(request) => {
-                    let issued = match request.by {
-                        Origin::Thread(_) => did(request.issued),
-                        Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
-                    };
-                    asked = Some(issued);
-                    slept.max(issued + wake.at.since(request.issued).get() as f64)
+                    slept.max(issued(request) + wake.at.since(request.issued).get() as f64)
                 }
                 None => slept + length,
             },
             Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
         };
-        match self.change.cached.filter(|_| self.is_read(wait, wake.by)) {
-            // The thread that starts the next request may be asleep before it is issued.
-            Some(hit) => end.min(slept.max(asked.unwrap_or(slept)) + hit.get() as f64),
-            None => end,
+        let Some(hit) = self.change.cached else { return end };
+        let request = self.completed(wake.by, span.from, wake.at);
+        let thread = self.actors.life(sleeper).thread;
+        if !self.is_read(thread, wait, wake.by, request) {
+            return end;
         }
+        // The thread that starts the next request may be asleep before it is issued.
+        end.min(slept.max(request.map_or(slept, issued)) + hit.get() as f64)
     }
 
-    /// Whether a wait ended because something had been read from storage: by an
-    /// interrupt, or by the thread of the kernel that decrypts or assembles it.
-    fn is_read(&self, wait: Wait, by: Origin) -> bool {
-        let is_fault = matches!(wait, Wait::Fault { .. });
-        match by {
-            Origin::Interrupt(Cause::Storage(id)) => {
-                let request = self.window.history.request(id);
-                let letters = request.map(|request| request.asked.letters);
-                is_fault || letters.is_some_and(|it| it.as_bytes().first() == Some(&b'R'))
+    /// The request whose end caused a wake-up, since a moment: by an interrupt, or by the
+    /// work items that followed from it.
+    fn completed(&self, by: Origin, since: Timestamp, at: Timestamp) -> Option<&'a Request> {
+        let history = self.window.history;
+        let (mut by, mut at) = (by, at);
+        for _ in 0..MOST_WORK {
+            match by {
+                Origin::Interrupt(Cause::Storage(id)) => return history.request(id),
+                Origin::Thread(worker) if history.is_kernel(worker) => {
+                    let queued = history.work_begun(worker, since, at)?.queued?;
+                    (by, at) = (queued.by, queued.at);
+                }
+                Origin::Interrupt(_) | Origin::Thread(_) => return None,
             }
+        }
+        None
+    }
+
+    /// Whether a wait of `sleeper` ended because something had been read from storage, by this request if
+    /// it is known: by an interrupt, or by the thread of the kernel that decrypts or
+    /// assembles it.
+    fn is_read(
+        &self,
+        sleeper: ThreadId,
+        wait: Wait,
+        by: Origin,
+        request: Option<&Request>,
+    ) -> bool {
+        let is_fault = matches!(wait, Wait::Fault { .. });
+        let reads = request.is_some_and(|it| it.asked.letters.as_bytes().first() == Some(&b'R'));
+        match by {
             Origin::Interrupt(Cause::Timer(_)) => false,
-            Origin::Interrupt(_) => is_fault,
-            Origin::Thread(waker) => is_fault && self.window.history.is_kernel(waker),
+            Origin::Interrupt(_) => is_fault || reads,
+            Origin::Thread(waker) => {
+                let is_kernel = |thread| self.window.history.is_kernel(thread);
+                // An idle worker waits for work, not for what the other one has read.
+                let may_read = !matches!(wait, Wait::KernelLock { .. }) && !is_kernel(sleeper);
+                is_fault && is_kernel(waker) || may_read && reads
+            }
         }
     }
 
@@ -266,8 +305,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The nanoseconds from the wake-up of a thread that waited in a futex to its run,
-/// of which the span with this number is a part; `None` for other spans.
+/// The nanoseconds from the wake-up of a thread that waited in a futex for another to its
+/// run, of which the span with this number is a part; `None` for other spans.
 fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     let is_way = |number: &usize| {
         let state = spans.get(*number).map(|span| span.state);
@@ -275,11 +314,8 @@ fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     };
     let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
     let State::Asleep { wait, wake } = spans.get(first.checked_sub(1)?)?.state else { return None };
-    // A joined thread hands over no lock.
-    if wake.is_some_and(|wake| wake.joined) {
-        return None;
-    }
+    wake.filter(|wake| hands_over(wait, wake))?;
     let end = number + (number..spans.len()).take(MOST_MOVES).take_while(is_way).count();
     let way = spans.begin_of(end).since(spans.begin_of(first));
-    is_in_futex(wait).then(|| (way.get() as f64).max(1.0))
+    Some((way.get() as f64).max(1.0))
 }

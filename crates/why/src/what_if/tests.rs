@@ -1,7 +1,7 @@
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, Trace};
+use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, SystemCall, Trace};
 
 use super::*;
 use crate::history::History;
@@ -206,6 +206,32 @@ fn an_idle_worker_is_not_woken_before_the_read_that_it_waits_for_was_issued() {
 }
 
 #[test]
+fn work_items_that_complete_a_read_end_the_wait_of_a_system_call() {
+    let queued = |item| EventKind::WorkQueued { item, function: 6 };
+    let begins = |item| EventKind::WorkBegins { item, function: 6 };
+    let of = |letters: &str| {
+        let [issued, completed] = issued(letters);
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 5)
+            .happens(0, 90, Context::Thread, issued)
+            .sleeps(0, 100, 7, 0)
+            .happens(2, 300, Context::Irq, completed)
+            .happens(2, 300, Context::Irq, queued(5))
+            .happens(1, 310, Context::Thread, begins(5))
+            .happens(1, 312, Context::Thread, queued(6))
+            .happens(1, 314, Context::Thread, begins(6))
+            .wakes(1, 320, 7, 0)
+            .runs(0, 320, 0, 7)
+            .sleeps(0, 420, 7, 0);
+        let trace = Trace { kernel_threads: vec![ThreadId(5)], ..script.trace() };
+        length_of(&trace, 420, &cached(), &HighestClocks::new())
+    };
+    assert_eq!(of("R"), 201);
+    assert_eq!(of("W"), 420, "what is written is not cached");
+}
+
+#[test]
 fn a_kernel_thread_that_delivers_a_page_ends_its_wait() {
     let script = Script::new()
         .runs(0, 0, 0, 7)
@@ -255,7 +281,7 @@ fn a_higher_clock_shortens_computing_only() {
 #[test]
 fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     let calls = |number| {
-        let call = unjank_host::tracefs::SystemCall::Begins { number, arguments: [16; 6] };
+        let call = SystemCall::Begins { number, arguments: [16; 6] };
         EventKind::SystemCall(call)
     };
     let script = |number| {
@@ -272,8 +298,48 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
     let change = Change { lock_handoff: Some(Nanos(10)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &change), 310);
     assert_eq!(length(&script(libc::SYS_read), 400, &change), 400, "it waited for no lock");
+    let expires = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(0, 100, 7, 0)
+        .expires(1, 200)
+        .happens(1, 200, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&expires, 400, &change), 400, "its time limit was over");
+    let signals = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 190, Context::Thread, calls(libc::SYS_tgkill))
+        .wakes(1, 200, 7, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length(&signals, 400, &change), 400, "a signal ended the wait");
     let slow = Change { lock_handoff: Some(Nanos(200)), ..Change::default() };
     assert_eq!(length(&script(libc::SYS_futex), 400, &slow), 400, "parking was cheaper");
+}
+
+#[test]
+fn a_sleep_until_a_time_ends_then() {
+    let highest = HighestClocks::from([(0, 2_000)]);
+    let change = Change { highest_clock: true, ..Change::default() };
+    let sleeps = |flags| {
+        let arguments = [1, flags, 0, 0, 0, 0];
+        let call = SystemCall::Begins { number: libc::SYS_clock_nanosleep, arguments };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .happens(0, 90, Context::Thread, EventKind::SystemCall(call))
+            .sleeps(0, 100, 7, 0)
+            .expires(0, 300)
+            .happens(0, 300, Context::Irq, waking(7))
+            .runs(0, 300, 0, 7)
+            .sleeps(0, 400, 7, 0);
+        length_with(&script, 400, &change, &highest)
+    };
+    assert_eq!(sleeps(1), 350, "TIMER_ABSTIME");
+    assert_eq!(sleeps(0), 300);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use unjank_host::process::is_root;
+use unjank_host::sched::ThreadId;
 use unjank_host::{Root, threads};
 use unjank_launch::bench::{Program, Ready};
 use unjank_why::report::{About, Explained, Launches};
@@ -29,14 +30,11 @@ pub(super) fn of_output(output: &OutputArgs) -> About {
     About { show: [sudo, show, store.clone()].concat(), options: store, ..About::default() }
 }
 
-/// The same, with the server that is still there.
+/// The same, with the server of the shown launch, if it is still there.
 pub(crate) fn with_server(about: &About, launches: &Launches, root: &Root) -> About {
-    let running = |launch: &Explained| {
-        let mut servers = launch.servers().into_iter().filter(|it| !launch.is_of_kernel(*it));
-        let other = |process: &u32| *process != std::process::id();
-        servers.find_map(|server| threads::process_of(root, server).filter(other))
-    };
-    About { server: launches.typical().and_then(running), ..about.clone() }
+    let runs = |process: &u32| threads::process_of(root, ThreadId(*process)) == Some(*process);
+    let server = launches.typical().and_then(Explained::server).filter(runs);
+    About { server, ..about.clone() }
 }
 
 /// `--ready` with what it is set to.

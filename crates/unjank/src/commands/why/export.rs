@@ -1,16 +1,17 @@
 //! The explained launch in files for other tools.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use unjank_host::files::{Destination, Existing, Readers, WholeFile};
+use unjank_host::input::{Stop, Stopped};
 use unjank_why::export;
 use unjank_why::report::Explained;
 
 use crate::commands::measured::OwnFile;
-use crate::output;
+use crate::{interrupt, output};
 
 /// The files to write.
 #[derive(Debug, clap::Args)]
@@ -54,11 +55,31 @@ impl Exports {
 
 fn write(
     place: Option<Destination>,
-    export: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    export: impl FnOnce(&mut UntilStop) -> io::Result<()>,
 ) -> Result<()> {
     let Some(place) = place else { return Ok(()) };
     let whole = WholeFile::begin(place, Existing::Replace, Readers::AsUsual)?;
-    let mut out = BufWriter::new(whole.file()?);
+    let out = BufWriter::new(whole.file()?);
+    let mut out = UntilStop { out, stop: interrupt::stop_from_now() };
     let written = export(&mut out).and_then(|()| out.flush()).map_err(|why| whole.error(why));
     output::unless_reader_left(written.and_then(|()| whole.finish()))
+}
+
+/// A file whose writes fail with [`Stopped`] after a stop request.
+struct UntilStop {
+    out: BufWriter<File>,
+    stop: Stop,
+}
+
+impl Write for UntilStop {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.is_requested() {
+            return Err(io::Error::other(Stopped));
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

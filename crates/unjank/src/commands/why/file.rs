@@ -80,18 +80,21 @@ pub(super) fn explain(
     let clocks = Clocks { highest, at_start, missing: None };
     let (trace, window) = (recorded.trace, (from, to));
     let history = History::until(&trace, &stop).ok_or_else(stopped)?;
-    let mut launch = Explained::of_program(trace, history, (first, thread), window, clocks);
+    let threads = (first, thread);
+    let launch = Explained::of_program(trace, history, threads, window, clocks, &stop);
+    let mut launch = launch.map_err(|_| stopped())?;
     launch.know_swap(swap);
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let table = report::window_table(&launch, &chosen);
     let about = of_output(output);
-    let launches = Launches::new(Bytes::default(), &about).until(stop).with(launch);
+    let launches = Launches::new(Bytes::default(), &about).until(stop.clone()).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());
     }
-    let mut findings = report::findings(&launches, &about);
+    let findings = report::findings_until(&launches, &about, &stop);
+    let mut findings = findings.ok_or_else(stopped)?;
     findings.tables.insert(0, table);
     for note in notes {
         findings.warn(note);

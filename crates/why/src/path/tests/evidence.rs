@@ -223,3 +223,17 @@ fn who_wakes_a_waiter_for_a_lock_of_the_kernel_has_held_it() {
     let history = History::of(&contends(LockFlags(1)).trace());
     assert_eq!(critical_path(&history, ThreadId(7), at(100), at(510)).locks.len(), 0);
 }
+
+#[test]
+fn a_writer_of_a_percpu_semaphore_may_wait_for_rcu() {
+    const WRITE: u16 = 1 << 2;
+    const PERCPU: u16 = 1 << 4;
+    let woken_by = |kernel_threads: &[ThreadId]| {
+        let mut trace = contends(LockFlags(PERCPU | WRITE)).trace();
+        trace.kernel_threads.extend(kernel_threads);
+        let found = critical_path(&History::of(&trace), ThreadId(7), at(100), at(310));
+        (found.waits[0].way, found.locks.len())
+    };
+    assert_eq!(woken_by(&[ThreadId(3)]), (Way::Work, 0));
+    assert_eq!(woken_by(&[ThreadId(2)]), (Way::Lock, 1));
+}

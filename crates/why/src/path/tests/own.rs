@@ -1,5 +1,8 @@
 //! A thread of a program, and the first one from which it descends.
 
+use std::sync::atomic::Ordering;
+
+use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, EventKind, StorageEvent};
@@ -53,7 +56,8 @@ fn waits(path: &Path) -> Vec<(u64, u64, u32, &'static str)> {
 fn what_the_first_thread_did_before_it_woke_another_is_the_programs_own() {
     let script = starts().wakes(0, 400, 21, 1).runs(1, 410, 0, 21).sleeps(1, 600, 21, 0);
     let history = History::of(&script.trace());
-    let path = path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600));
+    let path =
+        path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600), &Stop::default());
     let own = [
         "10 t7 own Computing",
         "20 t21 own RunQueue",
@@ -86,7 +90,8 @@ fn the_path_comes_back_to_the_first_thread_through_another() {
         .runs(1, 510, 0, 21)
         .sleeps(1, 600, 21, 0);
     let history = History::of(&script.trace());
-    let path = path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600));
+    let path =
+        path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600), &Stop::default());
     assert_eq!(
         show(&path)[6..],
         [
@@ -104,9 +109,62 @@ fn the_path_comes_back_to_the_first_thread_through_another() {
 }
 
 #[test]
+fn a_wait_that_the_path_comes_back_from_goes_on_before() {
+    // 22 computes while 21 waits for it, and waits for 7 from 50 to 400.
+    let script = starts()
+        .runs(2, 29, 4, 22)
+        .happens(2, 45, Context::Thread, calls(libc::SYS_futex))
+        .sleeps(2, 50, 22, 4)
+        .wakes(0, 400, 22, 2)
+        .runs(2, 410, 4, 22)
+        .happens(2, 490, Context::Thread, calls(libc::SYS_futex))
+        .wakes(2, 500, 21, 1)
+        .runs(1, 510, 0, 21)
+        .sleeps(1, 600, 21, 0);
+    let mut trace = script.trace();
+    for cpu in &mut trace.cpus {
+        cpu.events.sort();
+    }
+    let history = History::of(&trace);
+    let path =
+        path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600), &Stop::default());
+    assert_eq!(
+        show(&path)[2..],
+        [
+            "30 t21 own Computing",
+            "50 t22 lock Computing",
+            "110 t7 own Computing",
+            "300 t4 ipc Computing",
+            "310 t7 own RunQueue",
+            "400 t7 own Computing",
+            "410 t22 lock RunQueue",
+            "500 t22 lock Computing",
+            "510 t21 own RunQueue",
+            "600 t21 own Computing",
+        ]
+    );
+    let found = waits(&path);
+    assert_eq!(found, [(30, 50, 21, "lock"), (110, 300, 7, "ipc"), (400, 500, 21, "lock")]);
+    let of_wait: Vec<Option<u32>> = path.segments.iter().map(|segment| segment.wait).collect();
+    let [first, second, third] = [Some(0), Some(1), Some(2)];
+    assert_eq!(of_wait[2..], [None, first, None, second, None, None, third, third, None, None]);
+}
+
+#[test]
 fn a_thread_that_does_not_descend_from_the_first_is_alone() {
     let script = starts().wakes(0, 400, 4, 2).sleeps(2, 450, 4, 0);
     let history = History::of(&script.trace());
-    let path = path_of_program(&history, (ThreadId(9), ThreadId(21)), at(15), at(350));
+    let path =
+        path_of_program(&history, (ThreadId(9), ThreadId(21)), at(15), at(350), &Stop::default());
     assert_eq!(path, critical_path(&history, ThreadId(21), at(15), at(350)));
+}
+
+#[test]
+fn a_stop_request_ends_the_walk() {
+    let script = starts().wakes(0, 400, 21, 1).runs(1, 410, 0, 21).sleeps(1, 600, 21, 0);
+    let history = History::of(&script.trace());
+    let stop = Stop::default();
+    stop.flag().store(true, Ordering::Relaxed);
+    let path = path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600), &stop);
+    assert_eq!(show(&path), ["600 t21 own Unknown"]);
 }

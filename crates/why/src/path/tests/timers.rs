@@ -10,7 +10,7 @@ use unjank_host::tracefs::script::Script;
 use unjank_host::tracefs::{Context, EventKind, StorageEvent, SystemCall};
 
 use super::path;
-use super::wakers::woken;
+use super::wakers::{calls, woken};
 
 /// Thread 3 arms a timer at 150, or 7 does at 90; 7 sleeps from 100 until it expires at 300.
 fn sleeps_until_a_timer(is_own: bool) -> Script {
@@ -75,6 +75,36 @@ fn waits_with_a_time_limit(second: u64) -> Script {
         .wakes(1, 300, 7, 0)
         .runs(0, 310, 0, 7)
         .sleeps(0, 400, 7, 0)
+}
+
+#[test]
+fn a_thread_that_does_other_things_between_its_waits_waits_for_a_time() {
+    let waits = |between: &dyn Fn(Script) -> Script| {
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 3)
+            .happens(0, 90, Context::Thread, waits_for_futex(0x40))
+            .sleeps(0, 100, 7, 0)
+            .expires(1, 200)
+            .happens(1, 201, Context::Irq, woken(7))
+            .runs(0, 205, 0, 7);
+        let script = between(script)
+            .happens(0, 296, Context::Thread, waits_for_futex(0x40))
+            .sleeps(0, 300, 7, 0)
+            .wakes(1, 400, 7, 0)
+            .runs(0, 410, 0, 7)
+            .sleeps(0, 500, 7, 0);
+        path(&script, 7, 100, 410).remove(0)
+    };
+    assert_eq!(waits(&|script| script), "100-201 t7 own Timer", "it computed for 95 ns");
+    let ready = waits(&|script| script.runs(0, 208, 7, 9).runs(0, 295, 9, 7));
+    assert_eq!(ready, "100-201 t3 lock Computing", "it computed for 8 ns");
+    let polls = waits(&|script| {
+        let script = script.happens(0, 206, Context::Thread, calls(libc::SYS_ppoll));
+        let script = script.sleeps(0, 208, 7, 0).expires(1, 290);
+        script.happens(1, 291, Context::Irq, woken(7)).runs(0, 295, 0, 7)
+    });
+    assert_eq!(polls, "100-201 t7 own Timer", "it slept in another call");
 }
 
 fn waits_for_futex(address: u64) -> EventKind {

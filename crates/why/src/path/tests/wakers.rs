@@ -236,6 +236,28 @@ fn a_packet_may_wait_for_the_thread_that_delivers_it() {
 }
 
 #[test]
+fn a_packet_to_oneself_leads_to_the_thread_that_delivers_it() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .happens(0, 90, Context::Thread, EventKind::PacketQueued { packet: 5 })
+        .wakes(0, 91, 4, 1)
+        .sleeps(0, 100, 7, 0)
+        .sleeps(1, 200, 9, 4)
+        .happens(1, 210, Context::Softirq, NET_RX)
+        .happens(1, 210, Context::Softirq, EventKind::PacketTaken { packet: 5 })
+        .happens(1, 220, Context::Softirq, woken(7))
+        .runs(0, 230, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    let mut trace = script.trace();
+    trace.kernel_threads.push(ThreadId(4));
+    let found = critical_path(&History::of(&trace), ThreadId(7), at(100), at(230));
+    let parts: Vec<_> = found.segments.iter().map(|it| (it.thread.0, it.activity)).collect();
+    let [ready, computing] = [Activity::RunQueue, Activity::Computing];
+    assert_eq!(parts, [(4, ready), (4, computing), (7, ready)]);
+}
+
+#[test]
 fn an_id_that_is_used_again_is_another_thread() {
     let started = StorageEvent::Started { thread: ThreadId(7), same_process: false };
     let ended = StorageEvent::Ended { thread: ThreadId(7), last: None };
