@@ -1,4 +1,4 @@
-//! The idle policy: what a worker without work does. Pure functions, without
+//! The idle policy: the steps of a worker without work. Pure functions, without
 //! threads and without a clock.
 //!
 //! A wake-up takes longer than most pieces of work that are handed over one at a
@@ -10,7 +10,7 @@
 use crate::spin_policy::Expected;
 use crate::ticks::Ticks;
 
-/// How long a queue stays empty while a thread is without work.
+/// The times for which a queue is empty while a thread is without work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gaps {
     /// The mean gap.
@@ -91,14 +91,14 @@ impl Gaps {
     }
 }
 
-/// What to do until the next look at the queue.
+/// A step of an idle worker until its next look at the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleStep {
     /// Look at the queue this often, with pauses before each look.
     Look {
-        /// How often.
+        /// Number of looks.
         looks: u32,
-        /// How many pauses before each.
+        /// Number of pauses before each look.
         pauses: u32,
     },
     /// Sleep for this time, unless woken.
@@ -124,7 +124,7 @@ impl IdlePlan {
         Self { nap_until, look_until }
     }
 
-    /// What to do after a thread has been without work for `idle`.
+    /// The step of a thread that has been without work for `idle`.
     #[must_use]
     pub fn next(&self, idle: Ticks) -> IdleStep {
         if idle < self.nap_until {

@@ -71,15 +71,15 @@ impl Circumstances {
     }
 }
 
-/// What to do until the next look at the condition.
+/// A step of a waiter until its next look at the condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Look at the condition this often, with [pauses](crate::hint::pause) before
     /// each look.
     Look {
-        /// How often.
+        /// Number of looks.
         looks: u32,
-        /// How many pauses before each.
+        /// Number of pauses before each look.
         pauses: u32,
     },
     /// Park the thread until it is woken.

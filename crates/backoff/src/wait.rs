@@ -40,12 +40,12 @@ pub struct Wait {
 const FIRST_PAUSES: u32 = 5;
 
 impl Wait {
-    /// Without a time limit.
+    /// A wait without a time limit.
     pub const fn new() -> Self {
         Self { at_most: None }
     }
 
-    /// With a time limit.
+    /// A wait of at most `length`.
     pub const fn at_most(length: Duration) -> Self {
         Self { at_most: Some(length) }
     }

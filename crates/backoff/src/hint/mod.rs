@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ticks::Ticks;
 
-/// How the processor waits until a word is written to.
+/// Instructions with which a processor waits until a word is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Monitor {
@@ -71,7 +71,7 @@ pub fn look(looks: u32, pauses: u32, mut condition: impl FnMut() -> bool) -> boo
     })
 }
 
-/// What [`wait_for_store`] uses on this processor; detected once.
+/// The instruction that [`wait_for_store`] uses on this processor; detected once.
 #[inline]
 pub fn monitor() -> Monitor {
     arch::monitor()

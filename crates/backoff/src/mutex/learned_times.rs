@@ -15,12 +15,12 @@ use crate::ticks::Ticks;
 pub(super) struct LearnedTimes {
     gap: AtomicU32,
     held: AtomicU32,
-    /// When the lock was taken, if the word is `TIMED`.
+    /// Time at which the lock was taken, if the word is `TIMED`.
     taken_at: AtomicU32,
-    /// When and by which thread it was released, if a waiter had asked.
+    /// Time and thread of the last release, if a waiter had asked.
     released_at: AtomicU32,
     released_by: AtomicU32,
-    /// When `gap` was learned, in units of [`AGE`] ticks.
+    /// Time at which `gap` was learned, in units of [`AGE`] ticks.
     pub(super) learned_at: AtomicU32,
     /// Failed spins since the last successful one.
     failures: AtomicU32,
@@ -141,7 +141,7 @@ impl LearnedTimes {
     }
 }
 
-/// What was noted about a release.
+/// A noted release.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Noted {
     /// Whether its time and its thread were noted.

@@ -9,13 +9,13 @@ mod nanos {
     /// The cost of a hand-off to another CPU: the cache lines of the lock and of its
     /// data move, and the waiter has to see that the lock is free.
     pub(super) const HAND_OFF_COST: u64 = 300;
-    /// After this time a waiter takes a ticket.
+    /// Age of a wait at which the waiter takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
-    /// If several wait, they take their tickets this far apart …
+    /// Distance between the tickets of several waiters; shorter if [`LONGEST`] demands it.
     pub(super) const TURN: u64 = 300_000;
-    /// … or closer, so that none waits for longer than this.
+    /// Longest wait for a ticket; several waiters take theirs closer together to keep it.
     pub(super) const LONGEST: u64 = 3_000_000;
-    /// How long a learned gap is believed.
+    /// Age up to which a learned gap is used.
     pub(super) const BELIEVED: u64 = 10_000_000;
     /// The least time between two questions for the gap.
     pub(super) const ASK_AGAIN: u64 = 100_000;
@@ -31,11 +31,11 @@ const HALVINGS: u32 = 3;
 /// The learned times of a mutex, as a waiter sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Learned {
-    /// From a release until the same thread wants the lock again.
+    /// Time from a release until the same thread wants the lock again.
     pub(super) gap: Expected,
-    /// How long the lock is held.
+    /// Time for which the lock is held.
     pub(super) held: Expected,
-    /// How long ago `gap` was learned.
+    /// Time since `gap` was learned.
     pub(super) age: Ticks,
     /// Whether it was learned since the waiter began to wait.
     pub(super) is_fresh: bool,
@@ -61,7 +61,7 @@ impl Learned {
     }
 }
 
-/// What a waiter observes at one look.
+/// A waiter's observation at one look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observation {
     pub(super) word: Word,
@@ -72,7 +72,7 @@ pub(super) struct Observation {
     pub(super) park: Ticks,
 }
 
-/// What a waiter does until its next observation.
+/// An action of a waiter until its next observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Take the lock.
@@ -174,7 +174,7 @@ impl Waiter {
         self.overdue_at.0 as u32
     }
 
-    /// What to do now.
+    /// The action after an observation.
     pub(super) fn next(&mut self, look: &Observation) -> Action {
         let Observation { word, now, learned, .. } = look;
         if !word.is_locked() {

@@ -20,7 +20,7 @@ use crate::ticks::Ticks;
 /// all their accesses are relaxed.
 pub struct RawMutex {
     pub(super) word: AtomicU32,
-    /// One for each sleeper that a release has woken.
+    /// One permit for each sleeper that a release has woken.
     pub(super) permits: AtomicU32,
     /// Numbers of tickets given out, and of tickets that have been granted the lock.
     pub(super) tickets: AtomicU32,

@@ -237,7 +237,7 @@ impl RawMutex {
     }
 }
 
-/// What became of a sleeper that timed out.
+/// The fate of a sleeper that timed out.
 enum Late {
     /// Two thousand threads have tickets already: it sleeps again.
     Full,

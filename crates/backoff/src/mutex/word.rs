@@ -179,7 +179,7 @@ impl Word {
     }
 }
 
-/// What to do after a release.
+/// The next step of the thread that has released the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Release {
     Nothing,

@@ -87,7 +87,7 @@ mod files {
     use std::string::String;
     use std::sync::OnceLock;
 
-    /// In how many periods the control group of this process was throttled so far.
+    /// Number of periods in which the control group of this process was throttled so far.
     pub(super) fn throttled() -> Option<u64> {
         static PATH: OnceLock<Option<PathBuf>> = OnceLock::new();
         let path = PATH.get_or_init(cpu_stat).as_ref()?;

@@ -20,7 +20,7 @@ pub(super) fn leak(panic: Box<dyn Any + Send>) {
     let _: &mut (dyn Any + Send) = Box::leak(panic);
 }
 
-/// What the threads share.
+/// State that the threads of a pool share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) queue: WorkQueue<Arc<dyn Run>>,
