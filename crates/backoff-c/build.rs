@@ -1,5 +1,5 @@
-//! Sets the soname of the shared library, so that a program that was linked with
-//! its path looks for it by its name at run time.
+//! Sets the soname of the shared library. A program that was linked by the library's path then
+//! finds it by name at run time.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libunjank_backoff.so");

@@ -1,4 +1,4 @@
-//! Calibration, and a pause.
+//! Calibration of the costs of waiting, and `unjank_pause`.
 
 use backoff::{calibrate, hint};
 

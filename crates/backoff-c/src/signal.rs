@@ -1,4 +1,4 @@
-//! Waits for a condition whose change is signalled, or not signalled.
+//! Waits for a condition, with or without a signal of its change.
 
 use std::ffi::c_void;
 
