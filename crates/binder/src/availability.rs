@@ -1,4 +1,4 @@
-//! Whether binder calls are possible over a device.
+//! Checks whether a device allows binder calls.
 
 use std::path::Path;
 

@@ -21,7 +21,7 @@ pub const LONGEST_NAME: usize = 255;
 
 /// The file that makes devices.
 const CONTROL: &str = "binder-control";
-/// The directory that lists what the driver can do.
+/// The directory that lists the driver's features.
 const FEATURES: &str = "features";
 /// The name in errors of a mount that is in no directory.
 const DETACHED: &str = "binderfs";

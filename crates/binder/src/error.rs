@@ -18,19 +18,19 @@ pub enum Error {
     /// not created.
     #[error("no binder device {}", device.display())]
     NoDevice {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
     },
     /// There is no binderfs.
     #[error("no binderfs: {reason}")]
     NoBinderfs {
-        /// Why, without a full stop.
+        /// The reason, without a full stop.
         reason: String,
     },
     /// The path is not a binder device.
     #[error("{} is not a binder device: {what}", device.display())]
     NotBinder {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The reason.
         what: String,
@@ -38,7 +38,7 @@ pub enum Error {
     /// The driver speaks another protocol.
     #[error("{} speaks binder protocol {spoken}, not {PROTOCOL_VERSION}", device.display())]
     Version {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The protocol it speaks.
         spoken: i32,
@@ -46,7 +46,7 @@ pub enum Error {
     /// The device's owner, its mode or a security module forbids it.
     #[error("no permission for {request} on {}", device.display())]
     Permission {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The request: `open`, `BINDER_SET_CONTEXT_MGR_EXT` …
         request: &'static str,
@@ -54,7 +54,7 @@ pub enum Error {
     /// Another process is the device's context manager.
     #[error("{request} on {}: EBUSY, it already has a context manager", device.display())]
     ContextManagerTaken {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The request that was refused.
         request: &'static str,
@@ -63,7 +63,7 @@ pub enum Error {
     #[error("{command} to handle 0 on {}: BR_DEAD_REPLY, it has no context manager",
         device.display())]
     NoContextManager {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command that was answered.
         command: &'static str,
@@ -72,11 +72,11 @@ pub enum Error {
     #[error("{command} to {target} on {}: BR_DEAD_REPLY, its process {}", device.display(),
         if *delivered { "died before it replied" } else { "is gone" })]
     DeadReply {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command that was answered.
         command: &'static str,
-        /// The object.
+        /// Handle of the object.
         target: Handle,
         /// Whether the call had reached the process before it died.
         delivered: bool,
@@ -86,11 +86,11 @@ pub enum Error {
     #[error("{command} to {target} on {}: BR_FAILED_REPLY{}", device.display(),
         reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default())]
     FailedReply {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command that was answered.
         command: &'static str,
-        /// The object.
+        /// Handle of the object.
         target: Handle,
         /// The driver's reason, if it gives one.
         reason: Option<io::Error>,
@@ -99,21 +99,21 @@ pub enum Error {
     #[error("{command} to {target} on {}: BR_FROZEN_REPLY, its process is frozen",
         device.display())]
     FrozenReply {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command that was answered.
         command: &'static str,
-        /// The object.
+        /// Handle of the object.
         target: Handle,
     },
     /// The object refused the call with a status of its own.
     #[error("{command} to {target} on {}: refused with status {status}", device.display())]
     Status {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command that was answered.
         command: &'static str,
-        /// The object.
+        /// Handle of the object.
         target: Handle,
         /// The status, on Android a negative `errno` or one of libbinder's.
         status: i32,
@@ -121,9 +121,9 @@ pub enum Error {
     /// No object was registered under a number in time.
     #[error("nothing is registered under {number} on {} after {limit:?}", device.display())]
     NotRegistered {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
-        /// The number.
+        /// Number under which it was looked up.
         number: u64,
         /// The time limit.
         limit: Duration,
@@ -131,7 +131,7 @@ pub enum Error {
     /// The driver sent a return that is not expected here.
     #[error("{command} on {}: {answer}, which does not answer it", device.display())]
     Unexpected {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command under way.
         command: &'static str,
@@ -141,18 +141,18 @@ pub enum Error {
     /// The driver sent bytes that violate the protocol.
     #[error("{command} on {}: {malformed}", device.display())]
     Malformed {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The command under way.
         command: &'static str,
-        /// What is wrong with it.
+        /// The violation.
         #[source]
         malformed: Malformed,
     },
     /// The kernel refused a request.
     #[error("{request} on {}: {source}", device.display())]
     Request {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The request: `open`, `mmap`, `BINDER_WRITE_READ` …
         request: &'static str,
@@ -162,7 +162,7 @@ pub enum Error {
     /// An earlier call ended in the middle, so its reply may still come.
     #[error("an earlier call on {} ended in the middle: open the device again", device.display())]
     Abandoned {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
     },
 }
@@ -174,13 +174,13 @@ pub enum Malformed {
     /// No return code has this number.
     #[error("unknown return code {code:#x}")]
     Unknown {
-        /// The number.
+        /// The unknown number.
         code: u32,
     },
     /// The bytes end within a return code.
     #[error("{left} bytes are too few for a return code")]
     Code {
-        /// How many bytes there are.
+        /// Number of bytes that are left.
         left: usize,
     },
     /// The bytes end within the data of a return code.
@@ -188,7 +188,7 @@ pub enum Malformed {
     Truncated {
         /// The return code.
         name: &'static str,
-        /// How many bytes there are, with the code.
+        /// Number of bytes that are left, with the code.
         left: usize,
     },
     /// A payload does not lie in the mapping.
@@ -196,27 +196,27 @@ pub enum Malformed {
     OutsideMapping {
         /// The address of the payload.
         address: u64,
-        /// Its length in bytes.
+        /// Length of the payload in bytes.
         size: u64,
     },
     /// The table of a payload's objects ends within an entry.
     #[error("the table of objects ends with {left} bytes of an entry")]
     Table {
-        /// How many bytes are left.
+        /// Number of bytes that are left.
         left: usize,
     },
     /// An object does not lie completely in its payload.
     #[error("the object at {offset} is not within a payload of {size} bytes")]
     Object {
-        /// Where the object begins.
+        /// Offset of the object in the payload, in bytes.
         offset: u64,
-        /// The length of the payload.
+        /// Length of the payload in bytes.
         size: usize,
     },
     /// A number that cannot be a file descriptor.
     #[error("{fd} is not a file descriptor")]
     File {
-        /// The number.
+        /// The invalid number.
         fd: u32,
     },
     /// An item is not an object of another process.
@@ -228,7 +228,7 @@ pub enum Malformed {
     /// A status that is not four bytes long.
     #[error("a status of {size} bytes")]
     StatusSize {
-        /// Its length.
+        /// Length of the status in bytes.
         size: usize,
     },
     /// The driver reports that it moved more bytes than possible, or none.

@@ -14,7 +14,7 @@ use crate::reply::Return;
 use crate::request::{Answer, Request, Served};
 use crate::stop::Stopper;
 
-/// How a thread announces to the driver that it begins to serve.
+/// The command with which a thread begins to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// By its own decision.
@@ -32,7 +32,7 @@ impl Entry {
     }
 }
 
-/// What the loops of a server's threads share.
+/// State that the loops of a server's threads share.
 pub(crate) struct LoopContext<'a> {
     pub(crate) stopper: &'a Stopper,
     /// Set when one of the threads has ended, so all must end.

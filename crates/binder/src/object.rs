@@ -17,7 +17,7 @@ pub enum Entry {
     File(u32),
     /// A buffer outside of the payload.
     Buffer {
-        /// Its address.
+        /// Address of the buffer.
         address: u64,
         /// Its length in bytes.
         length: u64,

@@ -129,7 +129,7 @@ structure! {
         flags: u32,
         /// Address of the bytes.
         buffer: u64,
-        /// Their number.
+        /// Number of bytes.
         length: u64,
         /// The index of the buffer that points to this one.
         parent: u64,
