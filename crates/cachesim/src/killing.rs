@@ -12,7 +12,7 @@ use super::tier::{PerPage, Traffic, Waits};
 use super::workload::steps::Step;
 use super::workload::{Launch, OwnedPages, Workload};
 
-/// When apps are killed.
+/// Rules for killing apps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Apps are killed when fewer pages than this are left for files: `minfree` of Android's low

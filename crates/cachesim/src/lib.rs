@@ -18,14 +18,14 @@
 //! |---|---|
 //! | [`page`] | page numbers, and the capacity and footprint of a cache |
 //! | [`dense`] | dense numbers for the keys of a trace |
-//! | [`replacement`] | which page leaves a full cache: policies |
-//! | [`admission`] | which pages a tier admits: policies |
+//! | [`replacement`] | replacement policies: which page leaves a full cache |
+//! | [`admission`] | admission rules: which evicted pages enter a tier |
 //! | [`tier`] | a small fast tier between memory and storage |
 //! | [`bounds`] | offline optimal policies: Belady with bypass, and the cheapest tier |
 //! | [`mrc`] | miss-ratio curves |
-//! | [`access`] | what programs do with pages |
+//! | [`access`] | accesses of programs to pages |
 //! | [`workload`] | accesses, launches and exits of the programs of a trace |
-//! | [`memory`] | page reclaim: which accesses fault, and what is evicted for them |
+//! | [`memory`] | page reclaim: which accesses fault, and which pages are evicted for them |
 //! | [`paging`] | page-ins, page-outs and drops: the requests of memory to the levels below it |
 //! | [`paged`] | memory with swap: turns a workload into such requests |
 //! | [`killing`] | memory without swap, where a low-memory killer makes room |

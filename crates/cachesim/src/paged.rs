@@ -26,7 +26,7 @@ pub struct Paged {
     pub footprint: u32,
     /// Launches of apps.
     pub launches: Vec<PagedLaunch>,
-    /// Which requests are part of which launch, by index in the stream.
+    /// Spans of requests that are part of launches, by index in the stream.
     pub spans: Vec<Span>,
     /// The names of the apps that are launched.
     pub apps: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Paged {
 pub struct PagedLaunch {
     /// Index of the app.
     pub app: usize,
-    /// Which launch of this app it is, from 0.
+    /// Number of the launch among those of its app, from 0.
     pub round: usize,
     /// Whether the app had to start, rather than come back.
     pub starts: bool,

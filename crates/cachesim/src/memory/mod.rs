@@ -25,10 +25,10 @@ use super::replacement::{Clock, Lru, Replacement};
 /// Pages that always remain for others than the pinned ones.
 const MIN: u32 = 64;
 
-/// What a touch of a page waited for.
+/// The cause of the wait of a touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing: the page was in memory.
+    /// No wait: the page was in memory.
     None,
     /// A page of zeros.
     First,
@@ -48,7 +48,7 @@ pub struct Evicted {
 /// The result of a touch of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Touched {
-    /// What the touch waited for.
+    /// The cause of its wait.
     pub fault: Fault,
     /// The page that was evicted for it.
     pub evicted: Option<Evicted>,
@@ -136,12 +136,12 @@ impl<R: Reclaim> Memory<R> {
         self.fault_in(page)
     }
 
-    /// Pins so many pages more. Some pages always remain for others.
+    /// Pins another `pages` pages. Some pages always remain for others.
     pub fn pin(&mut self, pages: u32) {
         self.pinned = self.pinned.saturating_add(pages);
     }
 
-    /// Unpins so many pages.
+    /// Unpins `pages` pages.
     pub fn unpin(&mut self, pages: u32) {
         self.pinned = self.pinned.saturating_sub(pages);
     }

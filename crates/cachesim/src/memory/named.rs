@@ -9,7 +9,7 @@ use crate::paged::Paged;
 use crate::replacement::{Clock, Lru};
 use crate::workload::Workload;
 
-/// Which pages memory evicts.
+/// Replacement policies of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryPolicy {
     /// Exact least recently used, which no kernel tracks.

@@ -1,4 +1,4 @@
-//! How often each page was requested recently: small exact counters that are halved periodically.
+//! Exact counts of recent requests per page: small counters that are halved periodically.
 
 use super::counts::Counts;
 use crate::page::{Page, Space};

@@ -140,7 +140,7 @@ pub enum UnknownPolicy {
     /// No policy has this name.
     #[error("unknown policy {typed:?}; expected one of {}", names())]
     Name {
-        /// What was typed.
+        /// The name as typed.
         typed: String,
     },
     /// The policy does not have this parameter.
@@ -148,7 +148,7 @@ pub enum UnknownPolicy {
     Key {
         /// The policy.
         policy: &'static str,
-        /// What was typed.
+        /// The parameter as typed.
         typed: String,
         /// The policy's parameters and their default values.
         known: String,
@@ -162,7 +162,7 @@ pub enum UnknownPolicy {
         key: &'static str,
         /// The values that it may have.
         range: String,
-        /// What was typed.
+        /// The value as typed.
         typed: String,
     },
 }

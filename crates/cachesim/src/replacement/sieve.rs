@@ -19,7 +19,7 @@ pub struct Sieve {
     marks: Box<[u8]>,
     links: Links<1>,
     arrived: List,
-    /// Where the next search begins; `None` is the back.
+    /// Start of the next search; `None` is the back.
     hand: Option<Page>,
 }
 

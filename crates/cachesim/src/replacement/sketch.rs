@@ -1,5 +1,4 @@
-//! An estimate of how often each page was requested recently, from the shared counters that
-//! Caffeine uses.
+//! Estimated counts of recent requests per page: a count-min sketch, laid out as in Caffeine.
 //!
 //! Source: Caffeine 3, `FrequencySketch` (Manes; after Cormode, Muthukrishnan, *An
 //! Improved Data Stream Summary: The Count-Min Sketch*, 2005). Each page has four counters of four

@@ -16,9 +16,9 @@ use crate::replacement::{Policy, Replacement, UnknownPolicy, Visit};
 /// which page leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TierPolicy {
-    /// Which pages enter.
+    /// The rule that admits pages.
     pub admission: AdmissionRule,
-    /// Which page leaves.
+    /// The policy that chooses the page to evict.
     pub replacement: Policy,
 }
 

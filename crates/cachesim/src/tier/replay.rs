@@ -10,9 +10,9 @@ use crate::workload::SpanCursor;
 /// Page-ins that a launch waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// From storage.
+    /// Page-ins from storage.
     pub storage: u64,
-    /// From the tier.
+    /// Page-ins from the tier.
     pub tier: u64,
 }
 

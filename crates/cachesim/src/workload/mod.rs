@@ -35,7 +35,7 @@ pub struct Workload {
     pub unknown: u64,
     /// Launches of apps.
     pub launches: Vec<Launch>,
-    /// Which accesses are part of which launch, by index.
+    /// Spans of accesses that are part of launches, by index.
     pub spans: Vec<Span>,
     /// Ends of processes: the number of accesses before each, and the process.
     pub exits: Vec<(usize, Process)>,
@@ -60,7 +60,7 @@ pub struct App {
 pub struct Launch {
     /// Index of the app.
     pub app: usize,
-    /// Which launch of this app it is, from 0.
+    /// Number of the launch among those of its app, from 0.
     pub round: usize,
     /// The number of accesses before the mark.
     pub place: usize,

@@ -1,4 +1,4 @@
-//! Which steps are part of a launch. Launches may overlap.
+//! The steps that are part of a launch. Launches may overlap.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The lower bound: the cost of a tier of unbounded size whose places have a price, less the rent
-//! of the `N` places that exist.
+//! The lower bound by Lagrangian relaxation: the cost of a tier of unbounded size whose places have
+//! a price, less the rent of the `N` places that exist.
 //!
 //! A schedule that uses `N` places pays at most `N` rents. So at any prices, the sum of the
 //! cheapest costs of all pages, rents included, less `N` rents, is at most the cost of any schedule
@@ -16,7 +16,7 @@ pub(super) struct Problem<'a> {
     pub(super) histories: &'a Histories,
     pub(super) pages: Pages<'a>,
     pub(super) places: f64,
-    /// What a write of the tier costs.
+    /// Cost of a write of the tier.
     pub(super) write: i64,
 }
 

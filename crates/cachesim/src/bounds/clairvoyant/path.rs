@@ -66,7 +66,7 @@ pub(super) fn cheapest(
     costs.out
 }
 
-/// Where a page is between two events.
+/// The place of a page between two events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     Out,
@@ -75,7 +75,7 @@ pub(super) enum Held {
 }
 
 impl Step {
-    /// Where the page is from this event to the next, if it was `held` before.
+    /// The place of the page from this event to the next, if it was `held` before.
     pub(super) fn next(self, kind: PagingKind, held: Held) -> Held {
         let now = match (kind, held) {
             (PagingKind::Gone, _) | (PagingKind::PageIn, Held::Out) => Held::Out,

@@ -13,7 +13,7 @@ use crate::paging::PagingKind;
 use crate::replacement::Replacement;
 use crate::tier::Tier;
 
-/// Where each page is: out of the tier, in it, or in it with a stale copy below.
+/// The place of each page: out of the tier, in it, or in it with a stale copy below.
 type Pages = Vec<u8>;
 
 /// The least cost by exhaustive search: for every possible state of the tier, the least cost that
