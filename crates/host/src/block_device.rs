@@ -19,7 +19,7 @@ const MINOR_BITS: u32 = 20;
 pub struct DeviceNumber(pub u32);
 
 impl DeviceNumber {
-    /// From its two parts.
+    /// The number with this major and minor part.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self(major << MINOR_BITS | minor & ((1 << MINOR_BITS) - 1))
     }
@@ -54,9 +54,9 @@ pub struct Part {
     pub device: DeviceNumber,
     /// The kernel's name of the whole device: `sda`, `zram0`.
     pub name: String,
-    /// The first sector of 512 bytes.
+    /// First sector on the device, in units of 512 bytes.
     pub start: u64,
-    /// The number of sectors.
+    /// Length in sectors of 512 bytes.
     pub sectors: u64,
 }
 

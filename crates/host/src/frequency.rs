@@ -16,7 +16,7 @@ use unjank_units::Hertz;
 /// file has the frequency that the governor set last.
 #[derive(Debug)]
 pub struct Frequencies {
-    /// By CPU number.
+    /// Open files by CPU number.
     files: Vec<Option<(PathBuf, File)>>,
     highest: Hertz,
 }

@@ -99,7 +99,7 @@ fn mapped(
     paths
 }
 
-/// Where a device is mounted with one of [`FILE_SYSTEMS`], whole ones first.
+/// Mount points of a device with one of [`FILE_SYSTEMS`], whole file systems first.
 fn mount_points(mountinfo: &str, device: DeviceNumber) -> Vec<PathBuf> {
     let number = format!("{}:{}", device.major(), device.minor());
     let lines = mountinfo.lines().filter_map(|line| MountInfo::from_line(line).ok());

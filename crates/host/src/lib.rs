@@ -1,6 +1,6 @@
 //! Access to the machine: its description, its kernel, and changes to it.
 //!
-//! Of the command's crates only this one talks to the kernel. Every file it
+//! Only this one of the command's crates calls the kernel. Every file that it
 //! reads or writes is under a [`Root`], so a test (or `unjank host --root DIR`)
 //! can use a directory as the machine.
 //!
@@ -32,7 +32,7 @@
 //! | [`process`] | helper processes, other processes, the proc connector, being `init` |
 //! | [`virtio_port`] | talking to the host of a virtual machine |
 //! | [`journal`] | changing knobs for a time, and putting them back in any case |
-//! | [`keeper`] | a process that puts things back if its owner is killed |
+//! | [`keeper`] | a process that restores knobs if its owner is killed |
 //! | [`kernel_symbols`] | addresses of kernel functions |
 //! | [`machine`] | the description of this machine |
 //! | [`pthread_mutex`] | the C library's mutex |
@@ -40,14 +40,14 @@
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
-//! | [`swap_area`] | which sectors of a device are which pages of swap |
-//! | [`stacks`] | the functions that threads of a program are in, and their callers |
-//! | [`surroundings`] | what happens on the whole machine between two moments |
+//! | [`swap_area`] | the sectors of a device that hold pages of swap |
+//! | [`stacks`] | the stacks of the threads of a program |
+//! | [`surroundings`] | activity of the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
 //! | [`threads`], [`thread_activity`] | the threads of another process, and their activity |
 //! | [`tracefs`] | private traces of the scheduler |
 //! | [`waiting_call`] | system calls with which threads wait |
-//! | [`wait`] | waiting for several things at once |
+//! | [`wait`] | waits for several files at once |
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -1,4 +1,4 @@
-//! Swap areas: which sectors of a device are which pages of swap.
+//! Swap areas: the sectors of a device that hold pages of swap.
 
 use std::path::Path;
 
@@ -33,11 +33,11 @@ pub struct Area {
 /// Consecutive pages on consecutive sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The first sector on the device.
+    /// First sector on the device, in units of 512 bytes.
     pub sector: u64,
     /// The first page of 4 KiB within the area.
     pub page: u64,
-    /// The number of pages.
+    /// Length in pages of 4 KiB.
     pub pages: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Waits for several files at once, and wakes another thread's wait.
+//! Waits for several files at once, and wakes a wait of another thread.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

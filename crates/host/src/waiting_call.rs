@@ -46,7 +46,7 @@ pub enum WaitingCall {
     /// A wake-up of waiters on a futex; the result is the number of woken
     /// threads.
     Wake {
-        /// The futex.
+        /// The futex on which the waiters sleep.
         word: FutexWord,
         /// The largest number of threads to wake.
         most: u32,
@@ -56,7 +56,7 @@ pub enum WaitingCall {
 /// A futex as a call names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FutexWord {
-    /// Its address in the calling process.
+    /// Address of the word in the calling process.
     pub address: u64,
     /// Whether the caller declares that no other process uses it
     /// (`FUTEX_PRIVATE_FLAG`).
@@ -145,7 +145,7 @@ pub enum Doing {
 /// A system call by its number on the thread's architecture, and its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Its number.
+    /// Number of the system call on this architecture.
     pub number: i64,
     /// Its arguments; unused ones have arbitrary values.
     pub arguments: [u64; 6],
@@ -156,7 +156,7 @@ pub struct Call {
 pub struct EndlessWait {
     /// The futex.
     pub word: FutexWord,
-    /// The value with which it sleeps.
+    /// The value of the word with which it fell asleep.
     pub value: u32,
     /// Whether the futex is a lock with priority inheritance, whose holder the kernel
     /// knows.

@@ -12,19 +12,19 @@ use crate::waiting_call::FutexWord;
 pub enum FutexId {
     /// A word of private memory of one process.
     Private {
-        /// The process.
+        /// The process id.
         process: u32,
-        /// Its address in that process.
+        /// Address of the word in that process.
         address: u64,
     },
     /// A word of shared memory: mapped files, POSIX and System V shared memory,
     /// `memfd_create(2)`, and memory mapped with `MAP_SHARED` before a fork.
     Shared {
-        /// The device of the file.
+        /// Major and minor number of the file's device.
         device: (u32, u32),
-        /// The number of the file on it.
+        /// Inode number of the file on that device.
         inode: u64,
-        /// The offset of the word in the file.
+        /// Offset of the word in the file, in bytes.
         offset: u64,
     },
 }

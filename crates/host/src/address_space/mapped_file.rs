@@ -11,13 +11,12 @@ use crate::root::Root;
 /// `perf_event_open(2)` have them. Zeros are no file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) struct MappedFile {
-    /// Major and minor number.
     pub(crate) device: (u32, u32),
     pub(crate) inode: u64,
 }
 
 impl MappedFile {
-    /// Of an open file, which is mapped to ask: on Btrfs and overlayfs, stat(2)
+    /// The identity of an open file. The file is mapped for it: on Btrfs and overlayfs, stat(2)
     /// reports another device than mappings have. `None` if it cannot be
     /// mapped.
     pub(crate) fn of(file: &File) -> Option<Self> {

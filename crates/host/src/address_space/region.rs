@@ -5,15 +5,15 @@
 pub struct Region {
     /// The first address.
     pub start: u64,
-    /// The first address after it.
+    /// The end address, exclusive.
     pub end: u64,
     /// Whether it is executable.
     pub executable: bool,
     /// Whether other processes see writes to it (`MAP_SHARED`).
     pub shared: bool,
-    /// Its offset in its file.
+    /// Offset of `start` in the file, in bytes.
     pub offset: u64,
-    /// The device of its file; 0, 0 without a file.
+    /// Major and minor number of the file's device; 0, 0 without a file.
     pub device: (u32, u32),
     /// The inode of its file on that device. Shared anonymous memory has a file
     /// of the kernel, too.

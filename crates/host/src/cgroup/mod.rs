@@ -59,7 +59,6 @@ impl ControlGroup {
         self.version
     }
 
-    /// The path of one of its files.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }

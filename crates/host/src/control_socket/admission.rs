@@ -1,4 +1,4 @@
-//! Which connections are admitted when there are many: pure.
+//! Admission of connections when there are many. Pure.
 
 /// The most connections at a time.
 const MOST: usize = 64;

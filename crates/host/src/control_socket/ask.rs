@@ -1,4 +1,4 @@
-//! The client's side.
+//! The client's side of the control socket.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;

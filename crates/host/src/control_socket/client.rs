@@ -75,7 +75,7 @@ impl Client {
         })
     }
 
-    /// When it is dropped.
+    /// The moment at which it is dropped.
     pub(super) fn until(&self) -> Timestamp {
         self.until
     }

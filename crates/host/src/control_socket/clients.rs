@@ -46,7 +46,7 @@ pub struct Clients {
     /// Oldest first.
     present: Vec<(ClientId, Client)>,
     came: u64,
-    /// When to accept connections again after running out of descriptors.
+    /// The moment at which connections are accepted again after running out of descriptors.
     paused_until: Option<Timestamp>,
     too_late: String,
 }
@@ -82,7 +82,7 @@ impl Clients {
         }
     }
 
-    /// Answers with one line. Does nothing if the client has gone.
+    /// Sends one line as the answer. Does nothing if the client has gone.
     pub fn answer(&mut self, to: ClientId, line: &str) {
         let place = self.present.iter().position(|(id, _)| *id == to);
         if let Some(place) = place

@@ -26,7 +26,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// `smartpower3:/dev/ttyUSB0`, `csv:log.csv`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeterName {
-    /// Its kind.
+    /// The kind, from the text before the colon.
     pub kind: MeterKind,
     /// The text after the colon.
     pub path: Option<String>,
@@ -47,14 +47,14 @@ pub enum MeterKind {
     SmartPower2,
     /// Hardkernel's `SmartPower3`.
     SmartPower3,
-    /// A recording.
+    /// A recording in a file of comma-separated values.
     Csv,
 }
 
 /// A kind of meter, and whether it can be used here.
 #[derive(Debug)]
 pub struct MeterSupport {
-    /// The kind.
+    /// The kind that was tried.
     pub kind: MeterKind,
     /// The meter, or the reason why there is none.
     pub meter: Support<About>,
@@ -72,7 +72,7 @@ impl MeterKind {
         Self::Csv,
     ];
 
-    /// Those that need neither a cable nor a file, in order of preference.
+    /// Meters that need neither a cable nor a file, in order of preference.
     pub const OF_THE_KERNEL: [Self; 4] = [Self::Rapl, Self::Perf, Self::Hwmon, Self::Battery];
 
     /// Its name on the command line.

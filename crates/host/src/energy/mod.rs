@@ -109,7 +109,7 @@ pub struct Reading {
     pub cpu: Option<Joules>,
     /// The quality of its samples.
     pub samples: Samples,
-    /// When and why the meter stopped counting, if it did.
+    /// Time and reason of the meter's end, if it stopped counting.
     pub ended: Option<Ended>,
 }
 

@@ -24,13 +24,13 @@ const CORES: &str = "energy-cores";
 /// One event, as the kernel describes it.
 #[derive(Debug, Clone, PartialEq)]
 struct Event {
-    /// The type of the event.
+    /// `type` of `struct perf_event_attr`.
     kind: u32,
-    /// Its configuration.
+    /// `config` of `struct perf_event_attr`.
     config: u64,
     /// Joules per count.
     scale: f64,
-    /// The CPUs on which it is counted, one for each package.
+    /// One CPU of each package, on which the event is counted.
     cpus: CpuSet,
 }
 

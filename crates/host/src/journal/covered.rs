@@ -1,5 +1,5 @@
-//! Whether a path shows the kernel's file of that name, or another one that is
-//! mounted over it.
+//! Detects a knob that another mount covers: its path then shows another file
+//! than the kernel's.
 //!
 //! A bind mount can show one file of the kernel in the place of another, or an
 //! empty directory in the place of a full one. So the place of a file within its
@@ -34,7 +34,7 @@ struct Mount {
     device: String,
     /// The directory or file of the file system that is mounted.
     root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     point: PathBuf,
 }
 

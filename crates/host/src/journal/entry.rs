@@ -30,7 +30,7 @@ pub struct Header {
     pub network_namespace: Option<String>,
     /// The directory that stands for the machine: `/` for the running one.
     pub root: String,
-    /// When the session began, RFC 3339 in UTC.
+    /// Start of the session, RFC 3339 in UTC.
     pub started_at: String,
 }
 
@@ -41,24 +41,24 @@ pub enum Entry {
     /// A first change is about to be made. The entry is on the disk before the
     /// change.
     Intent {
-        /// Its number in later entries, ascending.
+        /// Number of the change in later entries; numbers ascend.
         seq: u64,
         /// Its path on the machine, without symbolic links.
         path: String,
-        /// The change.
+        /// Kind of the change, with its values.
         #[serde(flatten)]
         change: Change,
     },
     /// A held file is about to get another value.
     Set {
-        /// Which one.
+        /// Number of the change.
         seq: u64,
         /// The value about to be written.
         value: String,
     },
     /// The change is made.
     Settled {
-        /// Which one.
+        /// Number of the change.
         seq: u64,
         /// What the file reads now, which may differ from what was written:
         /// kernels round, clamp and spell values differently. Absent for
@@ -68,7 +68,7 @@ pub enum Entry {
     },
     /// The change is undone, or must not be undone any more.
     Restored {
-        /// Which one.
+        /// Number of the change.
         seq: u64,
     },
 }

@@ -44,7 +44,7 @@ mod armed {
         matches!(FAILPOINT.replace(Failpoint::Off), Failpoint::KillAfter(0))
     }
 
-    /// Counts one step, and fails if it is to fail.
+    /// Counts one step, and fails if a test has chosen it.
     pub(in crate::journal) fn check() -> io::Result<()> {
         let (next, works) = match FAILPOINT.get() {
             Failpoint::Off => (Failpoint::Off, true),

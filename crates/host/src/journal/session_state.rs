@@ -49,7 +49,7 @@ struct Live {
 struct HeldKnob {
     file: KnobFile,
     layers: Vec<Layer>,
-    /// The numbers of knobs that are put back with it.
+    /// Numbers of the knobs that the kernel resets with it, which are put back with it.
     dependants: Vec<u64>,
 }
 

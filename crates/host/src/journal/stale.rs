@@ -30,11 +30,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// One journal in the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundJournal {
-    /// Its file.
+    /// Path of the journal.
     pub file: PathBuf,
     /// The process that made the changes, if known.
     pub pid: Option<u32>,
-    /// When that session began, RFC 3339.
+    /// Start of that session, RFC 3339 in UTC.
     pub started_at: Option<String>,
     /// Whether its changes were put back.
     #[serde(flatten)]
@@ -57,7 +57,7 @@ pub enum JournalStatus {
     Stale,
     /// It is about another tree than the given one.
     Elsewhere {
-        /// That tree.
+        /// The other tree.
         root: String,
     },
     /// It cannot be read, so nothing was done.

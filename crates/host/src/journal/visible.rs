@@ -1,4 +1,4 @@
-//! Whether a file is gone, or only hidden from this process.
+//! Distinguishes a file that is gone from one that is hidden from this process.
 //!
 //! In a mount namespace or a chroot with the same state directory, `/proc` and
 //! `/sys` can be empty, or other directories than the kernel's. A missing file
@@ -35,7 +35,7 @@ pub(super) fn is_control_group(path: &Path) -> bool {
     place.is_some_and(|(_, kind)| kind == KernelFs::Cgroup)
 }
 
-/// Whether `path`, without symbolic links, shows what is of this process's network
+/// Whether `path`, without symbolic links, shows content of this process's network
 /// namespace: its devices and its settings.
 pub(super) fn is_of_network(path: &Path) -> bool {
     let is_device = path.starts_with("/sys/class/net")

@@ -1,10 +1,10 @@
-//! The order that a keeper gets.
+//! Orders to a keeper: the changes that it puts back.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What a keeper puts back.
+/// The changes that a keeper puts back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
@@ -21,7 +21,7 @@ pub(crate) enum Order {
     Threads {
         /// The directory of its ledgers.
         state_dir: PathBuf,
-        /// Its process.
+        /// Process id of the session.
         owner: u32,
     },
     /// Remove a trace instance.

@@ -1,4 +1,4 @@
-//! The owner's side of a keeper.
+//! The owner's side: starts a keeper and ends it.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};

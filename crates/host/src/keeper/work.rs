@@ -1,4 +1,4 @@
-//! The keeper's side.
+//! The keeper's side: waits for the end of its owner and puts the changes back.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use crate::root::Root;
 use crate::thread_ledger;
 use crate::tracefs;
 
-/// What a keeper did.
+/// The result of a keeper's work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeeperReport {
     /// The owner, if known.

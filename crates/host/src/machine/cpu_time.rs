@@ -1,4 +1,4 @@
-//! How the machine's CPU time was spent: `/proc/stat`, `proc_stat(5)`.
+//! The machine's CPU time by use: `/proc/stat`, `proc_stat(5)`.
 
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -61,7 +61,7 @@ impl CpuTime {
         }
     }
 
-    /// The sum of both.
+    /// The sum of these times and those of `other`.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

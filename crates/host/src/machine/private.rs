@@ -1,4 +1,4 @@
-//! Removes private content from a recording: everything in the files that
+//! Removes private content from a recording: all content of the files that
 //! [`Machine`] does not read and that may be private.
 //!
 //! [`Machine`]: super::Machine

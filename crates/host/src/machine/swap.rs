@@ -17,13 +17,13 @@ const BLOCK: &str = "/sys/block";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SwapDevice {
-    /// The device or file.
+    /// Path of the device or file.
     pub path: String,
     /// The kind of its storage.
     pub kind: SwapKind,
-    /// Its size.
+    /// Size, as `/proc/swaps` reports it.
     pub size: Bytes,
-    /// How much of it is in use.
+    /// The part of `size` that is in use.
     pub used: Bytes,
     /// Its priority; higher ones fill first.
     pub priority: i64,

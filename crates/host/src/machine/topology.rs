@@ -38,7 +38,7 @@ pub struct Cpu {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CpuTopology {
-    /// Its number.
+    /// The kernel's number of the CPU, from 0.
     pub cpu: usize,
     /// Package (socket); −1 if the firmware does not report it.
     pub package: i64,

@@ -22,7 +22,7 @@ pub struct Zram {
     pub algorithm: String,
     /// Bytes stored, before compression (`mm_stat`).
     pub original: Bytes,
-    /// Total memory used.
+    /// Memory in use, with the allocator's overhead (`mm_stat`).
     pub memory: Bytes,
     /// The device that cold pages are written to, if any.
     pub backing_device: Option<String>,

@@ -25,7 +25,7 @@ const ABI_64: u64 = 2;
 pub(super) struct Record<'a> {
     pub(super) kind: u32,
     misc: u16,
-    /// What follows the header.
+    /// The bytes after the header.
     pub(super) body: &'a [u8],
 }
 
@@ -59,12 +59,12 @@ pub(crate) enum RecordedEvent<'a> {
     Mapped(Mapped<'a>),
     /// A process, or a thread of it, begins.
     Forked(Fork),
-    /// A process executes a program: what it had mapped is gone.
+    /// A process executes a program; its mappings are gone.
     Executed {
-        /// The process.
+        /// The process id.
         process: u32,
     },
-    /// Where a thread was.
+    /// The stack of a thread.
     Sample(Sample<'a>),
     /// The buffer was full.
     Lost {
@@ -79,9 +79,8 @@ pub(crate) struct Mapped<'a> {
     pub(crate) process: u32,
     pub(crate) start: u64,
     pub(crate) length: u64,
-    /// The offset in the file.
+    /// Offset in the file, in bytes.
     pub(crate) offset: u64,
-    /// Its file.
     pub(crate) file: MappedFile,
     /// As the kernel names it: `/usr/lib/libc.so.6`, `//anon`, `[vdso]`.
     pub(crate) path: &'a [u8],
@@ -91,11 +90,11 @@ pub(crate) struct Mapped<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fork {
     pub(crate) process: u32,
-    /// The process that made it; the same one for a thread.
+    /// The process that created it; for a thread, its own process.
     pub(crate) parent: u32,
 }
 
-/// A sample.
+/// The stack of a thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample<'a> {
     pub(crate) process: u32,
@@ -107,7 +106,7 @@ pub(crate) struct Sample<'a> {
     /// Of the program, in the order of [`REGISTERS`]; `None` for a thread without
     /// any, and for a 32-bit program.
     pub(crate) registers: Option<[u64; REGISTERS.len()]>,
-    /// What lies above its stack pointer.
+    /// Content of the stack from its stack pointer on.
     pub(crate) stack: &'a [u8],
 }
 

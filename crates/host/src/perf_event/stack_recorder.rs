@@ -1,4 +1,4 @@
-//! Records where the threads of a program are: each time one of them loses its CPU,
+//! Records the stacks of a program's threads: each time one of them loses its CPU,
 //! and at intervals of its CPU time.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ const CALLCHAIN: u64 = 1 << 5;
 const PERIOD: u64 = 1 << 8;
 const REGS_USER: u64 = 1 << 12;
 const STACK_USER: u64 = 1 << 13;
-/// What follows other records: TID and TIME.
+/// Bytes of TID and TIME at the end of all records but samples.
 pub(super) const TRAILER: usize = 16;
 
 /// Flags of `struct perf_event_attr`.
@@ -72,18 +72,18 @@ const MOST_SWITCHES: u64 = 4_000;
 const SUBJECT: &str = "the stacks of a program";
 /// Files that the rest of this process may need.
 const RESERVED_FILES: u64 = 256;
-/// The kernel's own limit.
+/// The file with the kernel's own limit on samples per second.
 const LIMIT: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 /// The least period of CPU time. The period in a sample shows which event took it:
 /// a number of switches stays below this, a number of nanoseconds does not.
 pub(super) const FEWEST_NANOS: u64 = 100_000;
 
-/// What the threads of a program record, on each CPU.
+/// Records the stacks of a program's threads on each CPU.
 #[derive(Debug)]
 pub struct StackRecorder {
     settings: Settings,
     cpus: Vec<OfCpu>,
-    /// The code of processes that ran before, until it is taken.
+    /// Memory maps of processes that ran before, until the first [`take`](StackRecorder::take).
     found: Vec<AddressSpace>,
 }
 
@@ -91,9 +91,9 @@ pub struct StackRecorder {
 struct Settings {
     /// CPU time between two samples of a thread.
     every: Nanos,
-    /// Of a thread in a second.
+    /// The most recorded switches of a thread per second.
     most_switches: u64,
-    /// Of the ring buffer of a CPU.
+    /// Pages of each CPU's ring buffer.
     pages: usize,
 }
 
@@ -102,15 +102,15 @@ struct OfCpu {
     cpu: usize,
     // Closing these ends the recording.
     events: Vec<File>,
-    /// That of the first event, which all others use.
+    /// The ring buffer of the first event, to which all others write, too.
     ring: Option<Ring>,
 }
 
-/// What was recorded, in the kernel's form, by CPU.
+/// Recorded events by CPU, in the kernel's binary form.
 #[derive(Debug, Default)]
 pub struct StackRecords {
     pub(crate) cpus: Vec<Vec<u8>>,
-    /// What processes that ran before had mapped at the beginning.
+    /// Memory maps, at the beginning, of processes that ran before.
     pub(crate) found: Vec<AddressSpace>,
 }
 
@@ -185,7 +185,7 @@ impl StackRecorder {
         self.cpus.iter_mut().try_for_each(|cpu| cpu.open(thread, settings, begin))
     }
 
-    /// Moves what is in the buffers to `records`.
+    /// Moves the buffered records to `records`.
     pub fn take(&mut self, records: &mut StackRecords) {
         records.found.append(&mut self.found);
         records.cpus.resize_with(self.cpus.len().max(records.cpus.len()), Vec::new);
@@ -196,7 +196,7 @@ impl StackRecorder {
         }
     }
 
-    /// Records nothing more.
+    /// Stops recording.
     pub fn stop(&self) {
         for event in self.cpus.iter().flat_map(|cpu| &cpu.events) {
             // Fails only for a file that is no event.
@@ -212,7 +212,7 @@ impl StackRecords {
         Self { cpus: vec![bytes.to_vec()], found: Vec::new() }
     }
 
-    /// The memory that they take.
+    /// Memory use of the records.
     pub fn size(&self) -> Bytes {
         Bytes(self.cpus.iter().map(|cpu| cpu.len() as u64).sum())
     }

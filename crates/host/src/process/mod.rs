@@ -4,13 +4,13 @@
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
 //! | `patient` | reads of the memory of another process that end in any case |
-//! | [`peer`] | processes of this program that measure for another one, and how the two talk |
+//! | [`peer`] | processes of this program that measure for another one, and their protocol |
 //! | [`pid_namespace`] | whether a recording has the numbers of this process |
-//! | [`usage`] | what ended children used |
+//! | [`usage`] | resource usage of ended children |
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
-//! | [`strays`] | what a program leaves behind |
-//! | [`init`] | being the first process of a virtual machine |
+//! | [`strays`] | descendants that left a program's process group |
+//! | [`init`] | the tasks of the first process of a virtual machine |
 //!
 //! A helper of a measurement must not outlive it: [`Helper`].
 

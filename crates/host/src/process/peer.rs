@@ -75,9 +75,9 @@ impl PeerCommand {
 pub struct Peer {
     /// The process.
     pub process: Helper,
-    /// Takes orders; the peer's input ends when this is dropped.
+    /// Sends orders; the peer's input ends when this is dropped.
     pub orders: Orders,
-    /// Yields answers.
+    /// Receives answers.
     pub answers: Answers,
 }
 

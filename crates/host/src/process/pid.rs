@@ -33,7 +33,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Of process `number`; `None` if it has ended.
+    /// Reads process `number`; `None` if it has ended.
     pub fn of(root: &Root, number: u32) -> Option<Self> {
         let stat = Stat::of(root, number)?;
         let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a program leaves behind: descendants that left its process group, as daemons do.
+//! Strays: descendants of a program that left its process group, as daemons do.
 
 use std::collections::BTreeSet;
 

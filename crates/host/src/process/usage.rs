@@ -1,4 +1,4 @@
-//! What children of this process used: `getrusage(2)`.
+//! Resource usage of this process's children: `getrusage(2)`.
 
 use std::mem::MaybeUninit;
 
@@ -8,7 +8,7 @@ use unjank_units::{Bytes, Nanos};
 /// The unit of `ru_inblock`.
 const BLOCK: u64 = 512;
 
-/// What processes used until their ends.
+/// Resources that processes used until they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     /// CPU time outside the kernel.

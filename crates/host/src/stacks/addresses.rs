@@ -6,7 +6,7 @@ pub(super) const DEEPEST: usize = 128;
 /// The addresses of the frames of a program, the innermost first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Frames {
-    /// Where it is, and then the addresses to which functions return.
+    /// The current address, then the return addresses.
     pub(super) addresses: Vec<u64>,
     /// Whether the last one is the thread's first function.
     pub(super) is_whole: bool,

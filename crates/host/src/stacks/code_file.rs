@@ -1,4 +1,4 @@
-//! The files that processes had mapped, and how their functions are unwound.
+//! The files that processes had mapped, with the unwind tables of their functions.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -24,15 +24,15 @@ pub(super) struct CodeFiles {
     files: Vec<CodeFile>,
 }
 
-/// A file.
+/// A mapped file, with its unwind tables.
 #[derive(Debug)]
 pub(super) struct CodeFile {
-    /// As a process that mapped it sees it.
+    /// The path as `process` sees it.
     pub(super) path: String,
     mapped: MappedFile,
-    /// That process.
+    /// A process that has mapped it.
     process: u32,
-    /// Read when it is first asked for; `None` if that fails.
+    /// The unwind tables, read on first use; `None` if that fails.
     unwinding: OnceCell<Option<Unwinding>>,
 }
 

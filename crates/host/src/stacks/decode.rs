@@ -1,5 +1,5 @@
-//! Goes through the records in order of time: mappings come and go, and each sample
-//! is understood by those of its moment.
+//! Decodes the records in order of time. Mappings come and go, so each sample is
+//! resolved with the mappings of its moment.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

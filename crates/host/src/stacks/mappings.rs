@@ -1,4 +1,4 @@
-//! Which file each address of a process belongs to.
+//! The mapped file behind each address of a process.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Mapping {
     pub(super) start: u64,
     /// The first address after it.
     pub(super) end: u64,
-    /// Without a file, it is generated code.
+    /// `None` for generated code.
     pub(super) file: Option<FileNumber>,
     /// The offset in the file.
     pub(super) offset: u64,
@@ -21,7 +21,7 @@ pub(super) struct Mapping {
 /// The code of a process at one moment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mappings {
-    /// By their first address; they do not overlap.
+    /// The mappings by first address; they do not overlap.
     by_start: BTreeMap<u64, Mapping>,
 }
 

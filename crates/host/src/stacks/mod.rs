@@ -1,5 +1,5 @@
-//! The stacks of the threads of a program: what a
-//! [`StackRecorder`](crate::perf_event::StackRecorder) recorded, as functions.
+//! The stacks of the threads of a program, as functions: the records of a
+//! [`StackRecorder`](crate::perf_event::StackRecorder), decoded.
 //!
 //! ```text
 //! records ─► mappings at that time ─► frames by .eh_frame, then by frame pointers ─► names
@@ -23,26 +23,26 @@ use crate::clock::Timestamp;
 pub use crate::perf_event::StackCause;
 use crate::sched::ThreadId;
 
-/// Stacks of threads.
+/// The recorded stacks of all threads.
 #[derive(Debug, Clone, Default)]
 pub struct Stacks {
-    /// Of each thread, in order of time.
+    /// The stacks of each thread, in order of time.
     pub(crate) threads: BTreeMap<ThreadId, Vec<Stack>>,
     pub(crate) frames: Vec<Frame>,
-    /// How many records the kernel dropped because a buffer was full.
+    /// Number of records that the kernel dropped because a buffer was full.
     pub lost: u64,
 }
 
-/// Where a thread was at a moment.
+/// The stack of a thread at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// The moment.
+    /// Time of the record.
     pub at: Timestamp,
     /// Why it was recorded.
     pub cause: StackCause,
     /// Whether it reaches the thread's first function.
     pub is_whole: bool,
-    /// The innermost one first: places in [`Stacks::frames`].
+    /// Indices into [`Stacks::frames`], the innermost function first.
     pub(crate) frames: Vec<u32>,
 }
 
@@ -52,7 +52,7 @@ pub struct Frame {
     /// Its name; without one, the file and the offset in it, or the address. It has
     /// no control characters.
     pub text: String,
-    /// Whether that is a name.
+    /// Whether `text` is the function's name.
     pub is_named: bool,
     /// Whether it is a function of the kernel.
     pub is_kernel: bool,

@@ -1,5 +1,5 @@
-//! Names of functions: of files by their symbols, of the kernel by its list, of
-//! generated code by the map that its runtime wrote.
+//! Names of functions: from the symbols of files, from the kernel's list of symbols,
+//! and from the map that a runtime writes for generated code.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! The places of functions.
+//! The place of a function: in the kernel, in a file, or in generated code.
 
 use super::mappings::FileNumber;
 
-/// Where code is.
+/// The place of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Place {
     /// An address of the kernel.

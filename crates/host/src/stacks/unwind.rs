@@ -20,7 +20,7 @@ use super::mappings::Mappings;
 use crate::perf_event::{REGISTERS, Sample};
 use crate::root::Root;
 
-/// Of all processes.
+/// The unwinders of all processes, which share a cache.
 pub(super) struct Unwinders {
     cache: Cache,
     processes: HashMap<u32, OfProcess>,
@@ -29,7 +29,7 @@ pub(super) struct Unwinders {
 #[derive(Default)]
 struct OfProcess {
     unwinder: TableUnwinder<Arc<[u8]>>,
-    /// The begins of the mappings that were looked at.
+    /// First addresses of the mappings that were examined.
     known: BTreeSet<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Unwinders {
 }
 
 impl Unwinders {
-    /// The mappings of a process have changed.
+    /// Drops what is known of a process whose mappings have changed.
     pub(super) fn forget(&mut self, process: u32) {
         self.processes.remove(&process);
     }
@@ -85,7 +85,7 @@ impl Unwinders {
 }
 
 impl OfProcess {
-    /// Adds the tables of the file that is mapped there.
+    /// Adds the tables of the file that is mapped at `address`.
     fn learn(&mut self, root: &Root, address: u64, mappings: &Mappings, files: &CodeFiles) {
         let Some(mapping) = mappings.at(address) else { return };
         if !self.known.insert(mapping.start) {

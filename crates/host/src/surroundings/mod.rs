@@ -36,7 +36,7 @@ pub struct Surroundings {
 /// spans.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MachineActivity {
-    /// The length.
+    /// Wall-clock time between the two moments.
     pub length: Nanos,
     /// The time that runnable tasks waited for a CPU; `None` without pressure
     /// stall information, as in the next two fields.
@@ -122,7 +122,7 @@ impl MachineActivity {
         self
     }
 
-    /// The share (0–1) of its length that `time` is.
+    /// The share (0–1) of `time` in the length.
     pub fn share(&self, time: Nanos) -> f64 {
         let length = self.length.get().max(1) as f64;
         (time.get() as f64 / length).min(1.0)

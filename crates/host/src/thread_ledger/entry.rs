@@ -30,7 +30,7 @@ pub struct Header {
     /// readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace: Option<String>,
-    /// When it began, RFC 3339 in UTC.
+    /// Start of the session, RFC 3339 in UTC.
     pub started_at: String,
 }
 
@@ -56,13 +56,13 @@ impl fmt::Display for ThreadState {
 /// A thread that is about to be changed. Recorded before the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Its process.
+    /// The process id.
     pub process: u32,
-    /// Its number.
+    /// The thread id.
     pub thread: ThreadId,
-    /// Its start time: numbers are reused.
+    /// Start time of the thread, because the kernel reuses thread ids.
     pub began: Began,
-    /// Its name at that time.
+    /// Name of the thread when it was changed.
     pub name: String,
     /// The present state, which is put back.
     pub before: ThreadState,

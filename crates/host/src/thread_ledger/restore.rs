@@ -64,11 +64,11 @@ pub enum LedgerStatus {
 pub struct FoundLedger {
     /// Its file.
     pub file: PathBuf,
-    /// The process whose threads were changed.
+    /// The process whose threads were changed; `None` if unknown.
     pub process: Option<u32>,
     /// The process number of the unjank that changed them.
     pub owner: Option<u32>,
-    /// When that session began, RFC 3339.
+    /// Start of that session, RFC 3339 in UTC.
     pub started_at: Option<String>,
     /// Whether its changes were put back.
     #[serde(flatten)]

@@ -34,7 +34,7 @@ const BEGIN: Timestamp = Timestamp::from_nanos(0);
 /// A recording: the powers at moments since its beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// In order of time.
+    /// Powers in order of time.
     points: Vec<(Nanos, Watts)>,
     /// The energy up to each point.
     energies: Vec<Joules>,

@@ -29,7 +29,7 @@ fn left(bench: &Bench, journal: &[u8]) {
     fs::write(bench.state_dir().join("1.journal"), journal).unwrap();
 }
 
-/// Restores, and checks what has to hold for any damage. Returns whether
+/// Restores, and checks the invariants for any damage. Returns whether
 /// everything was put back.
 fn check(bench: &Bench, case: &str) -> bool {
     let found = bench.restore();

@@ -41,7 +41,7 @@ struct Mount {
 /// The cgroup of this process in the hierarchy of one controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// 1 or 2.
+    /// Version of the hierarchy, 1 or 2.
     pub(crate) version: u8,
     /// Its path within the hierarchy.
     pub(crate) path: String,

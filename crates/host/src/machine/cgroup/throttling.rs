@@ -1,4 +1,4 @@
-//! How often a cgroup was throttled because its CPU time was used up.
+//! Throttling of a cgroup that has used up its CPU quota.
 
 use super::hierarchy::Hierarchies;
 use super::limits;

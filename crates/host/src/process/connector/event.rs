@@ -15,27 +15,27 @@ pub(super) const EXIT: u32 = 0x8000_0000;
 /// An event of a process. Times are the kernel's, on `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEvent {
-    /// It runs a new program.
+    /// The process has executed a program.
     Exec {
-        /// Its number.
+        /// The process id.
         process: u32,
-        /// When.
+        /// Time of the exec.
         at: Timestamp,
     },
-    /// It was created.
+    /// The process was created.
     Fork {
-        /// The process that created it.
+        /// Process id of its parent.
         parent: u32,
-        /// Its number.
+        /// Process id of the new process.
         child: u32,
-        /// When.
+        /// Time of the fork.
         at: Timestamp,
     },
-    /// It has ended.
+    /// The process has ended.
     Exit {
-        /// Its number.
+        /// The process id.
         process: u32,
-        /// When.
+        /// Time of the exit.
         at: Timestamp,
     },
 }

@@ -36,14 +36,14 @@ pub(super) enum Message {
     Named {
         /// Its process.
         process: u32,
-        /// Its number.
+        /// The thread id.
         thread: u32,
     },
     /// A thread other than the first one of its process was created.
     Began {
         /// Its process.
         process: u32,
-        /// Its number.
+        /// The thread id.
         thread: u32,
     },
 }
