@@ -7,7 +7,7 @@
 //! | [`transport`] | the transports, client and server side |
 //! | [`throughput`] | calls back to back, over payload sizes |
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
-//! | [`inversion`] | what priority inversion costs a real-time call |
+//! | [`inversion`] | the cost of priority inversion for a real-time call |
 //! | [`mod@bench`] | calls compared with those of other tools |
 //! | [`explain`] | verdicts, and the cause of one slow call |
 

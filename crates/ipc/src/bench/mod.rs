@@ -28,7 +28,7 @@ pub struct Comparison {
 const WARM_UP: u32 = 200;
 /// Calls between two checks whether the trial is over.
 const BATCH: u32 = 32;
-/// Bytes of what `perf bench sched pipe` sends: an `int`.
+/// Bytes of a message of `perf bench sched pipe`: an `int`.
 const INT: usize = 4;
 
 /// Compares, in alternating pairs of trials: a round trip over two pipes with
@@ -190,7 +190,7 @@ struct Caller {
 /// The round trips of one trial.
 struct Trial {
     series: Series,
-    /// In nanoseconds.
+    /// Mean round trip in nanoseconds.
     mean: f64,
 }
 

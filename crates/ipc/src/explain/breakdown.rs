@@ -1,4 +1,4 @@
-//! Where the time of one call went: a pure function over a trace.
+//! The breakdown of one call's time. Pure: a function over a trace.
 
 use std::fmt;
 

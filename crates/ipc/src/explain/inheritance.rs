@@ -1,4 +1,5 @@
-//! Does a server run at its client's priority, and if not, why?
+//! Priority inheritance: whether a server runs at its client's priority, and if
+//! not, why.
 
 use std::fmt;
 
@@ -77,7 +78,7 @@ pub struct InheritanceVerdict {
 pub struct Share {
     /// All calls.
     pub of: u64,
-    /// Those that inherited.
+    /// Calls that inherited.
     pub inherited: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the load on the machine means for calls.
+//! The effect of the machine's load on the verdict on calls.
 
 use unjank_measure::{Load, Verdict};
 

@@ -1,4 +1,4 @@
-//! Do calls to another process return in time?
+//! The verdict on round trips: do calls to another process return in time?
 
 use std::cmp::Reverse;
 

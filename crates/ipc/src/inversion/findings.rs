@@ -1,4 +1,4 @@
-//! From calls to a verdict: did they wait for the hog?
+//! Turns calls into findings and a verdict: did they wait for the hog?
 
 use unjank_measure::stats::proportion;
 use unjank_measure::{

@@ -1,4 +1,4 @@
-//! `unjank ipc inversion`: measures what priority inversion costs a real-time
+//! `unjank ipc inversion`: measures the cost of priority inversion for a real-time
 //! call.
 //!
 //! Client (`SCHED_FIFO`), server (`SCHED_OTHER`) and hog (`SCHED_FIFO` below

@@ -5,18 +5,18 @@ use unjank_host::{Error, Nanos, Result};
 
 use crate::transport::Transport;
 
-/// What `ipc inversion` measures.
+/// Options of `ipc inversion`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Measured one after the other.
+    /// Transports, measured one after the other.
     pub transports: Vec<Transport>,
     /// Calls over each transport, without the hog and again beside it.
     pub calls: u64,
-    /// Where client, server and hog run.
+    /// The CPU on which client, server and hog run.
     pub cpu: usize,
     /// The client's real-time priority.
     pub client: Priority,
-    /// The hog's, below the client's.
+    /// The hog's real-time priority, below the client's.
     pub hog: Priority,
     /// How long the hog computes at a time; then it sleeps for a quarter of
     /// that.

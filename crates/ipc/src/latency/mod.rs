@@ -3,7 +3,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `options` | what to measure |
+//! | `options` | options, and their limits |
 //! | `pairs` | the process that starts the pairs |
 //! | `caller` | the client process of a pair, which starts its server |
 //! | `report` | messages from the client process |
@@ -56,7 +56,7 @@ pub struct Measured {
 /// The measurements of all transports.
 #[derive(Debug, Default)]
 pub struct Measurements {
-    /// One for each transport that could be measured.
+    /// The measurements of each transport that could be measured.
     pub by_transport: Vec<Measured>,
     /// Warnings, and transports that are not supported here.
     pub notes: Findings,

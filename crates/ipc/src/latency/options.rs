@@ -8,16 +8,16 @@ use unjank_host::{Error, Nanos, Result};
 
 use crate::transport::Transport;
 
-/// What `ipc latency` measures.
+/// Options of `ipc latency`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Measured one after the other.
+    /// Transports, measured one after the other.
     pub transports: Vec<Transport>,
     /// Pairs of a client and a server process that call at the same time.
     pub pairs: usize,
-    /// How often each caller of each pair calls at each policy.
+    /// Calls of each caller of each pair at each policy.
     pub iterations: u64,
-    /// A call that takes longer misses its deadline.
+    /// Longest round trip that meets the deadline.
     pub deadline: Nanos,
     /// Kinds of calling threads.
     pub callers: Vec<Caller>,

@@ -70,11 +70,11 @@ pub struct PairReport {
 /// The calls of one kind of caller at one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// Their policy.
+    /// Scheduling policy of the calls.
     pub policy: CallPolicy,
     /// The kind of thread that made them.
     pub caller: Caller,
-    /// The round trips.
+    /// Distribution of the round trips.
     pub series: SeriesRecord,
     /// The sum of all round trips, in nanoseconds.
     pub total: u64,
@@ -107,20 +107,20 @@ pub(crate) struct PriorityCheck {
 /// A call that missed its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miss {
-    /// Its policy.
+    /// Scheduling policy of the call.
     pub policy: CallPolicy,
     /// The kind of thread that made it.
     pub caller: Caller,
-    /// Its number in its leg, from 0.
+    /// Number of the call in its leg, from 0.
     pub call: u64,
     /// The thread that called.
     pub client: ThreadId,
-    /// The thread that served it, if that is known.
+    /// The thread that served it, if known.
     pub server: Option<ThreadId>,
-    /// When the call began, in nanoseconds since boot.
+    /// Start of the call, in nanoseconds since boot.
     pub began: u64,
-    /// When the call began, since the first call of the run.
+    /// Start of the call, since the first call of the run.
     pub into_the_run: Nanos,
-    /// How long it took.
+    /// Duration of the round trip.
     pub took: Nanos,
 }

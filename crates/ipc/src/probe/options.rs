@@ -6,18 +6,18 @@ use unjank_host::{Error, Nanos, Result};
 
 use crate::transport::Transport;
 
-/// What `ipc probe` measures.
+/// Options of `ipc probe`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
-    /// Measured one after the other.
+    /// Transports, measured one after the other.
     pub transports: Vec<Transport>,
-    /// Where client and peer run.
+    /// Placements of client and peer, measured one after the other.
     pub placements: Vec<Placement>,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// For all transports and placements together.
+    /// Measuring time for all transports and placements together.
     pub duration: Nanos,
-    /// A call that takes longer misses its deadline.
+    /// Longest round trip that meets the deadline.
     pub deadline: Nanos,
     /// Idle time between batches of calls, if any.
     pub pause: Option<Nanos>,
@@ -26,14 +26,14 @@ pub struct Options {
     pub turn: usize,
 }
 
-/// Where client and peer run.
+/// Placement of client and peer on CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// On one CPU: each call is two context switches.
     OneCpu,
     /// On two CPUs: each call is two wake-ups across them.
     TwoCpus,
-    /// Where the scheduler puts them.
+    /// On CPUs that the scheduler chooses.
     Free,
 }
 

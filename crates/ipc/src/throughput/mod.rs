@@ -32,7 +32,7 @@ pub struct Cell {
     pub transport: Transport,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// Every call.
+    /// Distribution of the round trips of all turns.
     pub series: Series,
     /// Its turns.
     pub rounds: Vec<Round>,
@@ -41,7 +41,7 @@ pub struct Cell {
 /// One turn of a transport.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
-    /// How many calls.
+    /// Number of calls in the turn.
     pub calls: u64,
     /// The mean time of a call, in nanoseconds.
     pub time: f64,
@@ -52,7 +52,7 @@ pub struct Round {
 /// The measurements of all transports and payloads.
 #[derive(Debug, Default)]
 pub struct Measurements {
-    /// By payload, then by transport.
+    /// Cells ordered by payload, then by transport.
     pub cells: Vec<Cell>,
     /// Warnings, and transports that are not supported here.
     pub notes: Findings,
@@ -119,7 +119,7 @@ fn take_turns(lanes: &mut [Lane], rounds: usize, turn: Nanos, monitor: &dyn Moni
     Ok(())
 }
 
-/// A connection and what was measured over it.
+/// A connection, with the measurements over it.
 struct Lane {
     connection: Connection,
     request: Vec<u8>,

@@ -6,25 +6,25 @@ use unjank_host::{Bytes, Error, Nanos, Result};
 use crate::probe::Placement;
 use crate::transport::Transport;
 
-/// What `ipc throughput` measures.
+/// Options of `ipc throughput`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Measured in alternation.
+    /// Transports, measured in alternation.
     pub transports: Vec<Transport>,
     /// The smallest payload; each further one is twice the one before.
     pub smallest: Bytes,
-    /// The largest payload.
+    /// The largest payload, inclusive.
     pub largest: Bytes,
-    /// Where client and server run.
+    /// Placement of client and server on CPUs.
     pub placement: Placement,
-    /// For all transports and payloads together.
+    /// Measuring time for all transports and payloads together.
     pub duration: Nanos,
     /// Turns of each transport at each payload.
     pub rounds: usize,
 }
 
 impl Options {
-    /// The largest payload.
+    /// The largest payload that may be requested.
     pub const LARGEST: Bytes = Bytes(512 << 10);
 
     /// The payloads, in ascending order.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `kind` | the transports and their names |
 //! | `role` | the task of a peer process |
-//! | `service` | what a peer does with a request |
+//! | `service` | services of a peer: echo, or a report about its thread |
 //! | `connection`, `client` | the client's side |
 //! | `serve` | the peer's side |
 //! | `stream` | the peer's side of transports that are streams of bytes |

@@ -15,12 +15,12 @@ pub enum Role {
     KeepRegistry(Transport),
 }
 
-/// How a peer is called.
+/// The way to call a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// The transport.
     pub transport: Transport,
-    /// What it does with a request.
+    /// The peer's answer to a request.
     pub service: Service,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
@@ -32,7 +32,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// To an unpinned peer that echoes `payload` bytes.
+    /// The route to an unpinned peer that echoes `payload` bytes.
     pub fn echo(transport: Transport, payload: usize) -> Self {
         Self { transport, service: Service::Echo, payload, peer_cpu: None, inherit_rt: true }
     }
