@@ -10,18 +10,18 @@ use unjank_host::{Nanos, Support, Timestamp};
 pub struct LateWakeUp {
     /// The thread that slept.
     pub thread: ThreadId,
-    /// The moment that it asked for.
+    /// The moment for which it asked.
     pub due: Timestamp,
-    /// When it ran, as it read the clock itself.
+    /// The moment at which it ran, by its own clock read.
     pub ran: Timestamp,
-    /// By how much the kernel may delay its timer.
+    /// Longest delay that the kernel may add to its timer.
     pub timer_slack: Nanos,
 }
 
 /// The three parts of a delay, which add up to it, and their culprits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// From the moment it was due until something woke the thread.
+    /// Time from the moment it was due until something woke the thread.
     pub timer_late: Nanos,
     /// The part of `timer_late` that the thread's timer slack allows.
     pub within_slack: Nanos,
@@ -29,15 +29,15 @@ pub struct Cause {
     /// trace has `timer/hrtimer_expire_entry`. The rest of `timer_late` was spent
     /// waiting for the interrupt.
     pub since_expiry: Option<Nanos>,
-    /// How long the thread was ready without a CPU.
+    /// Time for which the thread was ready without a CPU.
     pub waited: Nanos,
-    /// How long it had a CPU before it was back in user space and had read
+    /// Time with a CPU until it was back in user space and had read
     /// the clock, including interrupts.
     pub ran_late: Nanos,
     /// The thread was not asleep when it was due: in `ran_late` it was busy with
     /// something else.
     pub was_busy: bool,
-    /// What had the CPU meanwhile, longest first.
+    /// Occupants of the CPU during the delay, longest first.
     pub culprits: Vec<Culprit>,
     /// Whether the trace has the switch to the thread. Without it, `waited`
     /// includes some of `ran_late`.
@@ -47,13 +47,13 @@ pub struct Cause {
 /// A thread, interrupt or idle state that had the CPU during a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Culprit {
-    /// What had the CPU.
+    /// The occupant of the CPU.
     pub who: Occupant,
     /// The CPU; for a thread that moved, its first one.
     pub cpu: usize,
     /// The part of the delay.
     pub phase: Phase,
-    /// How long it had the CPU in that part.
+    /// Time for which it had the CPU in that part.
     pub held: Nanos,
 }
 
@@ -126,7 +126,7 @@ impl Cause {
         self.timer_late + self.waited + self.ran_late
     }
 
-    /// Adds what had the CPU during a span, except the thread itself.
+    /// Adds the occupants of the CPU during a span, except the thread itself.
     fn blame(&mut self, trace: &Trace, thread: ThreadId, span: &Span, phase: Phase, cpu: usize) {
         let Some(events) = trace.cpu(cpu) else { return };
         for stretch in events.between(span.from, span.to) {

@@ -1,4 +1,4 @@
-//! What the load on the machine means for wake-ups.
+//! The effect of the machine's load on the verdict on wake-ups.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Are threads woken in time?
+//! The verdict on wake-up latency: are threads woken in time?
 
 use hdrhistogram::Histogram;
 use unjank_host::Nanos;

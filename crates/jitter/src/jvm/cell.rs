@@ -35,7 +35,7 @@ pub enum Garbage {
 pub struct Load {
     /// Wake-ups of a cell.
     pub wakeups: u64,
-    /// Time between two.
+    /// Time between two wake-ups.
     pub period: Nanos,
     /// How the application waits.
     pub way: Way,
@@ -111,7 +111,7 @@ impl Cell {
 pub const MOST_WAKEUPS: u64 = 1 << 24;
 
 impl Load {
-    /// Checks what the application cannot do.
+    /// Rejects settings that the application does not support.
     ///
     /// # Errors
     /// `Invalid` with the option.

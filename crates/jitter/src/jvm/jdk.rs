@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use unjank_host::{Error, Result, Root};
 
-/// Where distributions and installers put JVMs.
+/// Directories into which distributions and installers put JVMs.
 const PLACES: [&str; 3] = ["/usr/lib/jvm", "/usr/java", "/opt"];
 
 /// An installed JVM.

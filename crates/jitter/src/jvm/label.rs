@@ -14,9 +14,9 @@ const THROTTLED: Nanos = Nanos::from_millis(5);
 /// The main reason of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The reason.
+    /// The main reason.
     pub kind: DelayKind,
-    /// How much of the delay it explains.
+    /// The part of the delay that this reason explains.
     pub covers: Nanos,
     /// The whole delay.
     pub late: Nanos,
@@ -40,9 +40,9 @@ pub enum DelayKind {
     Interrupt(String),
     /// It was not woken: its timer was late, or a wake-up inside the JVM.
     NotWoken,
-    /// It had the CPU and had not yet read the clock.
+    /// The thread had the CPU and had not yet read the clock.
     OwnWork,
-    /// The JVM had not stopped it, and there is no trace.
+    /// The JVM had not stopped the thread, and there is no trace.
     NotTheJvm,
 }
 

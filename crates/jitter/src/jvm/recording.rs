@@ -20,7 +20,7 @@ const MISSED: i64 = -1;
 pub struct Recording {
     /// Time between two wake-ups.
     pub period: Nanos,
-    /// When the first wake-up was due.
+    /// The moment at which the first wake-up was due.
     pub first_due: Timestamp,
     /// The latency of each period's wake-up; `None` for a missed period.
     pub lateness: Vec<Option<Nanos>>,
@@ -33,9 +33,9 @@ pub struct Recording {
 pub struct JvmEvent {
     /// The kind of event.
     pub kind: EventKind,
-    /// When it began.
+    /// Start of the event.
     pub begin: Timestamp,
-    /// How long it took.
+    /// Length of the event.
     pub duration: Nanos,
     /// The JVM's name for it: `GC Pause`, `ICBufferFull`.
     pub name: String,
@@ -53,7 +53,7 @@ pub enum EventKind {
 }
 
 impl Recording {
-    /// When the wake-up of a period was due.
+    /// The moment at which the wake-up of a period was due.
     pub fn due(&self, period: usize) -> Timestamp {
         self.first_due + Nanos(self.period.get().saturating_mul(period as u64))
     }

@@ -15,7 +15,7 @@ pub(crate) struct ThreadSetup {
     pub(crate) cpu: Option<usize>,
     pub(crate) policy: Policy,
     pub(crate) period: Nanos,
-    /// From the start of the run to its first recorded wake-up.
+    /// Time from the start of the run to its first recorded wake-up.
     pub(crate) offset: Nanos,
 }
 

@@ -17,7 +17,7 @@ use super::wakeup::{Observed, Schedule, observe, warm_up, warm_up_time};
 
 /// The measurements of one scheduling.
 pub(crate) struct Measured {
-    /// In the order of the threads.
+    /// Setup and measurements of each thread, in the order of the threads.
     pub(crate) by_thread: Vec<(ThreadSetup, Observed)>,
     pub(crate) start: Timestamp,
     /// Why memory could not be locked, if it could not.

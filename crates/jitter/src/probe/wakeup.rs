@@ -22,7 +22,7 @@ const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
 pub(crate) struct Schedule {
     /// The first recorded wake-up.
     pub(crate) first: Timestamp,
-    /// Time between two.
+    /// Time between two wake-ups.
     pub(crate) period: Nanos,
     /// No wake-up is due at or after this moment.
     pub(crate) end: Timestamp,

@@ -355,7 +355,7 @@ impl<'a> Changer<'a> {
         self.rules.unmatched(&self.matched)
     }
 
-    /// Puts everything back.
+    /// Puts all changed threads and limits back.
     pub fn finish(self) -> Vec<ThreadReport> {
         self.ledger.finish()
     }

@@ -33,7 +33,7 @@ pub enum Event {
     Unlimited {
         /// The process.
         process: u32,
-        /// Why.
+        /// The reason.
         error: Error,
     },
     /// A thread computed for too long without a sleep, and is ordinary again.
@@ -100,7 +100,7 @@ impl<'a> Follower<'a> {
         self.events.as_ref().map(ProcConnector::as_fd)
     }
 
-    /// When to call [`step`](Self::step) at the latest.
+    /// The moment by which [`step`](Self::step) must be called.
     pub fn wake_at(&self) -> Timestamp {
         if self.busy.is_some() { self.look_at.min(self.busy_at) } else { self.look_at }
     }

@@ -37,18 +37,18 @@ impl fmt::Display for Means {
 /// Sets policies by the means available to this user.
 #[derive(Debug)]
 pub struct PolicySetter<'a> {
-    /// The kernel.
+    /// The scheduler of the machine, or of a test.
     pub scheduler: &'a dyn Scheduler,
-    /// rtkit, or why it cannot be used.
+    /// The connection to rtkit, or the reason why it cannot be used.
     pub rtkit: std::result::Result<&'a dyn RealtimeKit, String>,
-    /// The best nice value that this user may give.
+    /// The lowest (most favourable) nice value that this user may set.
     pub best_nice: i32,
 }
 
 /// The policy that a thread got.
 #[derive(Debug)]
 pub struct Granted {
-    /// How it got the policy.
+    /// The means by which it got the policy.
     pub means: Means,
     /// Its state, if that differs from the wanted one; `None` also for a thread
     /// that has ended meanwhile.

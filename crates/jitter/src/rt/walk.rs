@@ -10,7 +10,7 @@ use super::means::Means;
 /// A thread that has another policy now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// Its process.
+    /// The process id.
     pub process: u32,
     /// Its number.
     pub thread: ThreadId,
