@@ -15,7 +15,7 @@ pub struct WakeUp {
     pub period: u64,
     /// The beginning of the period.
     pub due: u64,
-    /// When the task read the clock.
+    /// Time of the task's clock read after the wake-up.
     pub woken: u64,
     /// Further periods that had passed by then.
     pub missed: u64,
@@ -39,7 +39,7 @@ impl WakeUp {
 /// message, 0 for none, or a negative number to end the task.
 type Function = unsafe extern "C" fn(*const WakeUp, *const c_void, u32, *mut c_void, u32) -> i32;
 
-/// What a task does at each wake-up.
+/// The work of a task at each wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
     /// Sends a report to Java.

@@ -136,7 +136,7 @@ impl Sizes {
         self.ring_in() + self.ring(self.slots_in)
     }
 
-    /// Where the ring from Java begins.
+    /// Offset of the ring from Java.
     pub fn ring_in(self) -> usize {
         CONTROL + self.ring(self.slots_out)
     }

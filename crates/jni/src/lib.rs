@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`layout`] | layout of a task's shared memory |
 //! | [`ring`] | messages from one writer to one reader |
-//! | [`job`] | what a task does at each wake-up |
+//! | [`job`] | the work of a task at each wake-up |
 //! | [`task`] | the periodic loop |
 //! | [`owner`] | starts and ends tasks, on threads of this process or in their own |
 //! | `exports` | the native methods of Java |

@@ -31,7 +31,7 @@ pub struct Task {
     pub realtime: Option<Grant>,
     /// Number of periods, missed ones included; 0 for no end.
     pub periods: u64,
-    /// What it does at each wake-up.
+    /// The work at each wake-up.
     pub job: Job,
 }
 
