@@ -28,7 +28,7 @@ pub enum Error {
     /// A program that unjank started has failed.
     #[error("{program} failed: {reason}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
         /// Its message, or its exit status.
         reason: String,

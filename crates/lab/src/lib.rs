@@ -8,7 +8,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`mod@run`] | from options to the end of the last command |
+//! | [`mod@run`] | one run, from its options to the end of the last command |
 //! | [`kernel`] | the kernel and its modules: found, fetched, cached |
 //! | [`modules`] | the modules that a phone needs, with their parameters |
 //! | [`program`] | programs for the guest, and their shared libraries |

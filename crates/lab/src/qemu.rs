@@ -13,7 +13,7 @@ use crate::channel::{INTERRUPT_PORT, PORT};
 /// The emulator's name, as its package installs it.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// What executes the guest's instructions.
+/// The means that executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
     /// The processor, through KVM.
@@ -55,13 +55,13 @@ impl InstructionTime {
     }
 }
 
-/// What QEMU prints when KVM cannot handle an instruction.
+/// QEMU's message when KVM cannot handle an instruction.
 pub const KVM_GAVE_UP: &str = "KVM internal error";
 
 /// A machine for one boot.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// What executes its instructions.
+    /// The means that executes its instructions.
     pub accelerator: Accelerator,
     /// Virtual CPUs.
     pub cpus: usize,

@@ -31,7 +31,7 @@ pub struct Profile {
     pub name: String,
     /// The initial governor of its kernel.
     pub governor: String,
-    /// Whether its CPUs have one clock.
+    /// The clock domains of its CPUs.
     pub clock: Clock,
     /// The source of the powers.
     pub power: Origin,
@@ -51,13 +51,13 @@ pub struct Profile {
     pub states: Vec<State>,
 }
 
-/// How CPUs share clocks.
+/// The clock domains of CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// One for all CPUs.
+    /// One clock for all CPUs.
     Shared,
-    /// One for each.
+    /// One clock for each CPU.
     PerCpu,
 }
 

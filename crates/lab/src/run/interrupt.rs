@@ -20,7 +20,7 @@ pub(super) struct Interrupt {
     wanted: Option<Timestamp>,
 }
 
-/// What to do after a request to end.
+/// The step after a request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Wait for the command to end.

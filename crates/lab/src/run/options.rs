@@ -17,9 +17,9 @@ const MOST_CPUS: usize = 255;
 /// The configuration of a phone, and its time limit.
 #[derive(Debug)]
 pub struct Options {
-    /// Its kernel.
+    /// The kernel to boot.
     pub kernel: Kernel,
-    /// Its program: an unjank.
+    /// The unjank that runs in the phone.
     pub guest: PathBuf,
     /// This build of unjank, to detect a guest of another build; `None` if it
     /// is not known.

@@ -8,7 +8,7 @@ use crate::qemu::Accelerator;
 pub struct RunResult {
     /// The end of each command that was started.
     pub ends: Vec<End>,
-    /// What executed the phone's instructions.
+    /// The means that executed the phone's instructions.
     pub accelerator: Accelerator,
     /// Whether the user ended it.
     pub interrupted: bool,
