@@ -1,4 +1,4 @@
-//! How many governor samples a second a core simulates. Goal: 2 million.
+//! Throughput of the simulator: governor samples per second on one core. Goal: 2 million.
 //!
 //! One iteration is a whole launch; its throughput is in samples.
 

@@ -7,7 +7,7 @@
 //! | [`mod@bench`] | the launch time of any program under two or more conditions |
 //! | [`load`] | a synthetic app launch, the load of the experiments |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
-//! | [`explain`] | from ramps to a verdict |
+//! | [`explain`] | the verdict on ramps |
 //! | [`remedy`] | the clock raised while programs start |
 //! | [`model`] | clocks, governors and launches as models |
 //! | [`simulate`] | simulated launches: boosts, sweeps, the paper's experiment |

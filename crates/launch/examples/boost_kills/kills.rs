@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// The service to kill, and what is launched meanwhile.
+/// The service to kill, and the programs launched meanwhile.
 pub(crate) struct KillSetup<'a> {
     /// The program.
     pub(crate) unjank: &'a Path,

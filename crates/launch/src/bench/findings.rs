@@ -1,4 +1,4 @@
-//! From launches to answers: total and basic launch time under two conditions.
+//! Turns launches into answers: total and basic launch time under two conditions.
 
 use unjank_host::energy::Origin;
 use unjank_measure::experiment::{Conclusion, Pair, Plan, Question, Trials};

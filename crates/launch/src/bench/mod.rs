@@ -4,9 +4,9 @@
 //! | module | subject |
 //! |---|---|
 //! | `options` | programs, how they report that they are ready, and the plan |
-//! | `condition` | what holds during a launch |
+//! | `condition` | conditions of a launch: knobs, a service |
 //! | `applied` | applying a condition, and ending it |
-//! | `ready` | the ways of being ready, and how each is detected |
+//! | `ready` | the ways of being ready, and their detection |
 //! | `started` | one program from its start until it is ready, ends or times out |
 //! | `pause` | the idle time before a launch |
 //! | `launcher` | one launch: pause, start, end |

@@ -1,4 +1,4 @@
-//! Options: what is launched, how often, and what is compared.
+//! Options: the program, the number of its launches, and the compared conditions.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use unjank_host::{Error, Nanos, Result};
 use super::condition::Condition;
 use super::ready::Ready;
 
-/// What `launch bench` compares.
+/// Options of `launch bench`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Each workload is compared by itself.
+    /// Workloads, each compared by itself.
     pub workloads: Vec<Workload>,
     /// The condition that the others are compared with.
     pub baseline: Condition,
@@ -19,7 +19,7 @@ pub struct Options {
     pub others: Vec<Condition>,
     /// Pairs of launches of each workload under each of the other conditions.
     pub pairs: usize,
-    /// Pairs before them that do not count.
+    /// Pairs of launches before these that do not count.
     pub warm_up: usize,
     /// Idle time before each launch, under its condition, so that clocks fall.
     /// Up to 100 ms more are added at random, so that launches do not keep step
@@ -28,12 +28,12 @@ pub struct Options {
     /// Period of wake-ups of each CPU during the pause, like an idle device's
     /// timers; zero for none.
     pub wake_every: Nanos,
-    /// Longest time of a launch.
+    /// Longest time of a launch until it counts as failed.
     pub timeout: Nanos,
     /// The time over which the energy of a launch is measured, from its start.
     /// It is the same for all launches, so costs after a launch count, too.
     pub energy_window: Nanos,
-    /// Drop the page cache before each launch.
+    /// Whether the page cache is dropped before each launch.
     pub drop_caches: bool,
     /// The means by which programs report that they are ready.
     pub means: ReadyMeans,
@@ -55,7 +55,7 @@ pub struct Workload {
     /// A segment of the names of its series: `load-100ms`; empty if it is the
     /// only workload.
     pub name: String,
-    /// What is launched.
+    /// The launched program.
     pub program: Program,
     /// Whether the line that reports that it is ready is a
     /// [`Timing`](crate::load::Timing), which gives its basic launch time.
@@ -67,7 +67,7 @@ pub struct Workload {
 pub struct Program {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// When its launch is over.
+    /// The event at which its launch is over.
     pub ready: Ready,
     /// The nice value that it starts with; `None` for that of unjank.
     pub nice: Option<i32>,

@@ -10,9 +10,9 @@ use super::findings::NOISE_FLOOR;
 pub struct Row {
     /// `launch/bench/load-200ms/total`.
     pub name: String,
-    /// What the others are compared with, and its median.
+    /// Name and median of the baseline condition.
     pub baseline: (String, Fact),
-    /// The other condition, and its median.
+    /// Name and median of the other condition.
     pub other: (String, Fact),
     /// The median difference within pairs as a share of the baseline; `None`
     /// for a baseline of zero.

@@ -67,7 +67,7 @@ enum Event {
 pub enum WaitResult {
     /// It was ready.
     Ready {
-        /// From just before fork and exec.
+        /// Time from just before fork and exec until then.
         took: Nanos,
         /// The line that reported it.
         line: Option<String>,
@@ -91,7 +91,7 @@ struct ReadyWatcher {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where readiness shows; opened before the program starts.
+/// The source of the readiness report, opened before the program starts.
 enum ReadySource {
     Nothing,
     Port(Port),
@@ -158,12 +158,12 @@ impl Started {
         Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr, other_nice })
     }
 
-    /// When it was started.
+    /// Start time of the program.
     pub fn began(&self) -> Timestamp {
         self.began
     }
 
-    /// Its process.
+    /// Process id of its first process.
     pub fn process(&self) -> u32 {
         self.group.id()
     }

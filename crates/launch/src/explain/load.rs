@@ -1,4 +1,4 @@
-//! What the load on the machine means for launches.
+//! The effect of the machine's load on the verdict on launches.
 
 use unjank_measure::{Load, Verdict};
 

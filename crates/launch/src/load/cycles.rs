@@ -35,7 +35,7 @@ pub(super) fn work_for(length: Nanos, frequencies: &Frequencies) -> Result<()> {
 /// Cycles left to do. Pure: no clock, no machine.
 #[derive(Debug)]
 struct Account {
-    /// In nanoseconds × hertz.
+    /// Remaining work in nanoseconds × hertz.
     left: u128,
 }
 

@@ -7,7 +7,7 @@
 //! | [`tunable`] | the knobs of governors |
 //! | [`governor`] | ondemand, conservative, interactive and schedutil |
 //! | [`profile`] | load profiles: which tasks run when |
-//! | [`boost`] | what a service writes at a launch |
+//! | [`boost`] | writes of a service at a launch |
 //! | [`simulate`] | a launch from event to event |
 
 pub mod boost;

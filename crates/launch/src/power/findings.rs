@@ -1,4 +1,4 @@
-//! From Table 3 to findings: facts, answers, and whether the paper's differences
+//! Turns Table 3 into findings: facts, answers, and whether the paper's differences
 //! exceed the spread measured here.
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 //! | [`average`](mod@average) | the mean power over one window |
 //! | [`governor`], [`rates`], [`table`] | the sampling period, trials at each, Table 3 |
 //! | `findings`, `tables` | the same as findings |
-//! | [`paper`] | what Jo & Suh measured |
+//! | [`paper`] | measurements of Jo & Suh |
 //! | `notes` | facts and warnings about the meter |
 
 pub mod average;

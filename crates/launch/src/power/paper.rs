@@ -3,21 +3,21 @@
 
 use unjank_host::{Joules, Nanos};
 
-/// Their reference period.
+/// Reference period of the paper.
 pub const REFERENCE: Nanos = Nanos::from_millis(100);
-/// The time of each of their energies.
+/// Time of each energy in the paper.
 pub const TIME: Nanos = Nanos::from_millis(60_000);
 
 /// Period in milliseconds, and energy in milliwatt hours.
 const TABLE: [(u64, f64); 4] = [(10, 16.041), (50, 16.029), (100, 16.126), (200, 16.014)];
 
-/// Their energy at the sampling period `rate`, if they have one.
+/// The paper's energy at the sampling period `rate`, if it has one.
 pub fn energy(rate: Nanos) -> Option<Joules> {
     let row = TABLE.iter().find(|(millis, _)| Nanos::from_millis(*millis) == rate)?;
     Some(Joules::from_milliwatt_hours(row.1))
 }
 
-/// Their difference from [`REFERENCE`] at `rate`, as a share of it.
+/// The paper's difference from [`REFERENCE`] at `rate`, as a share of it.
 pub fn difference(rate: Nanos) -> Option<f64> {
     let reference = energy(REFERENCE)?;
     let share = energy(rate)?.0 / reference.0 - 1.0;

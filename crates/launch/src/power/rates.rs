@@ -10,7 +10,7 @@ use unjank_measure::{Monitor, Series};
 use super::average::Window;
 use super::governor::{Governors, HeldPeriod};
 
-/// What is compared.
+/// Sampling periods to compare, and the plan of their trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The sampling periods.
@@ -28,21 +28,21 @@ pub struct Options {
 /// The energies at all sampling periods.
 #[derive(Debug, Clone)]
 pub struct MeasuredRates {
-    /// The meter.
+    /// Description of the meter.
     pub about: About,
-    /// The options.
+    /// The options of this run.
     pub options: Options,
     /// The plan of rounds.
     pub plan: Plan,
-    /// One for each period that the kernel accepts.
+    /// Arms, one for each period that the kernel accepts.
     pub arms: Vec<Arm>,
-    /// Periods that it refuses, and why.
+    /// Periods that the kernel refuses, each with the reason.
     pub refused: Vec<(Nanos, String)>,
     /// The energy of each trial, by the index of its arm.
     pub rounds: Vec<Round>,
     /// An unfinished or disturbed trial, which does not count.
     pub partial: Option<(Nanos, Spent)>,
-    /// Why it ended early, if it did.
+    /// Why the measurement ended early, if it did.
     pub stopped: Option<String>,
     /// Counts of the meter's samples.
     pub samples: Samples,
@@ -53,9 +53,9 @@ pub struct MeasuredRates {
 /// One sampling period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// As requested.
+    /// The requested period.
     pub rate: Nanos,
-    /// As set by the kernel.
+    /// The period that the kernel set.
     pub actual: Nanos,
     /// Energies of its trials, scaled to the length of a window: the whole
     /// device, and the CPUs.

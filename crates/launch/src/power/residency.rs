@@ -16,9 +16,9 @@ use crate::model::OppTable;
 /// The kernel's counters at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
-    /// When it was taken.
+    /// Time of the snapshot.
     pub at: Timestamp,
-    /// The clocks of its CPUs.
+    /// The clock domains of its CPUs.
     pub clocks: Vec<Clock>,
     /// Idle time since boot of each CPU that is online.
     pub idle: BTreeMap<usize, Nanos>,
@@ -27,9 +27,9 @@ pub struct Snapshot {
 /// One clock domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
-    /// The CPUs that have it.
+    /// The CPUs of the domain.
     pub cpus: Vec<usize>,
-    /// Its frequency.
+    /// What the kernel reports of the domain's frequency.
     pub frequency: Frequency,
 }
 

@@ -1,4 +1,4 @@
-//! From trials to Table 3: averages, and differences from the reference.
+//! Computes Table 3 from trials: averages, and differences from the reference.
 
 use unjank_host::{Joules, Nanos};
 use unjank_measure::experiment::{Question, Trials, family};
@@ -12,7 +12,7 @@ use super::{notes, paper};
 pub struct Row {
     /// The sampling period, as requested.
     pub rate: Nanos,
-    /// As set by the kernel.
+    /// The sampling period that the kernel set.
     pub actual: Nanos,
     /// The average energy of a window, with its interval; `None` without a
     /// trial.

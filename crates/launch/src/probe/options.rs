@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
 
-/// What `launch ramp` measures.
+/// Options of `launch ramp`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// CPUs, measured one after the other.

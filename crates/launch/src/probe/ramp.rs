@@ -1,4 +1,4 @@
-//! From the pieces of launches to a ramp. Pure: no clock, no machine.
+//! Computes a ramp from the pieces of launches. Pure: no clock, no machine.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;

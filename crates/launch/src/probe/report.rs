@@ -1,4 +1,4 @@
-//! From ramps to findings.
+//! Turns ramps into findings.
 
 use unjank_host::{Nanos, Root, Timestamp};
 use unjank_measure::record::Axis;
@@ -11,7 +11,7 @@ use super::ramp::{Launch, full_speed, median_curve};
 pub(crate) struct CpuRamp {
     cpu: usize,
     governor: Option<String>,
-    /// In the order of the launches.
+    /// The judged launches, in order.
     launches: Vec<Ramp>,
     never_full: u64,
     /// Per launch.

@@ -23,7 +23,7 @@ impl Budget {
         Self { per_period, left: per_period, at: now, spending: false }
     }
 
-    /// What is left now.
+    /// Boosted time that is left at `now`.
     pub fn left(&mut self, now: Timestamp) -> Nanos {
         let passed = now.since(self.at);
         let grown = u128::from(passed.min(PERIOD).get()) * u128::from(self.per_period.get())
@@ -42,7 +42,7 @@ impl Budget {
         self.spending = spending;
     }
 
-    /// When continued spending empties the budget; `None` if never.
+    /// The moment at which continued spending empties the budget; `None` if never.
     pub fn empty_at(&self) -> Option<Timestamp> {
         let rest = PERIOD - self.per_period;
         if !self.spending || rest == Nanos::ZERO {

@@ -21,17 +21,18 @@ pub const PLACE: &str = "/etc/unjank/boost.toml";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What a launch is.
+    /// `[launch]`: which new programs count as launches.
     pub launch: Launch,
-    /// The sources of launches.
+    /// `[detect]`: the sources of launches.
     pub detect: Detect,
-    /// How launches are boosted.
+    /// `[boost]`: how launches are boosted.
     pub boost: Boost,
-    /// When launches are over.
+    /// `[end]`: when launches are over.
     pub end: End,
 }
 
-/// `[launch]`: what a launch is. Patterns match the whole text, with `*` and `?`.
+/// `[launch]`: which new programs count as launches. Patterns match the whole text,
+/// with `*` and `?`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Launch {
@@ -39,15 +40,15 @@ pub struct Launch {
     pub leaders_only: bool,
     /// Executables that count; all if empty.
     pub executables: Vec<String>,
-    /// Executables that do not.
+    /// Executables that do not count.
     pub not_executables: Vec<String>,
     /// Control groups that count; all if empty.
     pub control_groups: Vec<String>,
-    /// Control groups that do not.
+    /// Control groups that do not count.
     pub not_control_groups: Vec<String>,
     /// Users that count, by name or number; all if empty.
     pub users: Vec<String>,
-    /// Users that do not.
+    /// Users that do not count.
     pub not_users: Vec<String>,
 }
 
@@ -265,7 +266,7 @@ impl Config {
         }
     }
 
-    /// When processes count as idle.
+    /// The rule by which processes count as idle.
     pub fn idle(&self) -> IdleRule {
         IdleRule { window: self.end.window.0, share: self.end.share }
     }

@@ -11,17 +11,17 @@
 //! | module | subject |
 //! |---|---|
 //! | `config` | the configuration file: rules and limits |
-//! | `rules` | what counts as a launch: pure |
+//! | `rules` | which starts of programs count as launches: pure |
 //! | `plan` | the knobs for each governor, and why: pure |
 //! | `budget` | boosted time per minute: pure |
 //! | `settle` | whether a launch's processes are idle: pure |
 //! | `learned` | the usual length of each program's launches: pure |
-//! | `engine` | from events to decisions: pure |
+//! | `engine` | decides from events which launches are boosted: pure |
 //! | `rivals` | other programs that change its knobs, and when a knob is taken again: pure |
 //! | `knobs` | writing and restoring a plan's knobs |
-//! | `sources` | where events come from |
+//! | `sources` | sources of launches on Android |
 //! | `service` | the thread that waits for events and acts |
-//! | `report`, `metrics`, `log_limit` | its notes and its state, and how many lines it logs |
+//! | `report`, `metrics`, `log_limit` | its notes and its state, and a limit on logged lines |
 
 pub mod budget;
 pub mod config;

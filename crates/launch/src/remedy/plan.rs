@@ -1,4 +1,4 @@
-//! Which knobs a boost changes for each governor, and why.
+//! The plan of a boost: the knobs that it changes under each governor, with reasons.
 //!
 //! | method | governor or driver | knob | while boosted | why |
 //! |---|---|---|---|---|
@@ -63,7 +63,7 @@ pub struct KnobChange {
     pub boosted: String,
     /// Whether it is written a second time a moment later.
     pub again: bool,
-    /// Its effect.
+    /// Effect of the change, for the log.
     pub why: String,
 }
 

@@ -19,9 +19,9 @@ pub enum Note {
     NotLogged(u64),
     /// A knob or a source of launches was given up.
     Lost {
-        /// Which one.
+        /// Path of the knob, or name of the source.
         knob: String,
-        /// Why.
+        /// Reason, in one sentence.
         reason: String,
     },
     /// Events came faster than they were read; the number of times so far.
@@ -35,15 +35,15 @@ pub enum Note {
 /// A launch that was boosted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boosted {
-    /// How it ended.
+    /// The launch, with length and end of its boost.
     pub over: EndedBoost,
-    /// How the clock was raised for it; `None` if it was up already.
+    /// Delay and extent of the boost; `None` if the clock was up already.
     pub raised: Option<Raised>,
-    /// What is left of the budget.
+    /// Boosted time that the budget still allows.
     pub budget_left: Nanos,
 }
 
-/// How the clock was raised.
+/// Delay and extent of a boost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raised {
     /// From the start of the program, by the kernel's time stamp, until all knobs
@@ -56,29 +56,29 @@ pub struct Raised {
 /// The state of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// `unjank.boost/1`.
+    /// Schema of this document: `unjank.boost/1`.
     pub schema: String,
-    /// The service's process.
+    /// Process id of the service.
     pub process: u32,
-    /// How long it has been running.
+    /// Time since the service began.
     pub up: Nanos,
     /// Whether boosts are paused.
     pub paused: bool,
-    /// What a boost changes.
+    /// The knobs that a boost changes.
     pub moves: Vec<KnobChange>,
     /// The sources of launches: `exec`, `top-app`, `logcat`.
     pub sources: Vec<String>,
     /// Length so far of the current boost, if any.
     pub boosted_for: Option<Nanos>,
-    /// The launches that are boosted now, by their processes.
+    /// The launches that are boosted now: programs by process id.
     pub launches: BTreeMap<u32, String>,
-    /// What is left of the budget.
+    /// Boosted time that the budget still allows.
     pub budget_left: Nanos,
-    /// Programs whose launches have a known length.
+    /// Number of programs whose launches have a learned length.
     pub learned: usize,
     /// Counts since the service began.
     pub counts: Counts,
-    /// From a program's beginning until its knobs were written.
+    /// Latency from a program's beginning until its knobs were written.
     pub latency: Latency,
     /// CPU time of the service.
     pub cpu_time: Nanos,
@@ -98,7 +98,7 @@ pub struct Counts {
     pub not: BTreeMap<Rejection, u64>,
     /// Boosts: times that knobs were raised.
     pub boosts: u64,
-    /// Boosted time.
+    /// Sum of the boosted time.
     pub boosted: Nanos,
     /// Times that events were lost.
     pub overruns: u64,
@@ -120,7 +120,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// From a histogram of nanoseconds.
+    /// Quantiles of a histogram of nanoseconds.
     pub(super) fn of(histogram: &Histogram<u64>) -> Self {
         let quantile = |q| Nanos(histogram.value_at_quantile(q));
         Self {

@@ -1,4 +1,4 @@
-//! What counts as a launch.
+//! Launch rules: which starts of programs count as launches.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ pub struct Candidate<'a> {
     pub executable: Option<&'a Path>,
     /// The process's control group.
     pub control_group: &'a str,
-    /// The user it runs as.
+    /// The user id it runs as.
     pub user: u32,
 }
 
-/// Why a new program is not boosted.
+/// The reason why a new program is not boosted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rejection {
@@ -79,7 +79,7 @@ pub struct Rules {
     pub control_groups: Filter,
     /// Users that count; empty for all.
     pub users: Vec<u32>,
-    /// Those of them that do not.
+    /// Users that do not count, even if `users` has them.
     pub not_users: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a launch is over: its processes are idle.
+//! Detects the end of a launch: its processes are idle.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,9 @@ use unjank_host::{Nanos, Timestamp};
 /// Activity of a launch's processes between two checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Their CPU time.
+    /// CPU time of the processes.
     pub ran: Nanos,
-    /// Time runnable but not running.
+    /// Time for which they were runnable without running.
     pub waited: Nanos,
     /// Page faults that read from storage.
     pub major_faults: u64,
@@ -17,7 +17,7 @@ pub struct Activity {
     pub blocked: bool,
 }
 
-/// When processes count as idle.
+/// The rule by which processes count as idle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IdleRule {
     /// How long they must be idle.

@@ -1,4 +1,4 @@
-//! Kinds of boosts, and what each writes under a governor.
+//! Kinds of boosts, and their writes under each governor.
 
 use std::str::FromStr;
 
@@ -7,10 +7,10 @@ use unjank_host::{Error, Nanos, Result};
 use super::{NamedBoost, Scenario};
 use crate::model::{Boost, Governor, Khz, Launch, Profile, Tunable};
 
-/// What a service does at a launch.
+/// Writes of a service at a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoostKind {
-    /// Nothing.
+    /// No writes.
     None,
     /// Shortens the governor's period.
     Plain,
@@ -29,9 +29,9 @@ pub enum BoostKind {
 pub struct BoostTimes {
     /// The governor's period during a launch, for boosts that shorten it.
     pub during: Nanos,
-    /// From the launch to the first write.
+    /// Time from the launch to the first write.
     pub reaction: Nanos,
-    /// Between the two writes of a double tap.
+    /// Time between the two writes of a double tap.
     pub tap: Nanos,
 }
 

@@ -23,7 +23,7 @@ pub use boost_kind::{BoostKind, BoostTimes};
 pub use boosts::run;
 pub use sweep::{Sweep, run_sweep};
 
-/// What is simulated.
+/// The machine, the governor and the launches of a simulation.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// The machine.
@@ -43,7 +43,7 @@ pub struct Scenario {
 pub struct NamedBoost {
     /// Its name.
     pub name: String,
-    /// What it writes.
+    /// The writes of the boost.
     pub boost: Boost,
     /// Whether the governor is `performance` instead, all the time.
     pub performance: bool,

@@ -1,4 +1,4 @@
-//! When a CPU is idle in the kernel's accounting, from a trace.
+//! Idle times of CPUs in the kernel's accounting, derived from a trace.
 //!
 //! An interrupt suspends the idle time that governors see until it is over,
 //! softirqs included. An interrupt that wakes a task ends it for good, before the

@@ -1,4 +1,4 @@
-//! From a trace to the governor's input, and its changes of frequency.
+//! Extracts the governor's input and its changes of frequency from a trace.
 
 use unjank_host::tracefs::{Event, EventKind, Trace};
 use unjank_host::{Hertz, Nanos, Timestamp};

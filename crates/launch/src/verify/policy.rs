@@ -13,9 +13,8 @@ use crate::model::{Clock, Machine, Opp, OppTable, Ties, Tunable, Write};
 
 /// A policy of this machine with its model.
 pub(super) struct Policy {
-    /// Its governor.
+    /// Name of its governor.
     pub(super) name: String,
-    /// Its CPUs.
     pub(super) cpus: CpuSet,
     pub(super) machine: Machine,
     pub(super) governor: Governor,

@@ -1,4 +1,4 @@
-//! When a launch is over: the ways in which programs become ready.
+//! Readiness: the ways in which a program can show that its launch is over.
 
 mod port;
 mod stdout;
@@ -14,20 +14,20 @@ use std::str::FromStr;
 
 use regex::{Regex, RegexBuilder};
 
-/// When a launch is over.
+/// The event at which a launch is over.
 #[derive(Debug, Clone)]
 pub enum Ready {
-    /// When the program has ended.
+    /// The program ends.
     Exit,
-    /// When it prints a line that matches.
+    /// The program prints a line that matches.
     Stdout(Regex),
-    /// When it notifies its service manager (`sd_notify(3)`).
+    /// The program notifies its service manager (`sd_notify(3)`).
     Notify,
-    /// When it accepts connections on this port of 127.0.0.1.
+    /// The program accepts connections on this port of 127.0.0.1.
     Port(u16),
-    /// When it shows its first window on an X display.
+    /// The program shows its first window on an X display.
     Window,
-    /// As soon as it is started: for services that do not report it.
+    /// The program is started: for services that do not report readiness.
     AtOnce,
 }
 

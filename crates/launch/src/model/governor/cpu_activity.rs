@@ -9,7 +9,7 @@ pub struct CpuActivity<'a> {
     pub now: Nanos,
     /// Busy time of each CPU until then.
     pub busy: &'a [Nanos],
-    /// Which CPUs are busy now, as a mask.
+    /// The CPUs that are busy now, as a mask.
     pub running: u64,
 }
 

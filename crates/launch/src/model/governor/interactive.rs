@@ -39,7 +39,7 @@ struct Cpu {
     floor: Khz,
     floor_at: u64,
     hispeed_at: u64,
-    /// When the timer expires, and when it also wakes an idle CPU.
+    /// Expiry of the timer, and the time at which it also wakes an idle CPU.
     timer: Option<(Nanos, Nanos)>,
 }
 

@@ -1,5 +1,5 @@
-//! Models of the kernel's cpufreq governors: what they see, when they look,
-//! and what they ask of the clock, in the kernel's own integers.
+//! Models of the kernel's cpufreq governors: their inputs, the times of their
+//! evaluations, and their requests to the clock, in the kernel's own integers.
 //!
 //! | module | subject |
 //! |---|---|
@@ -41,11 +41,11 @@ pub const NEVER: Nanos = Nanos(u64::MAX);
 pub enum Governor {
     /// Full speed above a threshold of load, proportional below.
     Ondemand(Ondemand),
-    /// Step by step.
+    /// One step at a time, up or down.
     Conservative(Conservative),
-    /// Android's, with a jump to a high speed.
+    /// Android's governor, with a jump to a high speed.
     Interactive(Interactive),
-    /// By utilization.
+    /// In proportion to the scheduler's utilization.
     Schedutil(Schedutil),
     /// Always at the upper limit.
     Performance,

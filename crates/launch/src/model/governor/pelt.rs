@@ -31,7 +31,7 @@ const DECAY: [u32; 32] = [
 pub struct Pelt {
     /// The CPU's own time, which passes more slowly at a slower clock.
     time: u64,
-    /// When `time` was last updated.
+    /// The moment at which `time` was last updated.
     at: Nanos,
     /// The end of the sums, in the CPU's time.
     summed: u64,

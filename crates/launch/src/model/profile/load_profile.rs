@@ -27,7 +27,7 @@ pub struct Profile {
     pub tasks: Vec<Task>,
 }
 
-/// A profile, and what of its file is ignored.
+/// A profile, and the ignored parts of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// The profile.

@@ -1,4 +1,5 @@
-//! Reads rt-app's profiles, as far as they say which task runs when.
+//! Reads rt-app's profiles. Settings that do not affect which task runs when are
+//! ignored.
 
 use std::fmt;
 

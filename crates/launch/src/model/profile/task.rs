@@ -18,7 +18,7 @@ pub enum Step {
     Timer(Nanos),
 }
 
-/// When a task begins.
+/// The event with which a task begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begins {
     /// Long before the launch: background.
@@ -34,9 +34,9 @@ pub struct Task {
     pub name: String,
     /// Number of threads.
     pub threads: usize,
-    /// When it begins.
+    /// The event with which it begins.
     pub begins: Begins,
-    /// Delay after that.
+    /// Delay after that event.
     pub delay: Nanos,
     /// Repetitions of the steps; `None` for endless.
     pub times: Option<u32>,

@@ -1,4 +1,4 @@
-//! Whether a governor evaluates the load when its rule says.
+//! Checks that a governor evaluates the load at the times that its rule prescribes.
 //!
 //! The rule: at the scheduler's first call a period or more after the call that
 //! requested the last evaluation. Which scheduler events are calls depends on its

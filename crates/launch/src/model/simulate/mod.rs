@@ -50,7 +50,7 @@ pub struct Machine {
     pub shared: bool,
     /// The length of a tick: 1/HZ.
     pub tick: Nanos,
-    /// How its kernel chooses between two equally close frequencies.
+    /// Choice of the kernel between two equally close frequencies.
     pub ties: Ties,
 }
 
@@ -68,7 +68,7 @@ pub struct Launch<'a> {
     pub machine: &'a Machine,
     /// Its governor, before the launch.
     pub governor: &'a Governor,
-    /// What runs.
+    /// The tasks of the launch and its background.
     pub profile: &'a Profile,
     /// The writes of a service.
     pub boost: &'a Boost,

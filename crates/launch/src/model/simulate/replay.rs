@@ -9,22 +9,22 @@ use super::{Machine, Transition};
 use crate::model::clock::Khz;
 use crate::model::governor::{Governor, NEVER, TaskChange};
 
-/// An event on a CPU.
+/// An event on a CPU, in the scheduler's or the governor's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuEvent {
-    /// It leaves idle and runs a task.
+    /// The CPU leaves idle and runs a task.
     Runs,
-    /// It goes idle.
+    /// The CPU goes idle.
     Idles,
-    /// A task came to it or left it, and it stays busy or idle.
+    /// A task came to the CPU or left it; the CPU stays busy or idle.
     Switches,
-    /// A tick came while it ran a task of the fair scheduler.
+    /// A tick came while the CPU ran a task of the fair scheduler.
     Ticks,
-    /// An interrupt came while it was idle; interrupts count as busy.
+    /// An interrupt came while the CPU was idle; interrupts count as busy.
     Interrupted,
-    /// That interrupt is over.
+    /// The interrupt of [`Self::Interrupted`] is over.
     Resumes,
-    /// A call of the scheduler on it requests an evaluation.
+    /// The scheduler's call on the CPU requests an evaluation.
     Requests,
     /// The governor evaluates the load, as requested before.
     Evaluates,
@@ -44,7 +44,7 @@ pub struct Observed {
     pub evaluations: bool,
     /// Time, CPU and event, in order.
     pub cpu_events: Vec<(Nanos, usize, CpuEvent)>,
-    /// When the observation ends.
+    /// End of the observation.
     pub end: Nanos,
 }
 

@@ -7,9 +7,9 @@ use crate::model::clock::Khz;
 /// A change of a frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transition {
-    /// When, since the simulation began.
+    /// Time of the change, since the simulation began.
     pub at: Nanos,
-    /// Which clock; the only one has the number 0.
+    /// Index of the clock; 0 if there is only one.
     pub clock: usize,
     /// The new frequency.
     pub khz: Khz,
@@ -24,7 +24,7 @@ impl Transition {
 /// A simulated launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Simulated {
-    /// When the launch began, since the simulation began.
+    /// Start of the launch, since the simulation began.
     pub begins: Nanos,
     /// Its length; `None` if it had not ended after ten minutes.
     pub launch: Option<Nanos>,

@@ -1,4 +1,4 @@
-//! Why a boost ended.
+//! The reasons for which a boost ends.
 
 /// Why the boost of a launch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

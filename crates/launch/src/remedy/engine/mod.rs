@@ -1,5 +1,5 @@
-//! From events to decisions: which launches are boosted, and until when. Pure: no
-//! clock, no machine; times come with the events.
+//! Decides from events which launches are boosted, and until when. Pure: no clock,
+//! no machine; times come with the events.
 
 mod end_reason;
 mod launch;
@@ -30,7 +30,7 @@ const SHORTEST: Nanos = Nanos::from_millis(20);
 /// The limits of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// When processes count as idle.
+    /// The rule by which processes count as idle.
     pub idle: IdleRule,
     /// Interval between checks of processes.
     pub look: Nanos,
@@ -45,9 +45,9 @@ pub struct Limits {
 /// A launch whose boost has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedBoost {
-    /// Its first process.
+    /// Process id of its first process.
     pub process: u32,
-    /// Its program.
+    /// Executable or package name of its program.
     pub program: String,
     /// The length of its boost.
     pub boosted: Nanos,
@@ -253,7 +253,7 @@ impl Engine {
         self.paused
     }
 
-    /// When the current boost began.
+    /// Start of the current boost.
     pub fn boosted_since(&self) -> Option<Timestamp> {
         self.boosted_since
     }
@@ -263,7 +263,7 @@ impl Engine {
         self.launches.iter().map(|launch| (launch.process, launch.program.as_str()))
     }
 
-    /// What is left of the budget.
+    /// Boosted time that the budget still allows.
     pub fn budget_left(&mut self, now: Timestamp) -> Nanos {
         self.budget.left(now)
     }

@@ -1,4 +1,4 @@
-//! The other thread's handle of the service.
+//! The handle of the service for another thread: sends orders, receives notes.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};

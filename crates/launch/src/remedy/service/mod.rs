@@ -159,7 +159,7 @@ impl Service {
         [self.engine.wake_at(), self.tap_at, self.quiet_at].into_iter().flatten().min()
     }
 
-    /// Does what is due.
+    /// Handles everything that is due.
     fn act(&mut self) {
         let now = Timestamp::now();
         if self.tap_at.is_some_and(|at| at <= now) {
