@@ -22,7 +22,7 @@ pub enum Error {
         strategy: &'static str,
         /// Sections that ran.
         done: u64,
-        /// Their counter, which the lock protects.
+        /// Value of the counter that the lock protects.
         protected: u64,
     },
     /// A thread that takes the lock has panicked.

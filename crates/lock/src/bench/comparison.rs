@@ -43,7 +43,7 @@ impl Ratio {
         }
     }
 
-    /// From the logarithms of ratios, one for each round.
+    /// The ratio from logarithms of ratios, one for each round.
     fn of(logarithms: &[f64], seed: u64, stream: &str) -> Option<Self> {
         let n = logarithms.len();
         let mean = |drawn: &[usize]| {

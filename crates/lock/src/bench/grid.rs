@@ -19,9 +19,9 @@ const LONGER_UNDER_QUOTA: u64 = 5;
 pub struct Cell {
     /// Number of threads that take the lock.
     pub threads: usize,
-    /// How long they hold it.
+    /// Time for which each holds it.
     pub section: Nanos,
-    /// How long they work without it.
+    /// Time for which each works without it.
     pub outside: Nanos,
 }
 

@@ -28,9 +28,9 @@ pub struct Options {
     pub against: Vec<&'static str>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// How long they hold the lock.
+    /// Times for which a thread holds the lock.
     pub sections: Vec<Nanos>,
-    /// How long they work without it.
+    /// Times for which a thread works without the lock.
     pub outsides: Vec<Nanos>,
     /// The environments.
     pub environments: Vec<Environment>,

@@ -58,7 +58,7 @@ pub struct Round {
     pub fairness: Option<f64>,
     /// Voluntary context switches per second.
     pub voluntary: f64,
-    /// Involuntary ones, including yields.
+    /// Involuntary context switches per second, including yields.
     pub involuntary: f64,
     /// Joules per operation, if there is a meter.
     pub energy: Option<f64>,

@@ -15,7 +15,7 @@ use crate::error;
 pub struct Strategy {
     /// The name, as typed and printed.
     pub name: &'static str,
-    /// What a thread does while it waits.
+    /// Behaviour of a waiting thread, in a few words.
     pub about: &'static str,
     /// Whether it is measured by default.
     pub usual: bool,

@@ -1,4 +1,4 @@
-//! Sets up what runs beside a cell: other work, a quota, a shared CPU.
+//! Sets up the environment of a cell: other work, a quota, a shared CPU.
 
 use unjank_host::cgroup::cpu::{CpuGroup, Quota};
 use unjank_host::journal::Session;

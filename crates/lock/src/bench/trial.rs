@@ -45,19 +45,17 @@ pub(crate) struct Task {
     pub(crate) outside: u32,
     /// The length of the second and third phase each; the first is a fifth.
     pub(crate) phase: Nanos,
-    /// The one CPU of all threads.
+    /// The only CPU that all threads share, if they are pinned.
     pub(crate) pinned: Option<usize>,
-    /// Added to the nice value of every second thread.
+    /// Increment of the nice value of every second thread.
     pub(crate) nicer: Option<i32>,
 }
 
 /// Reads the energy used so far, if there is a meter.
 pub(crate) type ReadEnergy<'a> = &'a dyn Fn() -> Option<Joules>;
 
-/// A task, with what only this process knows.
 pub(crate) struct Trial<'a> {
     pub(crate) task: Task,
-    /// The name of the strategy.
     pub(crate) strategy: &'static str,
     pub(crate) energy: ReadEnergy<'a>,
 }
@@ -67,14 +65,14 @@ pub(crate) struct Trial<'a> {
 pub(crate) struct TrialResult {
     /// Operations of each thread in the second phase.
     pub(crate) operations: Vec<u64>,
-    /// The length of that phase.
+    /// Length of the second phase.
     pub(crate) elapsed: Nanos,
-    /// CPU time of all threads in it.
+    /// CPU time of all threads in the second phase.
     pub(crate) cpu_time: Nanos,
-    /// Context switches of all threads in it.
+    /// Context switches of all threads in the second phase.
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
-    /// Energy used in it.
+    /// Energy used in the second phase.
     pub(crate) energy: Option<Joules>,
     /// Waits of the third phase; for the control, lengths of operations.
     pub(crate) waits: SeriesRecord,

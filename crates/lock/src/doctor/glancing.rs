@@ -1,5 +1,5 @@
-//! Reads at single moments in which system call a thread is blocked. This needs
-//! no privilege for the user's own programs.
+//! Glances: the system call in which a thread is blocked, read at single moments.
+//! They need no privilege for the user's own programs.
 
 use std::collections::HashMap;
 

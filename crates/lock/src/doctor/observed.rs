@@ -29,15 +29,15 @@ pub struct ObservedThread {
     pub system: Nanos,
     /// How long it was ready and did not run, if the kernel counts that.
     pub ready: Option<Nanos>,
-    /// How often it slept or waited.
+    /// Number of times that it slept or waited.
     pub voluntary: u64,
-    /// How often it was preempted or yielded.
+    /// Number of times that it was preempted or yielded.
     pub involuntary: u64,
     /// The CPUs it may run on.
     pub cpus: CpuSet,
     /// Its system calls, if they were traced.
     pub calls: Option<Calls>,
-    /// Where its instructions were, if they were sampled.
+    /// Samples of its code, if it was sampled.
     pub code: Option<Code>,
     /// Its state at single moments, if its calls were not traced.
     pub glances: Glances,
@@ -62,17 +62,17 @@ pub enum Slept {
         holder: ThreadId,
         /// Whether the holder waited for events, as the leader of a pool does.
         polls: bool,
-        /// How many threads slept on it, this one included.
+        /// Number of threads that slept on it, this one included.
         waiters: usize,
     },
     /// On a futex that has the value of a contended lock.
     Lock {
-        /// How many threads slept on it, this one included.
+        /// Number of threads that slept on it, this one included.
         waiters: usize,
     },
     /// On a futex of its own, as threads of a JVM do, together with others there.
     Jvm {
-        /// How many threads of the process, this one included.
+        /// Number of such threads in the process, this one included.
         threads: usize,
     },
 }
@@ -96,9 +96,9 @@ pub struct Owner {
 /// Looks at the title of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Title {
-    /// How many.
+    /// Number of looks.
     pub looks: u64,
-    /// In how many of them the title said that the process waits for a lock.
+    /// Looks at which the title said that the process waits for a lock.
     pub waiting: u64,
 }
 
@@ -110,7 +110,7 @@ pub struct Turns {
     pub members: usize,
     /// The share of the time in which it neither ran nor was ready.
     pub waiting: f64,
-    /// How often a second another thread woke it.
+    /// Wake-ups by other threads, per second.
     pub woken: f64,
     /// The share of these wake-ups that came from the group.
     pub by_members: f64,
@@ -119,20 +119,20 @@ pub struct Turns {
 /// The states of a thread at single moments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Glances {
-    /// How many moments.
+    /// Number of moments.
     pub all: u64,
-    /// In how many of them it slept in `nanosleep(2)` or a similar call.
+    /// Moments at which it slept in `nanosleep(2)` or a similar call.
     pub sleeps: u64,
-    /// In how many it waited in a poll.
+    /// Moments at which it waited in a poll.
     pub polls: u64,
-    /// In how many it waited on a futex.
+    /// Moments at which it waited on a futex.
     pub waits: u64,
 }
 
 /// System calls that wait or wake, in the windows that were traced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calls {
-    /// The length of these windows.
+    /// Length of the traced windows.
     pub watched: Nanos,
     /// Calls of `sched_yield(2)`.
     pub yields: u64,
@@ -144,43 +144,43 @@ pub struct Calls {
     pub waits: Waits,
     /// Wake-ups of futexes.
     pub wakes: u64,
-    /// Of these, those that found no sleeper.
+    /// The part of `wakes` that found no sleeper.
     pub nobody: u64,
     /// The futex that it waited on or woke most.
     pub busiest: Option<Futex>,
-    /// Of those that are locks, the one on which it waited longest.
+    /// The lock on which it waited longest.
     pub lock: Option<Futex>,
-    /// Of those in shared memory that no other watched thread wakes, the one on
-    /// which it waited longest.
+    /// The futex in shared memory on which it waited longest, of those that no other
+    /// watched thread wakes.
     pub outside: Option<Futex>,
 }
 
 /// Short sleeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Naps {
-    /// By `nanosleep(2)` and similar calls.
+    /// Sleeps in `nanosleep(2)` and similar calls.
     pub sleeps: u64,
-    /// By a poll with a time limit.
+    /// Polls with a time limit.
     pub polls: u64,
-    /// By a wait on a futex with a time limit.
+    /// Waits on a futex with a time limit.
     pub waits: u64,
-    /// The sum of their lengths.
+    /// Sum of the lengths of all naps.
     pub time: Nanos,
 }
 
 /// Waits on futexes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Those that ended with a wake-up within the window.
+    /// Waits that ended with a wake-up within the window.
     pub woken: u64,
-    /// The sum of the lengths of all waits.
+    /// Sum of the lengths of all waits.
     pub time: Nanos,
-    /// Those that did not sleep, because the futex had changed already.
+    /// Waits that did not sleep, because the futex had changed already.
     pub changed: u64,
     /// Of `in_crowds`: those followed by a sleep on the same futex within
     /// [`Waits::AGAIN`].
     pub for_nothing: u64,
-    /// Of `woken`: those woken by a call for several threads.
+    /// The part of `woken` that a call for several threads woke.
     pub in_crowds: u64,
 }
 
@@ -191,27 +191,27 @@ pub struct Futex {
     pub id: FutexId,
     /// The variable that contains it, if the program's symbols name one.
     pub name: Option<String>,
-    /// How many threads used it.
+    /// Number of threads that used it.
     pub threads: usize,
     /// Whether at least two threads both waited on it and woke it, as threads do
     /// that share a lock.
     pub is_lock: bool,
-    /// The median of the waits on it that ended with a wake-up.
+    /// Median of the waits on it that ended with a wake-up.
     pub wait: Option<Nanos>,
     /// The most threads that one call woke.
     pub crowd: u64,
     /// How often this thread waited on it, including waits that did not sleep.
     pub waits: u64,
-    /// The sum of the lengths of these waits.
+    /// Sum of the lengths of these waits.
     pub waited: Nanos,
 }
 
-/// Where the instructions of a thread were.
+/// Samples of the code that a thread executed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Code {
-    /// How many samples.
+    /// Number of samples.
     pub samples: u64,
-    /// How many lines of 64 bytes hold nine tenths of them.
+    /// Number of 64-byte lines that hold nine tenths of the samples.
     pub lines: usize,
     /// Whether these lines contain a pause instruction; `None` if they could not be
     /// read.
@@ -239,11 +239,11 @@ pub struct OtherThreads {
 pub struct Prices {
     /// CPU time of one `sched_yield`.
     pub yielding: Nanos,
-    /// The same for a traced thread.
+    /// CPU time of one `sched_yield` of a traced thread.
     pub traced: Nanos,
     /// One futex wake without a sleeper.
     pub wake_nobody: Nanos,
-    /// From the wake-up call until a parked thread runs.
+    /// Time from the wake-up call until a parked thread runs.
     pub park: Nanos,
 }
 

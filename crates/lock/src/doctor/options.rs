@@ -2,16 +2,16 @@
 
 use unjank_host::{Error, Nanos, Result};
 
-/// What `lock doctor` watches.
+/// Options of `lock doctor`.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// The process number (PID).
     pub process: u32,
     /// Whether the processes that it has started are watched as well.
     pub tree: bool,
-    /// How long to watch.
+    /// Length of the watch.
     pub duration: Nanos,
-    /// How many threads have facts in the record: the worst ones.
+    /// Number of threads with facts in the record, the worst first.
     pub top: usize,
 }
 

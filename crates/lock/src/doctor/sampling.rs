@@ -1,4 +1,4 @@
-//! Samples where in their program the busiest threads are.
+//! Samples the code addresses of the busiest threads.
 
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ use super::observed::ObservedThread;
 pub struct ThreadReport {
     /// The observations.
     pub observed: ObservedThread,
-    /// At least one, the worst first.
+    /// The diagnoses, at least one, the worst first.
     pub diagnoses: Vec<Diagnosis>,
 }
 

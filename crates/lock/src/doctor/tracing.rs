@@ -5,9 +5,9 @@ use unjank_host::tracefs::{Instance, InstanceOptions, Tracefs, buffer_per_cpu};
 use unjank_host::waiting_call::{WaitingCall, has_our_numbers};
 use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp};
 
-/// The length of a window …
+/// The length of a window.
 pub(super) const WINDOW: Nanos = Nanos::from_millis(25);
-/// … and of a period, which has one window.
+/// The length of a period, which has one window.
 pub(super) const PERIOD: Nanos = Nanos::from_millis(125);
 /// The buffer of each CPU, enough for a window with two million calls a second.
 const BUFFER: Bytes = Bytes::from_mib(4);

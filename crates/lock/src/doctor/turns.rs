@@ -11,24 +11,24 @@ use unjank_host::sched::ThreadId;
 
 use super::observed::Turns;
 
-/// Two threads may be a client and its server, …
+/// The fewest members of a group: two threads may be a client and its server.
 const FEWEST: usize = 3;
-/// … unless they contend for a monitor: HotSpot may let two threads alternate for
-/// a long time while the others starve.
+/// The fewest members that contend for a monitor: HotSpot may let two threads
+/// alternate for a long time while the others starve.
 const FEWEST_AT_A_MONITOR: usize = 2;
-/// A member waits for this share of its time at least, …
+/// The least share of its time for which a member of a group waits.
 const WAITING: f64 = 0.3;
-/// … and a thread of a pair for this share: less costs the program little, whatever it is.
+/// The same for a member of a pair: less costs the program little in any case.
 const WAITING_IN_A_PAIR: f64 = 0.1;
-/// It was woken so often, …
+/// The fewest wake-ups of a member.
 const WOKEN: u64 = 5;
-/// … and this share of it by other members.
+/// The least share of a member's wake-ups that come from other members.
 const BY_MEMBERS: f64 = 0.4;
-/// A thread that gives or takes this share of all wake-ups is no member: threads
-/// of a pool are woken by one that hands out work, and wake that one.
+/// A thread that gives or takes this share of all wake-ups is no member: one thread
+/// that hands out work wakes the threads of a pool, and they wake it.
 const HUB: f64 = 0.45;
-/// The same limit for threads of a JVM that counts contended monitors: HotSpot is
-/// not fair, so a thread may get the monitor, and be woken, only once.
+/// [`WOKEN`] for threads of a JVM that counts contended monitors: HotSpot is not
+/// fair, so a thread may get the monitor, and be woken, only once.
 const WOKEN_FOR_A_MONITOR: u64 = 1;
 
 /// A waiting thread, and how often each other thread woke it.
@@ -36,7 +36,7 @@ const WOKEN_FOR_A_MONITOR: u64 = 1;
 pub(crate) struct Sleeper {
     /// The share of its time that it slept ([`super::observed::ObservedThread::waiting_share`]).
     pub(crate) waiting: f64,
-    /// All wake-ups by threads within the windows.
+    /// Wake-ups by all threads within the windows.
     pub(crate) woken: u64,
     pub(crate) by: HashMap<ThreadId, u64>,
     /// Whether it runs Java in a JVM whose monitors are contended.

@@ -1,4 +1,5 @@
-//! Whether a program waits without waste, or why that is unknown: pure.
+//! The verdict on a program: it waits without waste, it does not, or why that is
+//! unknown. Pure.
 //!
 //! The answer is `yes` only if waits for locks would have been observed.
 

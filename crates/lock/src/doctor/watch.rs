@@ -43,7 +43,7 @@ pub(crate) struct Watched {
     pub(crate) slept: BTreeMap<ThreadId, Slept>,
     /// The variables that hold the locks.
     pub(crate) names: HashMap<FutexId, String>,
-    /// How long each look at all threads took.
+    /// Duration of each look at all threads.
     pub(crate) looks: Series,
     pub(crate) length: Nanos,
     /// Whether the first process ended during the watch.

@@ -1,4 +1,4 @@
-//! What the load on the machine means for locks.
+//! The effect of the machine's load on the verdict on locks.
 
 use unjank_measure::{Load, Verdict};
 

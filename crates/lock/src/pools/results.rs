@@ -12,7 +12,7 @@ use super::pool::PoolKind;
 
 /// The result of one trial.
 pub(super) struct TrialResult {
-    /// From giving work until it begins.
+    /// Times from giving work until it begins.
     pub(super) latencies: Series,
     /// CPU time of the pool per second.
     pub(super) cpus: f64,
@@ -29,7 +29,7 @@ pub struct Results {
 
 /// The results of all trials with one gap.
 pub struct Cell {
-    /// From one piece of work to the next.
+    /// Time from one piece of work to the next.
     pub gap: Nanos,
     latencies: Vec<Series>,
     medians: Vec<Vec<(usize, f64)>>,

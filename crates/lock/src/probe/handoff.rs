@@ -68,7 +68,7 @@ impl Placement {
 /// The result of one hand-off measurement.
 pub(crate) struct Measured {
     pub(crate) round_trips: Series,
-    /// From just before the wake-up call until the second thread runs.
+    /// Times from just before the wake-up call until the second thread runs.
     pub(crate) wake_ups: Series,
     /// CPU time that both threads used, per round trip.
     pub(crate) cpu_time: f64,
@@ -87,7 +87,7 @@ const BATCH: u32 = 64;
 /// spinning on one must not slow down the stamp in the other.
 struct Shared {
     turn: Line<AtomicU32>,
-    /// When the first thread handed over, in nanoseconds.
+    /// Time of the first thread's hand-off, in nanoseconds.
     sent: Line<AtomicU64>,
     /// Whether round trips count: the warm-up is over.
     counts: AtomicBool,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
 
-/// What `lock probe` measures.
+/// Options of `lock probe`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// The two threads use two of these CPUs.

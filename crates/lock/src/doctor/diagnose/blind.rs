@@ -1,4 +1,5 @@
-//! Waits of a thread that may be for a lock that the watched processes do not show.
+//! Blind spots: signs that a thread waits for a lock that no observation of the
+//! watched processes shows.
 
 use super::super::observed::{Calls, Futex, ObservedThread, Slept, share};
 use super::super::words::{counted, percent};

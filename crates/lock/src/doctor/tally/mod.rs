@@ -40,13 +40,13 @@ pub(crate) type Identify<'a> = &'a mut dyn FnMut(ThreadId, FutexWord) -> FutexId
 #[derive(Debug, Default)]
 struct OfThread {
     calls: Calls,
-    /// Its system call, until that ends.
+    /// Its current system call.
     open: Option<Open>,
     /// The futex on which it was last woken in a crowd, and when.
     woken: Option<(FutexId, Timestamp)>,
     /// Its counts on each futex.
     uses: HashMap<FutexId, Use>,
-    /// How often each thread woke it.
+    /// Number of wake-ups by each other thread.
     wakers: HashMap<ThreadId, u64>,
     /// Whether this window contains a call by it.
     acted: bool,

@@ -18,7 +18,7 @@ pub(super) struct OfFutex {
     waits: Vec<Nanos>,
     /// The most threads that one call woke.
     pub(super) crowd: u64,
-    /// When a call that may wake a crowd last began.
+    /// Start of the last call that may wake a crowd.
     pub(super) called: Option<Timestamp>,
 }
 
