@@ -1,5 +1,5 @@
-//! How far several runs of the same thing agree: whether intervals, which come
-//! from single runs, hold between runs.
+//! Agreement of several runs of one command: how often intervals, each computed
+//! from a single run, hold between runs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub const FEWEST: usize = 3;
 /// The agreement of several runs of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
     /// One row for each question that runs answer with a number.
     pub rows: Vec<Row>,
@@ -29,19 +29,19 @@ pub struct Coverage {
 pub struct Row {
     /// The subject of the verdict: `jitter`.
     pub subject: String,
-    /// The unit of what was measured.
+    /// Unit of the measured quantity.
     pub unit: Unit,
-    /// How many runs measured it.
+    /// Number of runs that measured it.
     pub runs: usize,
     /// The median of all runs.
     pub grand_median: f64,
     /// The smallest and the largest value.
     pub range: [f64; 2],
-    /// How many runs gave an interval.
+    /// Number of runs that gave an interval.
     pub with_interval: usize,
-    /// How many of these hold the grand median.
+    /// Number of these intervals that hold the grand median.
     pub held: usize,
-    /// How many runs gave each answer.
+    /// Number of runs that gave each answer.
     pub answers: BTreeMap<String, usize>,
     /// The share of pairs of runs with the same answer.
     pub agreeing: f64,
@@ -52,13 +52,13 @@ pub struct Row {
 /// Comparisons of runs that should not differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Comparisons {
-    /// How many pairs of runs were compared.
+    /// Number of compared pairs of runs.
     pub pairs: usize,
-    /// In how many of them a value was better or worse.
+    /// Number of these pairs in which a value was better or worse.
     pub different: usize,
-    /// How many questions were answered in total.
+    /// Number of questions answered in all pairs.
     pub questions: usize,
-    /// How many of these were answered with better or worse.
+    /// Number of these that were answered with better or worse.
     pub significant: usize,
 }
 

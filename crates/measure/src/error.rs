@@ -40,7 +40,7 @@ pub enum Error {
     NoRun {
         /// The selector.
         wanted: String,
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
     /// Several runs in the store match the selector.
@@ -79,7 +79,7 @@ pub enum Error {
         path.display()
     )]
     LaterStore {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// Its version.
         version: i64,
@@ -90,7 +90,7 @@ pub enum Error {
     /// store.
     #[error("{} cannot be written: {reason}", path.display())]
     ReadOnly {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// The reason.
         reason: String,
@@ -107,7 +107,7 @@ pub enum Error {
         path.display()
     )]
     Damaged {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// SQLite's message.
         reason: String,
@@ -117,7 +117,7 @@ pub enum Error {
     DamagedRun {
         /// The id of the run.
         id: String,
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// The fault in the record.
         reason: String,
@@ -126,7 +126,7 @@ pub enum Error {
     /// write to it.
     #[error("cannot open {}: {source}", path.display())]
     Place {
-        /// The store, as it was named.
+        /// Path of the store, as it was named.
         path: PathBuf,
         /// The underlying error.
         source: Box<unjank_host::Error>,
@@ -136,7 +136,7 @@ pub enum Error {
     Store {
         /// The action that failed: `read`, `create` …
         action: &'static str,
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// The message of the system.
         reason: String,

@@ -13,7 +13,7 @@
 //! | [`load`] | the load on a machine beside probes |
 //! | [`pareto_front`] | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
-//! | [`mod@coverage`] | several runs of the same thing: how far they agree |
+//! | [`mod@coverage`] | agreement of several runs of one command |
 //! | [`store`] | all runs, in one file |
 //! | [`mod@pool`] | merges independent starts into one set of findings |
 //! | [`monitor`] | progress reports and stop requests |

@@ -39,7 +39,7 @@ pub fn range(from: &str, to: &str) -> String {
     }
 }
 
-/// What follows the digits: ` µs`, `/s`.
+/// The unit after the digits: ` µs`, `/s`.
 fn unit(number: &str) -> &str {
     number.trim_start_matches(|c: char| c.is_ascii_digit() || ".,+−-".contains(c))
 }

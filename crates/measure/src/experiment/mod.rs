@@ -35,7 +35,7 @@ pub enum Arm {
     B,
 }
 
-/// Which arm of a pair is measured first.
+/// The arm of a pair that is measured first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -137,7 +137,7 @@ fn run_pair<T, E>(
 /// The measurements of one pair of trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair<T> {
-    /// Which arm was first.
+    /// The arm that was measured first.
     pub order: Order,
     /// The measurement of arm A.
     pub a: T,

@@ -10,7 +10,7 @@ use std::fmt;
 
 use unjank_host::surroundings::{MachineActivity, ProgramActivity, Throttled};
 
-/// What the kernel counted while the probes ran.
+/// Counts of the kernel while the probes ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Load {
     /// The whole run.
@@ -48,8 +48,8 @@ impl Load {
         throttled.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()))
     }
 
-    /// Of the programs that `fits`, the one with the highest count `what`, and how many that
-    /// are a second, if it is `at_least` so many.
+    /// The program with the highest count `what` of those that `fits` accepts, with its rate per
+    /// second, if that is at least `at_least`.
     pub fn most(
         &self,
         what: impl Fn(&ProgramActivity) -> u64,

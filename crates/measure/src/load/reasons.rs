@@ -1,4 +1,4 @@
-//! What verdicts say of the load.
+//! Sentences about the load in the reasons of verdicts.
 
 use unjank_host::surroundings::ProgramActivity;
 

@@ -7,7 +7,7 @@ use crate::findings::Findings;
 /// The findings of one start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartFindings {
-    /// When it began.
+    /// Start time.
     pub at: Timestamp,
     /// Its findings.
     pub findings: Findings,

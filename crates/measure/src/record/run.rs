@@ -29,7 +29,7 @@ pub struct RunRecord {
     pub host: Machine,
     /// Every option with its value, including defaults and the seed.
     pub settings: BTreeMap<String, serde_json::Value>,
-    /// What was found.
+    /// The results of the measurement.
     #[serde(flatten)]
     pub findings: Findings,
     /// How to read the numbers: `interrupted`, `modelled`, `emulated` …

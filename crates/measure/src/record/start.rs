@@ -28,7 +28,7 @@ pub struct Run {
     pub host: Machine,
     /// Every option with its value, including defaults and the seed.
     pub settings: BTreeMap<String, serde_json::Value>,
-    /// What was found.
+    /// The results of the measurement.
     pub findings: Findings,
     /// How to read the numbers: `interrupted`, `modelled`, `emulated` …
     pub labels: Vec<String>,

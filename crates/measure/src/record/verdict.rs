@@ -71,7 +71,7 @@ impl Verdict {
         }
     }
 
-    /// Adds something to the reason.
+    /// Adds a clause to the reason.
     pub fn also(&mut self, text: &str) {
         if !self.reason.is_empty() {
             self.reason.push_str("; ");

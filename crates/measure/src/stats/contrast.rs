@@ -52,7 +52,7 @@ pub struct Weighed {
 }
 
 impl Contrast {
-    /// From the observed values and the draws, first arm first.
+    /// The contrast of the observed values and the draws, first arm first.
     pub fn new(a: f64, b: f64, draws: Vec<[f64; 2]>) -> Self {
         Self { a, b, draws }
     }

@@ -1,4 +1,5 @@
-//! The number of independent samples that a run is worth.
+//! The effective sample size: the number of independent samples that carry as much
+//! information as a run.
 //!
 //! Consecutive samples are alike: a slow stretch yields many slow samples, and
 //! a hundred of them carry little more information than one. The design effect

@@ -1,4 +1,4 @@
-//! Correction for many questions at once.
+//! Correction for multiple comparisons.
 //!
 //! Of a hundred comparisons between equal things, five differ "with 95 %
 //! confidence". Holm's procedure (*A Simple Sequentially Rejective Multiple

@@ -1,4 +1,4 @@
-//! Starts whose medians cluster at two values.
+//! Bimodal measurements: starts whose medians cluster at two values.
 //!
 //! The placement of threads is often fixed for the length of a start. The same
 //! measurement then has one of two values: 20 µs or 41 µs to wake a parked
@@ -8,7 +8,7 @@
 /// The starts that cluster at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
-    /// Their median.
+    /// Median of these starts.
     pub value: f64,
     /// The number of starts.
     pub starts: usize,

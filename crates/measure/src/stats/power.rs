@@ -1,4 +1,4 @@
-//! The smallest effect that would have been found.
+//! Statistical power: the smallest effect that would have been found.
 
 use super::CONFIDENCE;
 

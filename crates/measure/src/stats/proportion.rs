@@ -1,4 +1,4 @@
-//! Intervals of shares.
+//! Confidence intervals of proportions.
 
 use super::Z;
 

@@ -36,12 +36,12 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
-/// Which runs to keep.
+/// The runs to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// The newest ones, up to this number.
     Newest(u32),
-    /// Those that started at this moment or later.
+    /// Runs that started at this moment or later.
     Since(Date),
 }
 
