@@ -1,4 +1,4 @@
-//! Attempts at what a busy machine may spoil.
+//! Repeats attempts that the load of a busy machine may spoil.
 
 /// The number of equal attempts of which one must succeed.
 pub const MOST: usize = 3;

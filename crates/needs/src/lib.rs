@@ -1,6 +1,6 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
-//! wait on a busy machine ([`wait`]), what they repeat there ([`attempts`]), and how they wait for
+//! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
 //! each other ([`turns`]).
 
 pub mod attempts;

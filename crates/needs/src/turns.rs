@@ -1,4 +1,4 @@
-//! Limits how many of something run at the same time, for all test runs of a user on this machine.
+//! A counting semaphore for all test runs of a user on this machine.
 
 use std::env;
 use std::fs::{DirBuilder, File, TryLockError};
