@@ -25,7 +25,7 @@ const SLICE: Duration = Duration::from_millis(500);
 /// Checks of the reply between two readings of the clock.
 const LOOKS: u32 = 8;
 
-/// Why a connection ended.
+/// The reason for which a connection ended.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Died,

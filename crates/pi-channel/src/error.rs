@@ -29,7 +29,7 @@ pub enum Error {
     /// The other side broke the protocol. The lane cannot be used any more.
     #[error("the other side broke the protocol: {what}")]
     Broken {
-        /// What was found.
+        /// Description of the invalid state.
         what: &'static str,
     },
     /// The server waits for this thread, directly or through other servers.
@@ -58,7 +58,7 @@ pub enum Error {
     /// The other side speaks another version of the protocol.
     #[error("the other side speaks version {theirs} of the protocol, not {VERSION}")]
     Version {
-        /// Its version.
+        /// Version of the other side.
         theirs: u32,
     },
     /// The processes have different numbers for the same thread, so lock words,
@@ -68,7 +68,7 @@ pub enum Error {
     /// The data from the socket does not set up a channel.
     #[error("no channel was offered over the socket: {what}")]
     NotAChannel {
-        /// What was received.
+        /// Description of the received message.
         what: &'static str,
     },
     /// The value was created before this process was forked, or belongs to another
@@ -78,9 +78,9 @@ pub enum Error {
     /// An impossible setting.
     #[error("{what} is {value}, outside of {least} to {most}")]
     Setting {
-        /// The setting.
+        /// Name of the setting.
         what: &'static str,
-        /// Its value.
+        /// The impossible value.
         value: usize,
         /// The smallest possible value.
         least: usize,

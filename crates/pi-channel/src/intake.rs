@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     pub(crate) peer: PeerProcess,
 }
 
-/// What has happened since the server's last [`Intake::take`].
+/// Events since the server's last [`Intake::take`].
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     pub(crate) arrivals: Vec<Connection>,

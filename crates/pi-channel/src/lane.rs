@@ -38,7 +38,7 @@ pub(crate) struct Lane {
     geometry: Geometry,
 }
 
-/// What a server finds when it polls a lane.
+/// The result of a server's poll of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Incoming {
     /// No new request.

@@ -49,7 +49,7 @@ pub(crate) enum Word {
     Lock(u32),
     /// Number of the last request.
     Request,
-    /// Its length.
+    /// Length of the request in bytes.
     RequestLength,
     /// The CPU on which the client posted it.
     ClientCpu,
@@ -59,7 +59,7 @@ pub(crate) enum Word {
     ClientGone,
     /// Number of the last reply.
     Reply,
-    /// Its length.
+    /// Length of the reply in bytes.
     ReplyLength,
     /// The CPU on which the server last served this lane.
     ServerCpu,

@@ -38,7 +38,7 @@ impl Spin {
         Self { limit, failures: 0, skipped: 0 }
     }
 
-    /// How long to spin this time, in nanoseconds.
+    /// Time to spin in this wait, in nanoseconds.
     #[inline]
     pub(crate) fn budget(&mut self) -> u64 {
         if self.failures < MOST_FAILURES {
