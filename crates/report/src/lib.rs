@@ -9,7 +9,7 @@
 //! | [`html`](html()) | one or several records as a self-contained page with SVG charts |
 //! | [`markdown`](markdown()) | one record as tables for an issue tracker |
 //! | [`terminal`](terminal()) | one record as tables for a terminal |
-//! | [`remarks`](remarks()) | what another program's format has no place for |
+//! | [`remarks`](remarks()) | parts of a record that another program's format cannot hold |
 //! | `headline`, `words`, `machine` | texts that all three share |
 //! | `document` | a record in the output format of another program |
 //! | `delay`, `group`, `limit`, `names`, `samples` | grouping and naming of series, facts and samples |
@@ -17,7 +17,7 @@
 //! | `heat` | curves as rows of a heat map |
 //! | `timeline` | a critical path over time |
 //! | `chart` | scales, labels, curves: SVG without colours |
-//! | `tone` | which answers are good, with their signs |
+//! | `tone` | the tone of an answer, good or bad, with its sign |
 //! | `visible` | escapes text from a record |
 
 mod chart;

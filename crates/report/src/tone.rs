@@ -1,8 +1,8 @@
-//! Whether an answer is good or bad: the one rule for its sign and its colour.
+//! The tone of an answer, good or bad, which decides its sign and its colour.
 
 use unjank_measure::Answer;
 
-/// What an answer means to the user.
+/// The meaning of an answer to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// Healthy, better, yes.

@@ -46,7 +46,7 @@ pub(crate) fn measured(quantity: &Quantity) -> String {
     }
 }
 
-/// What is known of the 95 % interval of a quantity.
+/// The known part of the 95 % interval of a quantity.
 pub(crate) fn known_of(quantity: &Quantity) -> Option<String> {
     let unit = quantity.unit;
     match (quantity.interval, quantity.at_least) {
@@ -146,7 +146,7 @@ pub(crate) enum PutBack {
     Unknown,
 }
 
-/// Compares what was before and after.
+/// Compares the values before and after the run.
 pub(crate) fn put_back(change: &Change) -> PutBack {
     match &change.after {
         Some(after) if *after == change.before => PutBack::Yes,

@@ -100,7 +100,7 @@ impl Chronicle {
     }
 }
 
-/// What a row shows.
+/// The content of a row.
 #[derive(Debug, Clone, Copy)]
 enum Row<'a> {
     Thread(&'a Lane),
@@ -362,7 +362,7 @@ fn place(x: &Scale, from: f64, time: f64) -> (f64, f64) {
     (left.min(x.end - width), width)
 }
 
-/// What a piece is, for a hover text.
+/// The hover text of a piece.
 fn said(piece: &Piece) -> String {
     let others = match piece.others {
         0 => String::new(),

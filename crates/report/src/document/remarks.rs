@@ -1,4 +1,4 @@
-//! What another program's format has no place for.
+//! Remarks: the parts of a record that another program's format has no place for.
 
 use unjank_measure::{Cell, RunRecord};
 

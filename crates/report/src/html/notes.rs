@@ -45,7 +45,7 @@ pub(super) fn changes(record: &RunRecord, outline: &Outline) -> Markup {
     outline.section("changes", &html! { "Changed for the run" }, &body)
 }
 
-/// The warnings.
+/// The warnings of a record.
 pub(super) fn warnings(record: &RunRecord, outline: &Outline) -> Markup {
     let warnings = &record.findings.warnings;
     if warnings.is_empty() {

@@ -60,7 +60,7 @@ pub(super) fn block(
     lines
 }
 
-/// What was measured, or the difference.
+/// The measured value, or the difference.
 fn quantity(verdict: &Verdict) -> Option<&Quantity> {
     verdict.measured.as_ref().or(verdict.effect.as_ref())
 }

@@ -1,6 +1,6 @@
 //! The activities of a path, and how they look.
 
-/// What a thread did, or waited for: an index of [`ACTIVITIES`].
+/// An activity of a thread, or its wait: an index of [`ACTIVITIES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Activity(pub(crate) usize);
 

@@ -9,7 +9,7 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// Indices of its pieces.
     pub(crate) pieces: Vec<usize>,
-    /// Their time.
+    /// Sum of the times of its pieces.
     pub(crate) time: f64,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Piece {
     /// Other threads in it.
     pub(crate) others: u32,
     pub(crate) way: String,
-    /// The one with the most time.
+    /// The activity with the most time.
     pub(crate) activity: Activity,
     /// Its time by activity.
     pub(crate) parts: Vec<(Activity, f64)>,
@@ -58,7 +58,7 @@ pub(crate) struct Piece {
 pub(crate) struct Clock {
     pub(crate) from: f64,
     pub(crate) time: f64,
-    /// In Hz.
+    /// Frequency in hertz.
     pub(crate) hertz: f64,
     pub(crate) highest: f64,
 }
