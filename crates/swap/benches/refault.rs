@@ -1,5 +1,5 @@
-//! How much smaller the tier of `refault` may be than that of the paper's rule, and how much less
-//! is written to it, for the same storage I/O; and a lower bound on the writes of any rule,
+//! Savings of `refault` against the paper's rule: how much smaller its tier may be, and how much
+//! less is written to it, for the same storage I/O. Also a lower bound on the writes of any rule,
 //! including the offline optimum, with that I/O and half of the paper's tier. Runs on synthetic
 //! phones, or on captured page-ins and page-outs: `-- TRACE…`.
 
@@ -26,7 +26,7 @@ const MIB: u64 = (1 << 20) / PAGE;
 const TIERS: [u64; 5] = [16, 32, 64, 128, 256];
 const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };
 
-/// What memory requested, and the I/O that counts as 1.
+/// Requests of memory, and the I/O that counts as 1.
 struct Case {
     name: String,
     paged: Paged,

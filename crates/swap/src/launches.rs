@@ -1,4 +1,4 @@
-//! Which events are part of which launch.
+//! Assigns events to launches.
 //!
 //! In traces of `swap record`, a process has the number of its own launch, or of the launch that it
 //! descends from. In other traces, a launch has the process of its mark, by number or name, and

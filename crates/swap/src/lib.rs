@@ -6,7 +6,7 @@
 //! | [`probe`] | the time of a page-in on this machine |
 //! | [`explain`] | the verdict on page-in times |
 //! | [`mrc`] | miss-ratio curves of a trace under any policy |
-//! | `launches` | which events are part of which launch |
+//! | `launches` | assigns events to launches |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
 //! | [`record`] | records the page-ins and page-outs of this machine as a trace |
 //! | [`simulate`] | replays a trace through a model |

@@ -28,7 +28,7 @@ pub struct Analysis {
     /// Stack distances of accesses that are not the first of their page: how many other pages
     /// were accessed in between. `None` if no page was accessed twice.
     pub distances: Option<SeriesRecord>,
-    /// Who makes the hottest accesses.
+    /// The kinds of pages, spaces and processes that make the hottest accesses.
     pub makers: Makers,
     /// Evictions and refaults.
     pub paging: Paging,

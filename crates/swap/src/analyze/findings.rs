@@ -208,7 +208,7 @@ pub(super) fn thrashing(episodes: &[Episode]) -> Nanos {
     episodes.iter().map(length).fold(Nanos::ZERO, |sum, length| sum + length)
 }
 
-/// Why thrashing cannot be judged for a trace.
+/// The reason why thrashing cannot be judged for a trace.
 fn why_not(analysis: &Analysis) -> &'static str {
     let paging = &analysis.paging;
     match (paging.page_ins, paging.page_outs + paging.clean_drops) {

@@ -7,7 +7,7 @@ use unjank_host::Nanos;
 use crate::launches::{Launches, called, is_of_command};
 use crate::trace::{Event, Names, Operation, ProcessIndex};
 
-/// When the I/O of a launch is over.
+/// Limits on the I/O of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The I/O is over after a gap of this length.

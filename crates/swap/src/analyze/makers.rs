@@ -1,4 +1,4 @@
-//! Which kinds of pages, spaces and processes make the hottest accesses.
+//! The kinds of pages, spaces and processes that make the hottest accesses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,11 +25,11 @@ pub struct Maker {
 /// Accesses by kind, space and process; each list starts with the most hot accesses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Makers {
-    /// By kind of page.
+    /// Accesses by kind of page.
     pub kinds: Vec<Maker>,
-    /// By device, file or address space.
+    /// Accesses by device, file or address space.
     pub spaces: Vec<Maker>,
-    /// By accessing process. A page of several processes counts as one of each.
+    /// Accesses by process. A page of several processes counts as one of each.
     pub processes: Vec<Maker>,
 }
 

@@ -21,7 +21,7 @@ pub struct Options {
     pub hot: f64,
     /// The limits of thrashing.
     pub thrash: thrash::Limits,
-    /// When the I/O of a launch is over.
+    /// Limits on the I/O of a launch.
     pub launch: launches::Limits,
     /// In a trace of a recorded command: whether to show launches of all other programs, too.
     pub all_launches: bool,

@@ -14,7 +14,7 @@ pub struct PublishedSkew {
     pub source: &'static str,
     /// The hottest share of the data.
     pub data: f64,
-    /// The share of accesses that it makes.
+    /// The share of accesses to that data.
     pub accesses: f64,
 }
 

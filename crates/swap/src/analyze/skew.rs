@@ -1,4 +1,4 @@
-//! How unevenly accesses are spread over the data.
+//! Skew: how unevenly accesses are spread over the data.
 
 /// The accesses of a trace over its pages, the hottest first.
 ///

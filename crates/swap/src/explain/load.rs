@@ -1,4 +1,4 @@
-//! What the load on the machine means for page-ins.
+//! The effect of the machine's load on the verdict on page-ins.
 
 use unjank_host::surroundings::GroupWaits;
 use unjank_measure::{Answer, Bound, Load, Quantity, Unit, Verdict};

@@ -36,7 +36,7 @@ pub fn findings(requests: &Requests, curves: &[Curve]) -> Findings {
     findings
 }
 
-/// What limits the curves.
+/// Warnings about the limits of the curves.
 fn warnings(requests: &Requests, curves: &[Curve]) -> Vec<String> {
     let sample = &requests.sample;
     let mut warnings = Vec::new();

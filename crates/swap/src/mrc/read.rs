@@ -7,7 +7,7 @@ use crate::trace::{Numbering, Operation, Summary, Trace};
 use unjank_cachesim::mrc::{Sample, Sampler};
 use unjank_cachesim::page::SpaceError;
 
-/// How to read requests.
+/// Options for reading requests.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Operations that count as requests.

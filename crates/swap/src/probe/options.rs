@@ -8,9 +8,9 @@ use unjank_host::{Bytes, Error, Nanos, Result};
 /// Options of `swap probe`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
-    /// Which pages to evict.
+    /// The pages to evict.
     pub pages: Pages,
-    /// How much memory to evict and bring back in each round.
+    /// Amount of memory to evict and bring back in each round.
     pub size: Bytes,
     /// The length of all rounds together; the last round is cut short.
     pub duration: Nanos,
@@ -18,7 +18,7 @@ pub struct Options {
     pub directory: PathBuf,
 }
 
-/// Which pages to evict.
+/// The pages to evict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pages {
     /// Anonymous pages if there is swap, else file pages.

@@ -1,4 +1,4 @@
-//! How much can be evicted without evicting pages of other programs.
+//! The plan of a probe: how much it can evict without evicting pages of other programs.
 
 use unjank_host::machine::{SwapDevice, SwapKind, available_memory, swap};
 use unjank_host::memory::page_size;
@@ -6,7 +6,7 @@ use unjank_host::{Bytes, Result, Root, Support};
 
 use super::options::{Options, Pages};
 
-/// What to evict, and to where.
+/// The pages to evict, and their destination.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) source: Source,
@@ -15,7 +15,7 @@ pub(crate) struct Plan {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Which pages to evict, and their backing.
+/// The kind of pages to evict, by their backing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
     /// Anonymous pages; `device` is the one with the highest priority.

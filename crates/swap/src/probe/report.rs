@@ -1,4 +1,4 @@
-//! From touches and counters to findings.
+//! Turns touches and counters into findings.
 
 use std::collections::BTreeMap;
 

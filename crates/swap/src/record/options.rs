@@ -11,7 +11,7 @@ use unjank_host::{Bytes, Error, Nanos, Result};
 pub struct Options {
     /// The command to start and its arguments; empty for none.
     pub command: Vec<OsString>,
-    /// How long to record; `None`: until the command ends.
+    /// Length of the recording; `None` until the command ends.
     pub duration: Option<Nanos>,
     /// The file for the trace.
     pub output: PathBuf,

@@ -12,7 +12,7 @@ use unjank_cachesim::workload::Workload;
 /// Events per batch.
 const BATCH: usize = 1 << 16;
 
-/// What is simulated.
+/// The load of a simulation.
 #[derive(Debug, Clone)]
 pub enum Load {
     /// Accesses of programs, which need a model of memory.

@@ -94,11 +94,11 @@ impl Bound {
 pub struct MemoryOptions {
     /// The memory that programs can have.
     pub size: Bytes,
-    /// Which pages memory evicts.
+    /// The replacement policy of memory.
     pub policy: MemoryPolicy,
-    /// Which neighbours a page-in brings along.
+    /// Readahead of neighbours at a page-in.
     pub readahead: Readahead,
-    /// What each living app pins: graphics.
+    /// Memory that each living app pins: graphics.
     pub pinned: Bytes,
     /// Without swap: apps are killed if less than this is left for files.
     pub minfree: Bytes,

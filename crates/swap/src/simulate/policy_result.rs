@@ -30,12 +30,12 @@ pub struct PolicyResult {
     pub launches: Vec<Launched>,
 }
 
-/// How long a launch took.
+/// A simulated launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launched {
     /// The app.
     pub app: String,
-    /// Which launch of this app it was, from 0.
+    /// Number of the launch among those of its app, from 0.
     pub round: usize,
     /// Whether the app had to start, rather than come back.
     pub starts: bool,

@@ -31,14 +31,14 @@ pub struct Identity {
     pub seed: u64,
     /// The simulated machine, as in the run record.
     pub machine: BTreeMap<String, Value>,
-    /// How traces are read.
+    /// Options for reading traces.
     pub reading: Options,
     /// The files, with their sizes in bytes.
     pub traces: Vec<(String, u64)>,
 }
 
 impl Identity {
-    /// Of a sweep over files and synthetic phones.
+    /// The identity of a sweep over files and synthetic phones.
     pub fn new(
         seed: u64,
         machine: BTreeMap<String, Value>,

@@ -40,7 +40,7 @@ use unjank_cachesim::tier::TierPolicy;
 /// The maximum number of cells of a trace.
 const MAX: usize = 1_000_000;
 
-/// What to simulate for each trace.
+/// The simulations for each trace.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Sizes of memory; empty to replay the traces through the tier unchanged.

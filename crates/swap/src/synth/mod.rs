@@ -74,7 +74,7 @@ impl Synth {
         }
     }
 
-    /// How many launches there are.
+    /// Number of launches in the trace.
     pub fn launches(&self) -> u32 {
         self.preset.launches
     }

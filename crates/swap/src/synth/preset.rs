@@ -18,7 +18,7 @@ pub struct Preset {
     pub libraries: u32,
     /// Pages of services.
     pub services: u32,
-    /// The share of both that a launch touches.
+    /// Share of the libraries and services that a launch touches.
     pub shared_share: f64,
     /// How often a launch touches them, in turns with pages of its app.
     pub shared_passes: u32,
@@ -26,9 +26,9 @@ pub struct Preset {
     pub services_changed: f64,
     /// The apps.
     pub apps: Apps,
-    /// Which app comes next.
+    /// The order of launches.
     pub order: Order,
-    /// How many launches there are.
+    /// Number of launches.
     pub launches: u32,
 }
 
@@ -80,7 +80,7 @@ pub struct Apps {
     pub assets_at_start: f64,
     /// The share of the data that a launch writes.
     pub data_share: f64,
-    /// How often a launch writes it: transactions of a database.
+    /// Writes of the data per launch: transactions of a database.
     pub data_writes: u32,
     /// The share of the hot pages that is touched in the background after each launch, for every
     /// running app but the launched one.
@@ -114,7 +114,7 @@ impl Apps {
     }
 }
 
-/// Which app comes next.
+/// The order of launches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Order {
     /// One app after the other.

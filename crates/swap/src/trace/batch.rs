@@ -10,10 +10,10 @@ use super::options::Options;
 pub(super) const SECTOR: u64 = 512;
 /// No block layer makes larger requests; a larger one is a sign of a wrong format.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 30);
-/// What fits into the kernel's `loff_t`.
+/// The largest value of the kernel's `loff_t`.
 const LARGEST_DEVICE: u64 = i64::MAX as u64;
 
-/// Why a line or record yields no event.
+/// The reason why a line or record yields no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// It is valid but not wanted: counted.
@@ -30,7 +30,7 @@ impl From<LimitReached> for Wrong {
     }
 }
 
-/// Why the first line of a table yields no event.
+/// The reason why the first line of a table yields no event.
 pub(super) const NAMES_OF_COLUMNS: &str = "the names of the columns";
 pub(super) const ZERO_SIZE: Wrong = Wrong::Skip("a request of no bytes");
 pub(super) const DISCARD: Wrong = Wrong::Skip("a discard");
@@ -43,13 +43,13 @@ pub(super) struct Request {
     pub(super) at: Nanos,
     pub(super) who: ProcessIndex,
     pub(super) space: Space,
-    /// Its first byte.
+    /// Offset of the first byte.
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) is_write: bool,
 }
 
-/// Where a reader appends its events.
+/// The batch to which a reader appends its events.
 pub(super) struct Batch<'a> {
     pub(super) events: &'a mut Vec<Event>,
     pub(super) names: &'a mut Names,
@@ -89,7 +89,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// What a request to a device means: paging, if it is a swap device.
+    /// The meaning of a request to a device: paging, if it is a swap device.
     fn meaning(&self, space: Space, is_write: bool) -> (Operation, Backing) {
         let swap = &self.options.swap_devices;
         let is_swap = !swap.is_empty() && swap.iter().any(|name| name == self.names.space(space));

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Limit on columns.
 const MAX: usize = 64;
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Column {
@@ -82,7 +82,7 @@ impl Column {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Columns {
     pub(super) order: Vec<Column>,
-    /// What ends a field; detected from the first line if it is `None`.
+    /// The byte between two fields; `None` to detect it from the first line.
     pub(super) delimiter: Option<u8>,
     /// Whether the first line is a header.
     pub(super) has_header: bool,

@@ -16,9 +16,9 @@ pub struct Event {
     pub who: ProcessIndex,
     /// The device or file that the page belongs to.
     pub space: Space,
-    /// What happened.
+    /// The operation on the page or process.
     pub operation: Operation,
-    /// What backs the page.
+    /// The backing of the page.
     pub backing: Backing,
 }
 
@@ -40,7 +40,7 @@ impl Space {
     pub const NONE: Self = Self(0);
 }
 
-/// What happened to a page or process.
+/// An operation on a page or process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -105,7 +105,7 @@ impl Operation {
     }
 }
 
-/// What backs a page.
+/// The backing of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Backing {

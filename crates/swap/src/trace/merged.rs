@@ -72,7 +72,7 @@ impl Trace {
         &self.names
     }
 
-    /// What was read so far.
+    /// Counts of the part that was read so far.
     pub fn summary(&self) -> Summary {
         let inputs: Vec<InputSummary> =
             self.inputs.iter().map(|input| input.summary.clone()).collect();

@@ -1,4 +1,4 @@
-//! What was read, as findings and as text.
+//! The summary of a read trace, as findings and as text.
 
 use unjank_measure::{Cell, Column, Fact, Findings, Table, Unit};
 

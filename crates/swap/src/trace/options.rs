@@ -22,7 +22,7 @@ pub struct Options {
     pub swap_devices: Vec<String>,
     /// The stage of a request that yields the event, in traces with several stages.
     pub stage: Stage,
-    /// What ends the wait for a pipe or an endless file.
+    /// Ends the wait for a pipe or an endless file.
     #[serde(skip)]
     pub stop: Stop,
 }

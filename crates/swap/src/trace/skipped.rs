@@ -1,4 +1,4 @@
-//! Counts what was read and yields no event, with the first position of each reason.
+//! Counts of lines and records that yield no event, with the first position of each reason.
 
 use std::fmt;
 
@@ -26,11 +26,11 @@ impl fmt::Display for Position {
 /// Lines or records that were skipped for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skip {
-    /// Why.
+    /// The reason, without a full stop.
     pub reason: &'static str,
     /// How many.
     pub count: u64,
-    /// Where the first one is.
+    /// Position of the first one.
     pub first: Position,
 }
 

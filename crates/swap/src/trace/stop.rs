@@ -1,11 +1,11 @@
-//! Why reading ends early, and how lines and records that yield no event are handled.
+//! Reasons to stop reading early, and the handling of lines and records that yield no event.
 
 use std::io;
 
 use super::batch::{Batch, Wrong};
 use super::skipped::{Position, Skipped};
 
-/// Why reading ends before the file does.
+/// The reason for which reading ends before the file does.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The content is malformed.

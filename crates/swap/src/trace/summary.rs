@@ -1,4 +1,4 @@
-//! Counts of what was read and what was skipped.
+//! Counts of read events, and of skipped lines and records.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::event::{Event, Operation};
 use super::format::Format;
 use super::skipped::Skipped;
 
-/// What was read from a trace so far.
+/// Counts of the part of a trace that was read so far.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Events returned.
@@ -27,7 +27,7 @@ pub struct Summary {
     latest: Nanos,
 }
 
-/// What was read from one file so far.
+/// Counts of the part of one file that was read so far.
 #[derive(Debug, Clone)]
 pub struct InputSummary {
     /// Its name.
@@ -40,7 +40,7 @@ pub struct InputSummary {
     pub packing: &'static str,
     /// Events read.
     pub events: u64,
-    /// What was read and yielded no event.
+    /// Lines or records that were read and yielded no event.
     pub skipped: Skipped,
 }
 

@@ -7,7 +7,7 @@ use unjank_cachesim::{Access, AccessKind, Workload};
 use super::marks::{Launching, Marks};
 use crate::trace::{Backing, Event, Names, Numbering, Operation};
 
-/// Why a trace cannot be simulated.
+/// The reason why a trace cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The trace has paging events of memory, not accesses of programs.

@@ -8,7 +8,7 @@ use unjank_host::Nanos;
 use crate::launches::{Launches, called, is_of_command};
 use crate::trace::{Event, Names, ProcessIndex};
 
-/// Which launches count, and how long they last.
+/// The launches that count, and their length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launching {
     /// How long a launch lasts.

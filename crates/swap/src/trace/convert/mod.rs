@@ -44,7 +44,7 @@ impl To {
     }
 }
 
-/// How a trace is written.
+/// Options for writing a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// The format.
@@ -55,7 +55,7 @@ pub struct Options {
     pub force: bool,
 }
 
-/// What was written.
+/// Counts of a conversion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Events written.
