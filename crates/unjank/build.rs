@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from, where git knows.
+//! Passes the commit to the compiler, if git knows it.
 
 use std::path::Path;
 use std::process::Command;

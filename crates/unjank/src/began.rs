@@ -1,4 +1,4 @@
-//! When this process began.
+//! The start time of this process.
 
 use std::sync::LazyLock;
 

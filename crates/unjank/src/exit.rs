@@ -18,7 +18,7 @@ pub(crate) const UNSUPPORTED: u8 = 3;
 pub(crate) const PERMISSION: u8 = 4;
 /// A gate or verdict failed, if the user has asked for this exit code.
 pub(crate) const GATE: u8 = 5;
-/// Ended by Ctrl-C after printing what was known: 128 + SIGINT, as shells do.
+/// Ended by Ctrl-C after printing the results so far: 128 + SIGINT, as shells do.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Prints an error as one sentence on stderr, and returns its exit code.

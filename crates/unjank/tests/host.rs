@@ -1,4 +1,4 @@
-//! `unjank host` as it is typed.
+//! `unjank host` on the command line.
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 use std::fs;

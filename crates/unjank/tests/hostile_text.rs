@@ -18,7 +18,7 @@ fn place() -> (TempDir, impl Fn(&str) -> PathBuf) {
     (dir, move |name: &str| path.join(name))
 }
 
-/// A run record with planted names wherever a text is free.
+/// A run record with planted names in every free text.
 fn record() -> String {
     let output = unjank(&["lock", "probe", "--for", "100ms", "--json", "--no-store"]);
     assert!(output.status.success());

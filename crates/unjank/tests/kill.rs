@@ -47,7 +47,7 @@ enum Blow {
     Signal(i32),
 }
 
-/// What other processes had to put back.
+/// Counts of killed commands, by the work that was left to other processes.
 #[derive(Debug, Default)]
 struct Tally {
     ended_before: u64,
@@ -61,7 +61,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// What was not seen often enough.
+    /// The cases that were not seen often enough.
     fn lacks(&self) -> Vec<&'static str> {
         let all = [
             (self.ended_before > 0, "some lives were over"),

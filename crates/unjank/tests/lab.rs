@@ -1,4 +1,4 @@
-//! `unjank lab` on machines without what a virtual phone needs, which it names.
+//! `unjank lab` on machines that lack a part of a virtual phone's requirements: it names that part.
 
 use std::fs;
 use std::path::Path;

@@ -79,7 +79,7 @@ fn throughput_has_aosp_s_sizes_and_more_over_both_devices() {
         .filter(|line| line.starts_with("BM_"))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    // What AOSP calls them over /dev/binder and /dev/hwbinder.
+    // AOSP's names of these over /dev/binder and /dev/hwbinder.
     let binder = |size| format!("BM_sendVec_binder/{size}");
     let hwbinder = |size| format!("BM_sendVec_binderize/{size}");
     assert_eq!(rows, sizes(65_536).map(binder).collect::<Vec<_>>());

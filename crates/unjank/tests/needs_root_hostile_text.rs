@@ -1,4 +1,4 @@
-//! Names of threads and programs in what root's commands print and log.
+//! Names of threads and programs in the output and the logs of commands that root runs.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.

@@ -30,7 +30,7 @@ impl Instances {
         Some(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, none).unwrap()))
     }
 
-    /// Those of this process, by the form of their names.
+    /// The trace instances of this process, by the form of their names.
     fn of(&self, process: u32) -> Vec<String> {
         let path = format!("/proc/self/fd/{}/instances", self.0.as_raw_fd());
         let names = fs::read_dir(path).unwrap().flatten();

@@ -1,6 +1,6 @@
-//! Knobs of the running machine that do no harm for a moment: how often idle inode times
-//! are written back, and how often a CPU adds up its counters. Each test has its own knob,
-//! because tests run at the same time.
+//! Knobs of the running machine that are harmless for a moment: the interval at which idle inode
+//! times are written back, and the interval at which a CPU adds up its counters. Each test has its
+//! own knob, because tests run at the same time.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 

@@ -1,4 +1,4 @@
-//! What unprivileged users can measure, and what is reported as missing.
+//! Measurements without privileges, and the reports of what is missing then.
 //!
 //! Needs root, to become another user. Fails without it when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.

@@ -1,4 +1,4 @@
-//! `unjank why` says of programs what their own clocks say.
+//! `unjank why` agrees with the clocks of the explained programs.
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 

@@ -1,4 +1,4 @@
-//! `unjank why` explains launches of programs that misbehave, and what is left without root.
+//! `unjank why` explains launches of programs that misbehave, and launches without root.
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Times are
 //! compared with lower bounds only: a sleep lasts at least as long as it says.

@@ -58,7 +58,7 @@ fn a_running_thread_waits_for_what_its_waker_did() {
     assert!(functions(&main).iter().all(|it| it.is_empty()), "{:?}", functions(&main));
 }
 
-/// In which functions its waits were.
+/// The functions in which it waited.
 fn functions(record: &Value) -> Vec<&str> {
     let mut tables = record["tables"].as_array().unwrap().iter();
     let waits = tables.find(|table| table["name"] == "why/waits").unwrap();

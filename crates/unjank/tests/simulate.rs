@@ -1,4 +1,4 @@
-//! `unjank launch simulate` as it is typed.
+//! `unjank launch simulate` on the command line.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 

@@ -33,7 +33,7 @@ fn refused(arguments: &[&str], code: i32) -> String {
     said
 }
 
-/// What is said of the launch, beside what every run measures of its clock.
+/// The facts about the launch, without those about the clock that every run has.
 fn facts(record: &Value) -> Vec<Value> {
     let facts = record["facts"].as_array().unwrap().iter();
     facts.filter(|fact| fact["name"].as_str().unwrap().starts_with("why/")).cloned().collect()

@@ -1,4 +1,4 @@
-//! What holds for every command of the tree.
+//! Properties of every command in the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 

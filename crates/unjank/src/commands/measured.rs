@@ -61,11 +61,11 @@ pub(super) struct Outputs<'a> {
     html: Option<Destination>,
     markdown: Option<Destination>,
     text: Text,
-    /// When the run must have ended.
+    /// The moment by which the run must have ended.
     end: Option<Timestamp>,
 }
 
-/// Where the text goes, or the record with `--json`.
+/// Destination of the text, or of the record with `--json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Stdout,
@@ -149,7 +149,7 @@ impl Settings {
 pub(crate) struct Command<'a> {
     /// Its name, without options: `jitter native`.
     pub(crate) name: &'a str,
-    /// Where its result goes.
+    /// Options for the destinations of its result.
     pub(crate) output: &'a OutputArgs,
     /// Its own options.
     pub(crate) settings: Settings,

@@ -22,7 +22,7 @@ pub(crate) enum Task {
     Swap(unjank_swap::Options, u64),
     /// Wake-up latency.
     Jitter(unjank_jitter::Options),
-    /// What waiting costs.
+    /// The costs of waiting.
     Lock(unjank_lock::Options),
     /// Round trips to another process.
     Ipc(unjank_ipc::Options),
@@ -30,7 +30,7 @@ pub(crate) enum Task {
     Launch(unjank_launch::Options, u32),
 }
 
-/// What a start found.
+/// The results of a start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Outcome {
     /// The findings of a probe.
@@ -44,7 +44,7 @@ pub(super) enum Outcome {
 /// The report: the only answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// What it found.
+    /// Its results.
     Done(Outcome),
     /// The failure, and its exit code.
     Failed { sentence: String, code: u8 },

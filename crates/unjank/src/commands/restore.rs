@@ -38,7 +38,7 @@ pub(crate) struct Args {
     place: PlaceArgs,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema: &'static str,

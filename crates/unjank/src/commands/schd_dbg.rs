@@ -84,7 +84,6 @@ pub(crate) fn with_two_dashes(argument: String) -> String {
     if is_long { format!("-{argument}") } else { argument }
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     let transport = match args.mode {

@@ -1,5 +1,5 @@
-//! Where a run is stored: checked before anything is measured, and written at the
-//! end.
+//! Stores a run. The store's place is checked before anything is measured; the run
+//! is written at the end.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;

@@ -22,7 +22,7 @@ pub(crate) const MIN: &str = "cpu0/cpufreq/scaling_min_freq";
 pub(crate) const RATE: &str = "cpufreq/ondemand/sampling_rate";
 pub(crate) const KILL: i32 = 9;
 pub(crate) const TERMINATE: i32 = 15;
-/// Nobody.
+/// User id of nobody.
 pub(crate) const NOBODY: u32 = 65534;
 /// A script that idles until the test waits for its end, or has ended.
 pub(crate) const IDLE: &str = "read end";

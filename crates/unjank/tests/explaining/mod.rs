@@ -1,4 +1,4 @@
-//! Runs `unjank why`, and reads what its record says.
+//! Runs `unjank why`, and reads its record.
 
 // No test file uses all of it.
 #![allow(dead_code)]

@@ -1,4 +1,4 @@
-//! What `unjank why` says of a program.
+//! The explanation of a program by `unjank why`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

@@ -21,7 +21,7 @@ pub(crate) struct Known {
     directory: tempfile::TempDir,
 }
 
-/// What a program says of its parts, in nanoseconds.
+/// A program's own measurements of its parts, in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct OwnParts(BTreeMap<String, i64>);
 
@@ -69,7 +69,7 @@ impl Known {
         [program, self.file("parts")].into_iter().chain(words).collect()
     }
 
-    /// What the last program said.
+    /// The measurements of the last program.
     pub(crate) fn parts(&self) -> OwnParts {
         let text = std::fs::read_to_string(self.file("parts")).unwrap();
         std::fs::remove_file(self.file("parts")).unwrap();

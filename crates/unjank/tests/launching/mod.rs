@@ -1,4 +1,4 @@
-//! `unjank` as a test types it, and its output.
+//! Runs of `unjank` in a test, and their output.
 
 // No test file uses all of it.
 #![allow(dead_code)]

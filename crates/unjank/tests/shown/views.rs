@@ -1,4 +1,4 @@
-//! What the reader of a record sees: the sections of its Markdown and of its page, and the
+//! The parts of a record that a reader sees: the sections of its Markdown and of its page, and the
 //! blocks of its text, without markup.
 
 /// A part of a report under its heading.

@@ -1,4 +1,4 @@
-//! How long each probe may take, and on which CPUs launches are measured.
+//! The time budget of each probe, and the CPUs on which launches are measured.
 
 use std::collections::BTreeSet;
 

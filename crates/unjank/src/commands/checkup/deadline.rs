@@ -1,4 +1,4 @@
-//! The moments by which a checkup must have measured, and have ended.
+//! The deadlines of a checkup: for its measurements, and for its end.
 
 use unjank_host::{Nanos, Root, Timestamp};
 
@@ -15,7 +15,7 @@ pub(super) struct Deadline {
 
 /// Time to evaluate, print and store a run.
 const FINISH: Nanos = Nanos::from_millis(1_200);
-/// The CPU time of that.
+/// CPU time to evaluate, print and store a run.
 const FINISH_CPU: Nanos = Nanos::from_millis(200);
 
 /// How far a run may be behind its plan before starts are left out.
@@ -36,13 +36,13 @@ impl Deadline {
         used > planned * time + SLACK.as_secs_f64()
     }
 
-    /// When the run must have ended.
+    /// The moment by which the run must have ended.
     pub(super) fn end(&self) -> Timestamp {
         self.began + self.limit
     }
 
-    /// When the last measurement must have ended, if this thread gets a CPU as late
-    /// as it did so far.
+    /// The moment by which the last measurement must have ended, if this thread gets a CPU as
+    /// late as it did so far.
     pub(super) fn of_measuring(&self, root: &Root) -> Timestamp {
         let slowdown = if self.first { 1.0 } else { slowdown(root) };
         self.began + time_to_measure(self.limit, slowdown)

@@ -1,4 +1,4 @@
-//! What each delay cost launches of a program, beside what the machine can do.
+//! The cost of each delay in launches of a program, beside the machine's own figures.
 
 use std::ffi::OsString;
 use std::str::FromStr;
@@ -22,9 +22,9 @@ const TENTH: f64 = 0.1;
 const TENTH_SOURCE: &str = "a tenth of the launch, the smallest saving that is worth a change";
 /// The most launches.
 const MOST: u32 = 30;
-/// The fewest whose median has an interval.
+/// The fewest launches whose median has an interval.
 const ENOUGH: u32 = 6;
-/// For the events of each.
+/// Memory for the events of each launch.
 const MEMORY: Bytes = Bytes::from_mib(256);
 /// Idle time before each launch but the first.
 const GAP: Nanos = Nanos::from_millis(200);
@@ -45,12 +45,12 @@ impl FromStr for CommandLine {
     }
 }
 
-/// What launches of a program showed.
+/// Results of launches of a program.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     findings: Findings,
     costs: Vec<DelayCost>,
-    /// Why there are no costs.
+    /// The reason if there are no costs.
     missing: Option<String>,
 }
 

@@ -64,7 +64,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let budget = match (args.quick, args.full) {
         (true, _) => Budget::quick(),
@@ -108,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .collect::<Result<Vec<_>>>()?;
         let mut run = Run { root, seed, monitor, deadline, probes, watch, late: 0 };
         let starts = run.measure();
-        // What follows is short, and must not wait for programs that compute.
+        // The steps below are short, and must not wait for programs that compute.
         let first = NiceGuard::new(HIGHEST_NICE).ok();
         let mut findings = run.findings(starts);
         if let Some(shown) = shown {

@@ -82,7 +82,7 @@ impl<'a> Probe<'a> {
         self.repeated.begun()
     }
 
-    /// About how long one start takes.
+    /// Approximate length of one start.
     pub(super) fn length(&self) -> Nanos {
         self.length + OVERHEAD
     }

@@ -1,4 +1,4 @@
-//! Reads what the kernel counts on the whole machine during a checkup.
+//! Reads the kernel's machine-wide counters during a checkup.
 
 use unjank_host::process::is_descendant;
 use unjank_host::surroundings::{MachineActivity, Processes, Surroundings};
@@ -7,7 +7,7 @@ use unjank_measure::{Findings, Load};
 
 use super::delay::Delay;
 
-/// The longest time to read what all programs did.
+/// The longest time to read the counters of all programs.
 const LONGEST: Nanos = Nanos::from_millis(400);
 
 /// Reads the machine's counters between the starts of a checkup. Nothing is read
@@ -43,7 +43,7 @@ impl<'a> Watch<'a> {
         self.last = now;
     }
 
-    /// What was counted until the last probe. Warns if programs are missing.
+    /// Counts until the last probe. Warns if programs are missing.
     pub(super) fn load(self, findings: &mut Findings) -> Load {
         let later = Processes::read_by(self.root, Timestamp::now() + LONGEST);
         let own = std::process::id();

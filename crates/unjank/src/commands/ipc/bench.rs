@@ -33,7 +33,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let comparison = if args.quick {
         Comparison { trial: Nanos::from_millis(100), pairs: 8 }

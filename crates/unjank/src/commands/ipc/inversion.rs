@@ -1,4 +1,4 @@
-//! `unjank ipc inversion`: what priority inversion costs a real-time call.
+//! `unjank ipc inversion`: the cost of priority inversion for a real-time call.
 
 use std::process::ExitCode;
 
@@ -57,7 +57,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let last = || CpuSet::allowed().ok()?.iter().last();
     let options = Options {

@@ -103,7 +103,6 @@ impl From<CallerName> for Caller {
 /// The command that shows where the time of a late call went.
 const NEXT: &str = "sudo unjank ipc latency --trace";
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),

@@ -37,7 +37,6 @@ pub(crate) enum Verb {
     Caller(Parent),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),

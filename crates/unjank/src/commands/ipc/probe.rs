@@ -84,7 +84,6 @@ impl From<PlacementName> for Placement {
     }
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),

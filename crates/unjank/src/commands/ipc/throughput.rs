@@ -85,7 +85,6 @@ impl Format {
 /// The setting with the output format.
 const FORMAT: &str = "benchmark_format";
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),

@@ -45,7 +45,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let allowed = CpuSet::allowed()?;
     let cpu = args.cpu.or(allowed.iter().last()).unwrap_or_default();

@@ -23,7 +23,6 @@ pub(crate) enum Verb {
     Import(import::Args),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Native(args) => native::run(args),

@@ -1,4 +1,4 @@
-//! `unjank jitter native`: how late threads wake from absolute-time sleeps.
+//! `unjank jitter native`: the latency of wake-ups from absolute-time sleeps.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -136,7 +136,6 @@ enum When {
     Together,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
     options.check()?;

@@ -22,7 +22,6 @@ pub(crate) enum Verb {
     Init,
 }
 
-/// Runs the given verb.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Run(args) => run::run(args),

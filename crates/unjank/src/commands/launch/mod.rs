@@ -41,7 +41,6 @@ pub(crate) enum Verb {
     Verify(verify::Args),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Ramp(args) => ramp::run(args),

@@ -46,7 +46,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let cpus = match &args.cpus {
         Some(cpus) => cpus.clone(),

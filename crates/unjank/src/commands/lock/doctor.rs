@@ -50,7 +50,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Watches and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
     let tree = args.tree || !args.no_tree;

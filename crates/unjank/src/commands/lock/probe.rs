@@ -38,7 +38,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
     let (starts, length) = args.starts.divide(duration);

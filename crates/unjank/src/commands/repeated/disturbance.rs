@@ -16,7 +16,7 @@ const STEAL: f64 = 2.0;
 /// The pressure of a start is unusual if tasks waited for this share of the time more
 /// than in half of the starts.
 const UNUSUAL: f64 = 0.2;
-/// What tasks wait for, in the order of [`Disturbance::waited`].
+/// Resources that tasks wait for, in the order of [`Disturbance::waited`].
 const RESOURCES: [&str; 3] = ["a CPU", "memory", "storage"];
 
 /// The kernel's counters at the beginning of a start.
@@ -82,7 +82,7 @@ pub(super) fn to_repeat(all: &[Disturbance]) -> Vec<usize> {
 
 /// Starts under unusual pressure.
 struct UnderPressure {
-    /// Their indices.
+    /// Indices of these starts.
     starts: Vec<usize>,
     /// What was waited for most beyond the usual, in which share of the time, and
     /// the usual share.

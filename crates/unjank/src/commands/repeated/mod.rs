@@ -54,7 +54,7 @@ pub(crate) struct Repeated<'a> {
     timed_out: u32,
 }
 
-/// What one start found.
+/// The results of one start.
 struct Found {
     /// The number of the start, which decides its placement.
     number: u32,

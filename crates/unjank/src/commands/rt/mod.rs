@@ -29,7 +29,6 @@ pub(crate) enum Verb {
     Profiles(profiles::Args),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::List(args) => list::run(args),

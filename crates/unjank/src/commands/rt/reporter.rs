@@ -14,11 +14,11 @@ const MOST_LINES: usize = 12;
 /// The most names of a larger group.
 const MOST_NAMES: usize = 3;
 
-/// Reports what happens.
+/// Reports changes of threads, and failures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reporter {
     form: Form,
-    /// Where JSON goes.
+    /// Destination of the JSON lines.
     to: Stream,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     state: StateArgs,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema: &'static str,

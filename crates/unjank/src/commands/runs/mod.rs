@@ -35,7 +35,6 @@ pub(crate) enum Verb {
     Prune(prune::Args),
 }
 
-/// Runs the given verb.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::List(args) => list::run(args),

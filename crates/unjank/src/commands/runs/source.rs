@@ -1,4 +1,4 @@
-//! Where runs are read from: the store, files, or stdin.
+//! The sources of runs: the store, files, or stdin.
 
 use std::io;
 use std::path::{Path, PathBuf};

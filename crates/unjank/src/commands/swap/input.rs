@@ -127,7 +127,7 @@ pub(super) struct Loaded {
     pub(super) read: Option<Summary>,
 }
 
-/// What is simulated.
+/// The input of a simulation.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// A synthetic phone.

@@ -42,7 +42,6 @@ pub(crate) enum Verb {
     Synth(synth::Args),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),

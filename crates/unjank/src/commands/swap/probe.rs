@@ -55,7 +55,6 @@ enum PagesName {
     File,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         pages: match args.pages {

@@ -64,7 +64,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Records and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         command: args.command.clone(),

@@ -1,4 +1,4 @@
-//! What an explanation is about, for its texts and for the commands that come next.
+//! The subject of an explanation, for its texts and for the commands that it suggests.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! How a run of `unjank why` is typed again.
+//! The command line that repeats a run of `unjank why`.
 
 use std::ffi::OsString;
 

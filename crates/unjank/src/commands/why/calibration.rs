@@ -1,4 +1,4 @@
-//! How good the predictions have been, from the runs in the store.
+//! Calibration: the accuracy of earlier predictions, from the runs in the store.
 
 use anyhow::Result;
 use unjank_host::Error;

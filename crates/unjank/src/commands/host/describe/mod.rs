@@ -1,4 +1,4 @@
-//! A machine as text: one section per subject, then what is missing and why.
+//! A machine as text: one section per subject, then the missing values with reasons.
 
 mod memory;
 mod processor;

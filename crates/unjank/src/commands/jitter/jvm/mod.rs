@@ -120,7 +120,6 @@ enum Garbage {
     Both,
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let jdks = found::jdks(&args.jdk)?;
     let jar = found::jar(args.jar.as_ref())?;

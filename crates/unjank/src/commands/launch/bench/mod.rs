@@ -113,7 +113,6 @@ impl Args {
     }
 }
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command =
         measured::Command { name: "launch bench", output: &args.output, settings: settings(args) };

@@ -45,14 +45,14 @@ pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// Pauses.
+/// Asks the service to pause.
 pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
     ask(&args.socket, Action::Pause)?;
     output::remark("paused: nothing is boosted until unjank launch boost resume");
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// Resumes.
+/// Asks the service to resume.
 pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
     ask(&args.socket, Action::Resume)?;
     output::remark("resumed: launches are boosted again");

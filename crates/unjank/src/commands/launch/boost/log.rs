@@ -2,7 +2,7 @@
 
 use unjank_launch::remedy::report::{Boosted, Raised};
 
-/// What was boosted, for how long, why it ended, and the budget left.
+/// The boosted program, the length of its boost, the reason of its end, and the budget left.
 pub(super) fn line(boosted: &Boosted) -> String {
     let Boosted { over, raised, budget_left } = boosted;
     let done = match raised {

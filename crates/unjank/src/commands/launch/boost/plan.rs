@@ -1,4 +1,4 @@
-//! `unjank launch boost plan`: what the service would change here, and why.
+//! `unjank launch boost plan`: the changes that the service would make here, with reasons.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub(super) struct Args {
     place: PlaceArgs,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema: &'static str,

@@ -19,7 +19,7 @@ use unjank_launch::remedy::report::Status;
 /// Pause before the next attempt when memory is short.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// What a client sends.
+/// A request of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
@@ -27,7 +27,7 @@ pub(super) struct Question {
     pub(super) action: Action,
 }
 
-/// What the service does on request.
+/// An action of the service on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Action {
@@ -39,7 +39,7 @@ pub(super) enum Action {
     Resume,
 }
 
-/// What the service sends.
+/// The answer of the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Answer {
@@ -47,7 +47,7 @@ pub(super) enum Answer {
     Status(Box<Status>),
     /// The action was not done.
     Error {
-        /// Why, in a sentence.
+        /// The reason, in one sentence.
         reason: String,
         /// Whether the client lacks the permission.
         not_permitted: bool,

@@ -20,7 +20,6 @@ use args::Skip;
 /// The same experiments in the virtual phone, on any machine.
 const ANYWHERE: &str = "unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper";
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     args.window().check()?;
     let command =

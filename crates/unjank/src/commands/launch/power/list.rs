@@ -17,11 +17,11 @@ use crate::{exit, output};
 struct Line {
     /// Its name.
     meter: &'static str,
-    /// What it measures, if it is available.
+    /// Description of the meter, if it is available.
     about: Option<About>,
-    /// Why it is unavailable.
+    /// The reason if it is unavailable.
     reason: Option<String>,
-    /// What it is, or why it is unavailable.
+    /// Description of the meter, or the reason why it is unavailable.
     #[serde(skip)]
     text: String,
 }

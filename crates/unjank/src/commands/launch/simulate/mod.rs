@@ -80,7 +80,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let machine = machine::find(&args.device, args.cpu_count, args.hz)?;
     simulate::check(&machine)?;

@@ -18,7 +18,6 @@ use crate::output;
 pub(crate) use args::Args;
 use args::replace;
 
-/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.pool {
         return pools::run(args);

@@ -10,7 +10,6 @@ use super::args::{Args, replace};
 use crate::commands::measured::{self, Settings};
 use crate::output;
 
-/// Measures and prints.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
     options.check()?;

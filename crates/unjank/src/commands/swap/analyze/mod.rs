@@ -71,7 +71,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Analyses and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     check(args)?;
     let labels = labels(args)?;

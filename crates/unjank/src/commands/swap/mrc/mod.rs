@@ -69,7 +69,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.trace.iter().filter(|path| *path == Path::new("-")).count() > 1 {
         bail!(Error::Invalid("stdin can be read only once".to_owned()));

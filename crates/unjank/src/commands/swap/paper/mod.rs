@@ -34,7 +34,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let latency = Latency { storage: args.storage_read, ..Latency::default() };
     let options = Options {

@@ -88,7 +88,6 @@ enum Swap {
     Off,
 }
 
-/// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let source = Source::new(&args.traces, args.preset)?;
     let memory = args.memory.or(args.preset.map(|preset| preset.phone.memory()));

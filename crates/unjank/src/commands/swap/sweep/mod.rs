@@ -75,7 +75,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Sweeps and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let sources = sources(args)?;
     if let Some(out) = &args.out {
