@@ -35,7 +35,7 @@ final class Lateness {
         complete = false;
     }
 
-    /** When the wake-up of a period is due. */
+    /** The moment at which the wake-up of a period is due, as of {@link System#nanoTime()}. */
     long due(int number) {
         return first + number * period;
     }

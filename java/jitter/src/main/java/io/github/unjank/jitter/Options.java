@@ -56,7 +56,7 @@ record Options(
                   --count 10000 --garbage 2 --out run.ujj
             """;
 
-    /** How a Java thread waits. */
+    /** The ways in which a Java thread waits. */
     enum Way {
         TIMER,
         PARK

@@ -46,7 +46,7 @@ public final class SpinPolicy {
         this.budget = budgetNanos;
     }
 
-    /** What to do next. */
+    /** A step of a waiting thread until its next check. */
     public sealed interface Step permits Look, Park {}
 
     /**

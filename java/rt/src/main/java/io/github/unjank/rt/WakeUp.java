@@ -43,7 +43,7 @@ public final class WakeUp {
     }
 
     /**
-     * When the task read the clock.
+     * Time of the task's clock read after the wake-up.
      *
      * @return nanoseconds, as of {@link System#nanoTime()}
      */
