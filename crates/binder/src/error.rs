@@ -129,7 +129,7 @@ pub enum Error {
         limit: Duration,
     },
     /// The driver sent a return that is not expected here.
-    #[error("{command} on {}: {answer}, which does not answer it", device.display())]
+    #[error("{command} on {}: unexpected return {answer}", device.display())]
     Unexpected {
         /// Path of the device.
         device: PathBuf,
@@ -160,7 +160,7 @@ pub enum Error {
         source: io::Error,
     },
     /// An earlier call ended in the middle, so its reply may still come.
-    #[error("an earlier call on {} ended in the middle: open the device again", device.display())]
+    #[error("an earlier call on {} was interrupted: open the device again", device.display())]
     Abandoned {
         /// Path of the device.
         device: PathBuf,
@@ -226,13 +226,15 @@ pub enum Malformed {
         position: usize,
     },
     /// A status that is not four bytes long.
-    #[error("a status of {size} bytes")]
+    #[error("a status of {size} bytes instead of 4")]
     StatusSize {
         /// Length of the status in bytes.
         size: usize,
     },
     /// The driver reports that it moved more bytes than possible, or none.
-    #[error("took {consumed} of {written} bytes and sent {returned} of {room}")]
+    #[error(
+        "the driver reports {consumed} of {written} bytes taken and {returned} of {room} bytes returned"
+    )]
     Transfer {
         /// Bytes that it reports to have taken.
         consumed: usize,

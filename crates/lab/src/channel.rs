@@ -77,7 +77,7 @@ pub enum Violation {
     #[error("a message of kind {0} that cannot be read")]
     Content(u8),
     /// The greeting has another version.
-    #[error("the greeting {0:?} instead of {GREETING:?}: another version of unjank runs in it")]
+    #[error("the greeting {0:?} instead of {GREETING:?}: the phone runs another version of unjank")]
     Greeting(String),
 }
 

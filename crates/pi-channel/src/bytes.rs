@@ -201,7 +201,7 @@ mod tests {
         // SAFETY: as above.
         let bytes = unsafe { SharedBytes::new(memory.as_ptr().cast(), 5) };
         let error = bytes.read(&mut [0; 4]).unwrap_err().to_string();
-        assert_eq!(error, "5 bytes do not fit into 4");
+        assert_eq!(error, "5 bytes do not fit into a buffer of 4 bytes");
         assert_eq!(bytes.read(&mut [1; 6]).unwrap(), [0; 5]);
     }
 

@@ -42,7 +42,7 @@ pub enum Error {
         status: i32,
     },
     /// A request or reply does not fit.
-    #[error("{length} bytes do not fit into {capacity}")]
+    #[error("{length} bytes do not fit into a buffer of {capacity} bytes")]
     TooLong {
         /// Its length in bytes.
         length: usize,
@@ -76,7 +76,7 @@ pub enum Error {
     #[error("the channel belongs to another process or thread")]
     WrongOwner,
     /// An impossible setting.
-    #[error("{what} is {value}, outside of {least} to {most}")]
+    #[error("{what} is {value}; it must be {least} to {most}")]
     Setting {
         /// Name of the setting.
         what: &'static str,

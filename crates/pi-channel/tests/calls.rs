@@ -118,9 +118,9 @@ fn data_that_does_not_fit_is_refused_and_the_lane_goes_on() {
     let server = Running::echo(settings(16));
     let mut client = server.connect().unwrap();
     let error = client.call(&[1; 17], &mut [0; 16]).unwrap_err().to_string();
-    assert_eq!(error, "17 bytes do not fit into 16");
+    assert_eq!(error, "17 bytes do not fit into a buffer of 16 bytes");
     let error = client.call(&[1; 16], &mut [0; 15]).unwrap_err().to_string();
-    assert_eq!(error, "16 bytes do not fit into 15");
+    assert_eq!(error, "16 bytes do not fit into a buffer of 15 bytes");
     assert_eq!(client.call(&[1; 16], &mut [0; 16]).unwrap(), 16);
     assert_eq!(server.stop().calls, 2);
 }

@@ -63,7 +63,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     match number.trim().parse::<f64>() {
         Ok(number) if (0.0..=10.0).contains(&(number / unit)) => Ok(number / unit),
-        _ => Err("a share looks like 5% or 0.05, and is at most 10 times the whole".to_owned()),
+        _ => Err("expected a share such as 5% or 0.05, at most 10 times the whole".to_owned()),
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 pub(crate) fn share_of_whole(text: &str) -> Result<f64, String> {
     match share(text) {
         Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err("a share looks like 1% or 0.01; it is above 0 and at most 100%".to_owned()),
+        _ => Err("expected a share such as 1% or 0.01, above 0 and at most 100%".to_owned()),
     }
 }
 

@@ -244,7 +244,10 @@ fn options_that_cannot_work_are_usage_errors() {
         (vec!["--rates", "10ms,50ms"], "the reference 100 ms is not among"),
         (vec!["--rates", "100ms"], "nothing to compare"),
         (vec!["--rates", "100ms,100ms"], "given twice"),
-        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "a share looks like 5% or 0.05"),
+        (
+            vec!["--rates", "100ms,50ms", "--min-effect", "-1"],
+            "expected a share such as 5% or 0.05",
+        ),
         (vec!["-n", "5"], "--rates"),
     ] {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };

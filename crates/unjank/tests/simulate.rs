@@ -107,7 +107,10 @@ fn mistakes_are_reported_with_the_valid_values() {
     assert!(fails(&["--boost", "plain", "--governor", "schedutil"]).contains("no period"));
     assert!(fails(&["--device", "pixel"]).contains("built in: exynos4210"));
     assert!(fails(&["--cpu-count", "65"]).contains("65 CPUs; 1 to 64 are possible"));
-    assert!(fails(&["--sweep", "up_threshold=95..60"]).contains("the smaller value comes first"));
+    assert!(
+        fails(&["--sweep", "up_threshold=95..60"])
+            .contains("a range begins with its smaller value")
+    );
     let directory = tempfile::tempdir().unwrap();
     let wrong = directory.path().join("wrong.toml");
     fs::write(&wrong, "name = \"x\"\n[[task]]\nname = \"a\"\nsteps = [\"jump 1ms\"]\n").unwrap();

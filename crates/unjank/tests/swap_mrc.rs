@@ -164,7 +164,7 @@ fn wrong_options_are_errors() {
         (["--policy", "rlu"], "unknown policy \"rlu\"; expected one of fifo, lru"),
         (["--policy", "2q:in=1"], "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
         (["--policy", "mq:queues=9"], "queues of mq must be 1 to 8, not \"9\""),
-        (["--sample", "2"], "a share looks like 1% or 0.01"),
+        (["--sample", "2"], "expected a share such as 1% or 0.01"),
         (["--sample", "0.0000001"], "is in the sample; give --sample a larger share"),
         (["--only", "launch"], "unknown operation \"launch\""),
         (["--memory", "1"], "--memory must be at least 4 KiB"),

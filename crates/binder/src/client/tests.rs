@@ -276,7 +276,7 @@ fn a_status_is_an_error_unless_it_is_0() {
     );
     assert_eq!(hello(&mut client).unwrap(), b"");
     let error = hello(&mut client).unwrap_err().to_string();
-    assert!(error.ends_with("a status of 3 bytes"), "{error}");
+    assert!(error.ends_with("a status of 3 bytes instead of 4"), "{error}");
 }
 
 #[test]

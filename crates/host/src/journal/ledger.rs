@@ -121,7 +121,10 @@ impl Ledger {
 
     fn intend(&mut self, seq: u64, path: &str, change: &Change) -> Result<(), String> {
         if seq <= self.last_seq {
-            return Err(format!("change {seq} after change {}", self.last_seq));
+            return Err(format!(
+                "change {seq} follows change {}; numbers must ascend",
+                self.last_seq
+            ));
         }
         self.last_seq = seq;
         let (kind, before, during) = match change {

@@ -39,7 +39,7 @@ impl SharedMemory {
         let region = SharedRegion::open(fd)?;
         if region.len() != length {
             return Err(Error::Invalid(format!(
-                "shared memory of {} bytes, expected {length}",
+                "the shared memory has {} bytes instead of {length}",
                 region.len()
             )));
         }

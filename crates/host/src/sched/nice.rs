@@ -29,7 +29,9 @@ impl NiceGuard {
         let thread = ThreadId::current();
         let (before, reset_on_fork) = policy_of(thread)?;
         let Policy::Other(fair) = before else {
-            return Err(Error::Invalid(format!("a thread that is {before} has no nice value")));
+            return Err(Error::Invalid(format!(
+                "a thread with the policy {before} has no nice value"
+            )));
         };
         if nice > fair.nice && !is_root() && best_nice(std::process::id())? > fair.nice {
             return Err(Error::Permission {

@@ -205,7 +205,7 @@ fn of_policy(
 /// below the hardware's.
 fn raise_lowest(policy: &FrequencyPolicy) -> Result<KnobChange, String> {
     if policy.min >= policy.max {
-        return Err(format!("only {} is allowed", policy.max));
+        return Err(format!("its limits allow only {}", policy.max));
     }
     let khz = |frequency: unjank_host::Hertz| (frequency.0 / 1_000).to_string();
     Ok(KnobChange {
@@ -337,7 +337,7 @@ mod tests {
         assert!(always.contains("always up"));
         let mut capped = policy("ondemand", &[]);
         capped.max = capped.min;
-        assert_eq!(plan(Method::Auto, capped).unwrap_err(), "only 200 MHz is allowed");
+        assert_eq!(plan(Method::Auto, capped).unwrap_err(), "its limits allow only 200 MHz");
     }
 
     #[test]

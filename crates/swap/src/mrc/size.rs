@@ -111,7 +111,7 @@ impl FromStr for Sizes {
         if let Ok(count) = typed.trim().parse() {
             return match count {
                 1..=MAX_SIZES => Ok(Self::Count(count)),
-                _ => Err(format!("1 to {MAX_SIZES} sizes")),
+                _ => Err(format!("expected 1 to {MAX_SIZES} sizes")),
             };
         }
         let sizes = typed.split(',').map(|size| size.trim().parse());
@@ -177,6 +177,6 @@ mod tests {
             let error = wrong.parse::<Sizes>().unwrap_err();
             assert!(error.contains("a size looks like 64MiB, 10%"), "{wrong}: {error}");
         }
-        assert_eq!("0".parse::<Sizes>(), Err("1 to 64 sizes".to_owned()));
+        assert_eq!("0".parse::<Sizes>(), Err("expected 1 to 64 sizes".to_owned()));
     }
 }

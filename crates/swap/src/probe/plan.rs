@@ -85,7 +85,7 @@ fn decide(
     };
     if limit < Options::SMALLEST.get() {
         return Support::no(format!(
-            "too little {scarce} to evict {} without pushing other programs out",
+            "too little {scarce} to evict {} without evicting pages of other programs",
             Options::SMALLEST
         ));
     }

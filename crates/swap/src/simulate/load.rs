@@ -48,8 +48,7 @@ impl Load {
         let lasts = times.span();
         if lasts == Nanos::ZERO {
             return Err(Error::Invalid(
-                "a write budget needs times; in this trace no time passes, because its format has \
-                 no times or it is too short"
+                "a write budget needs times; this trace has none: its format has no times, or it is too short"
                     .to_owned(),
             ));
         }

@@ -67,8 +67,9 @@ impl Checkpoint {
     /// # Errors
     /// The file is of another sweep, is in use, or cannot be read or written.
     pub fn open(path: &Path, of: &Identity) -> Result<Self> {
-        let of = serde_json::to_string(of)
-            .map_err(|why| Error::Invalid(format!("the sweep cannot be kept: {why}")))?;
+        let of = serde_json::to_string(of).map_err(|why| {
+            Error::Invalid(format!("the sweep's options have no JSON form: {why}"))
+        })?;
         let error = |source| Error::file("open", path, source);
         let destination = Destination::open(path)?;
         let mut file = destination.open_or_create()?;

@@ -11,7 +11,7 @@ use crate::trace::{Backing, Event, Names, Numbering, Operation};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The trace has paging events of memory, not accesses of programs.
-    #[error("the trace has {0} events: it is of memory, not of programs; leave out --memory")]
+    #[error("the trace has {0} events, so it records a memory, not programs; leave out --memory")]
     OfPaging(&'static str),
     /// The trace has too many pages.
     #[error(transparent)]

@@ -89,6 +89,6 @@ fn keep_by(end: Timestamp, record: &RunRecord, path: PathBuf) -> Result<()> {
     })?;
     match stored.recv_timeout(left + LEAST) {
         Ok(stored) => stored.map(drop).context(NOT_STORED),
-        Err(_) => bail!("{NOT_STORED}: the time limit was over before the disk had it"),
+        Err(_) => bail!("{NOT_STORED}: the time limit ended before the run was on the disk"),
     }
 }

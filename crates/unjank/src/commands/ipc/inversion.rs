@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         calls: if args.quick { 150 } else { args.calls },
-        cpu: args.cpu.or_else(last).context("this process may use no CPU")?,
+        cpu: args.cpu.or_else(last).context("no CPU is allowed for this process")?,
         client: args.priority,
         hog: args.hog,
         burst: args.burst,

@@ -46,7 +46,7 @@ impl FromStr for Range {
             .ok_or("expected values such as 10ms..200ms, or 10ms..200ms/8")?;
         let (least, most) = (number(tunable, least)?, number(tunable, most)?);
         if least >= most {
-            return Err("the smaller value comes first".to_owned());
+            return Err("a range begins with its smaller value".to_owned());
         }
         Ok(Self(Sweep::even(tunable, least, most, steps)))
     }

@@ -232,21 +232,22 @@ fn rows(text: &str) -> Result<usize, String> {
     match text.parse() {
         _ if text == "all" => Ok(usize::MAX),
         Ok(rows) if rows > 0 => Ok(rows),
-        _ => Err("a number of rows, such as 50, or all".to_owned()),
+        _ => Err("expected a number of rows, such as 50, or all".to_owned()),
     }
 }
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().map_err(|_| "a rate looks like 100 or 0.5")?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above 0".into()) }
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("the rate must be above 0".into()) }
 }
 
 /// Parses `NAME=N`; the last `=` is the separator.
 fn priority(text: &str) -> Result<(String, i32), String> {
-    let (name, number) = text.rsplit_once('=').ok_or("a priority looks like 254,0=100")?;
+    let (name, number) =
+        text.rsplit_once('=').ok_or("expected DEVICE=PRIORITY, such as 254,0=100")?;
     let number = number.trim().parse().map_err(|_| "a priority is a whole number, such as -2")?;
     if name.is_empty() {
-        Err("a priority looks like 254,0=100".into())
+        Err("expected DEVICE=PRIORITY, such as 254,0=100".into())
     } else {
         Ok((name.to_owned(), number))
     }
