@@ -66,8 +66,11 @@ impl Interrupts {
         match kind {
             // Another interrupt may follow before a thread does something.
             EventKind::IrqExit(_) => {
-                if let Some(Known { cause: Cause::Device(device), .. }) = self.known {
-                    self.device = Some((device, at));
+                // The processor's own ones have nothing to do with the device before.
+                if let (Some(Known { handled: true, .. }), Some((_, seen))) =
+                    (self.known, &mut self.device)
+                {
+                    *seen = at;
                 }
                 self.known = None;
             }

@@ -82,12 +82,14 @@ fn an_interrupt_of_the_processor_is_no_device() {
     }
     // What a soft interrupt is about on an idle CPU.
     let tasklet = |nanos| {
+        let done = EventKind::Storage(StorageEvent::Completed(read(8)));
         let script = sleeps().happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()));
+        let script = script.happens(1, 300, Context::Irq, done);
         let script = script.happens(1, 60_000, Context::Irq, EventKind::IrqExit(9));
         let begins = EventKind::SoftirqEntry(Softirq(6));
         ends(script.happens(1, nanos, Context::Softirq, begins), nanos + 1, Context::Softirq)
     };
-    assert_eq!(tasklet(150_000), "100-150001 t7 own Device");
+    assert_eq!(tasklet(150_000), "100-150001 t7 own Storage", "of the disk");
     assert_eq!(tasklet(10_000_000), "100-10000001 t7 own Unknown", "of another interrupt");
 }
 
