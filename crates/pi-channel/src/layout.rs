@@ -178,7 +178,7 @@ mod tests {
     fn a_capacity_has_a_limit() {
         assert!(Geometry::new(MAX_CAPACITY, MAX_CAPACITY).is_ok());
         let error = Geometry::new(0, MAX_CAPACITY + 1).unwrap_err().to_string();
-        assert_eq!(error, "the reply capacity is 16777217, outside of 0 to 16777216");
+        assert_eq!(error, "the reply capacity is 16777217; it must be 0 to 16777216");
     }
 
     proptest! {

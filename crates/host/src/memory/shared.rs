@@ -103,7 +103,7 @@ mod tests {
     fn a_wrong_size_is_refused() {
         let (_ours, fd) = SharedMemory::create("test", 2, 100).unwrap();
         let error = SharedMemory::open(&fd, 2, 4096).unwrap_err().to_string();
-        assert_eq!(error, "shared memory of 356 bytes, expected 4352");
+        assert_eq!(error, "the shared memory has 356 bytes instead of 4352");
     }
 
     #[test]

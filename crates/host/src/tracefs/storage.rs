@@ -99,6 +99,13 @@ pub struct DeviceRequest {
     pub letters: Name<16>,
 }
 
+impl DeviceRequest {
+    /// Whether it reads.
+    pub fn is_read(&self) -> bool {
+        self.letters.as_bytes().first() == Some(&b'R')
+    }
+}
+
 /// Consecutive pages of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePages {

@@ -78,7 +78,7 @@ fn descriptors_that_are_not_a_lane_are_refused() {
     for (capacity, end) in [
         (1 << 20, "do not fit its memory"),
         (4096, "do not fit its memory"),
-        (u32::MAX, "outside of 0 to 16777216"),
+        (u32::MAX, "it must be 0 to 16777216"),
     ] {
         fake.set(Word::ReplyCapacity, capacity);
         let error = fake.connect().unwrap_err().to_string();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
+use unjank_units::Nanos;
 
 use super::span::Span;
 use super::spans::Spans;
@@ -23,6 +24,10 @@ pub struct Life {
     /// The times in which each thread that waited for it lent it its priority,
     /// which need not have been a higher one. They are in order of time.
     pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
+    /// The times in which it made room for pages of files and asked for them, waits
+    /// included: each from the beginning of a system call or page fault on. They are in
+    /// order of time and do not overlap.
+    pub reads: Vec<(Timestamp, Timestamp)>,
 }
 
 /// The creation of a thread.
@@ -47,6 +52,14 @@ impl Life {
     pub fn before(&self, moment: Timestamp) -> Option<Span> {
         let begun = self.spans.begun_before(moment);
         self.spans.get(begun.checked_sub(1)?).filter(|span| span.to >= moment)
+    }
+
+    /// How long it read files into memory between two moments.
+    pub fn reads_in(&self, begin: Timestamp, end: Timestamp) -> Nanos {
+        let first = self.reads.partition_point(|(_, to)| *to <= begin);
+        let reads = self.reads[first..].iter().take_while(|(from, _)| *from < end);
+        let parts = reads.map(|&(from, to)| to.min(end).since(from.max(begin)));
+        parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 
     /// Whether `lender` lent it its priority between two moments. It has its own

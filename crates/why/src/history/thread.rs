@@ -19,6 +19,8 @@ pub(super) struct Thread {
     pub(super) state: Option<(State, Timestamp)>,
     /// What it does in the kernel, if anything.
     pub(super) wait: Wait,
+    /// When it began to do that, if it was seen.
+    entered: Option<Timestamp>,
     /// What it did when it began to wait for a lock of the kernel.
     before_lock: Wait,
     /// Whether that may be a wait for the end of a thread.
@@ -54,6 +56,13 @@ impl Thread {
     /// It enters the kernel, or leaves it.
     pub(super) fn does(&mut self, wait: Wait) {
         (self.wait, self.awaits_end, self.reads) = (wait, false, None);
+        self.entered = None;
+    }
+
+    /// It enters the kernel at a moment.
+    pub(super) fn enters(&mut self, wait: Wait, at: Timestamp) {
+        self.does(wait);
+        self.entered = Some(at);
     }
 
     /// It begins to wait for a lock of the kernel.
@@ -90,6 +99,28 @@ impl Thread {
     pub(super) fn reads(&mut self, of: FileId) {
         self.reads = Some(of);
         self.touches(of);
+    }
+
+    /// It reads from storage at a moment, since it entered the kernel.
+    pub(super) fn is_reading(&mut self, at: Timestamp) {
+        let Some(entered) = self.entered.filter(|_| !self.wait.is_write()) else { return };
+        match self.life.reads.last_mut() {
+            Some((from, to)) if *from == entered => *to = at,
+            _ => self.life.reads.push((entered, at)),
+        }
+    }
+
+    /// It falls asleep. If it has read since it ran last, it did so until now.
+    pub(super) fn falls_asleep(&mut self, at: Timestamp) {
+        let since = self.state.map(|(_, since)| since);
+        if let Some((from, to)) = self.life.reads.last_mut()
+            && self.entered == Some(*from)
+            && since.is_some_and(|since| since <= *to)
+        {
+            *to = at;
+        }
+        let wait = self.wait;
+        self.change(at, State::Asleep { wait, wake: None });
     }
 
     /// It does not run since a moment, nor is it known to be ready.

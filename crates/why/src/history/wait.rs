@@ -46,6 +46,18 @@ impl Wait {
         matches!(self, Self::Call { number, .. } if number == EXIT)
     }
 
+    /// Whether it writes to a file, which makes room for pages as well.
+    pub(super) fn is_write(self) -> bool {
+        const WRITES: [libc::c_long; 5] = [
+            libc::SYS_write,
+            libc::SYS_writev,
+            libc::SYS_pwrite64,
+            libc::SYS_pwritev,
+            libc::SYS_pwritev2,
+        ];
+        self.call().is_some_and(|number| WRITES.contains(&number.into()))
+    }
+
     /// The number of the system call.
     pub(super) fn call(self) -> Option<i32> {
         match self {

@@ -50,6 +50,17 @@ impl Queues {
         self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
     }
 
+    /// Who causes what a thread does. A worker that an interrupt gave its item goes on with
+    /// what waited for that interrupt: the driver's queue was full until a request ended.
+    pub(super) fn dispatched_for(&self, by: Origin) -> Origin {
+        let Origin::Thread(worker) = by else { return by };
+        let queued = self.begun.get(&worker).and_then(|items| items.last()?.queued);
+        match queued {
+            Some(Queued { by: by @ Origin::Interrupt(_), .. }) => by,
+            _ => Origin::Thread(worker),
+        }
+    }
+
     pub(super) fn finish(self) -> ById<Vec<WorkItem>> {
         self.begun
     }

@@ -9,7 +9,7 @@ use unjank_units::Nanos;
 use super::actors::{Actor, Actors};
 use super::steps::Step;
 use super::window::{Change, Window};
-use crate::history::{Cause, Origin, Request, Span, Spans, State, Wait, Wake};
+use crate::history::{Cause, Origin, Queued, Request, Span, Spans, State, Wait, Wake};
 use crate::path::{hands_over, is_sleep_until};
 use crate::split::ClockLosses;
 
@@ -127,12 +127,18 @@ impl<'a> Replay<'a> {
     fn scale(&self, actor: Actor, number: usize, span: &Span) -> f64 {
         let length = (span.to.since(span.from).get() as f64).max(1.0);
         match span.state {
-            State::Running { cpu } if self.change.highest_clock => {
+            State::Running { cpu } => {
                 let Window { history, highest, .. } = self.window;
-                let loss = self.losses.between(cpu, (span.from, span.to), history, highest);
-                1.0 - loss.get() as f64 / length
+                let mut saved = Nanos::ZERO;
+                if self.change.highest_clock {
+                    saved = self.losses.between(cpu, (span.from, span.to), history, highest);
+                }
+                if self.change.cached.is_some() {
+                    saved = saved + self.actors.life(actor).life.reads_in(span.from, span.to);
+                }
+                1.0 - (saved.get() as f64 / length).min(1.0)
             }
-            State::Running { .. } | State::Asleep { .. } => 1.0,
+            State::Asleep { .. } => 1.0,
             State::Woken { .. } => self.handoff(actor, number),
             State::Ready { cpu } => {
                 let thread = self.actors.life(actor).thread;
@@ -178,21 +184,15 @@ impl<'a> Replay<'a> {
         let length = span.to.since(span.from).get() as f64;
         let Some(wake) = wake else { return slept + length };
         let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
-        let did = |at| cause.and_then(|actor| self.moment(actor, at)).unwrap_or(recorded(at));
         let issued = |request: &Request| match request.by {
-            Origin::Thread(by) => {
-                let found = self.actors.find(by, request.issued);
-                let moment = found.and_then(|issuer| self.moment(issuer, request.issued));
-                moment.unwrap_or(recorded(request.issued))
-            }
+            Origin::Thread(by) => self.did(by, request.issued, sleeper),
             Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
         };
         let end = match wake.by {
-            Origin::Thread(_) => slept.max(did(wake.at)),
+            Origin::Thread(waker) => slept.max(self.did(waker, wake.at, sleeper)),
             // Its own timer runs from its sleep on, another's from when that was armed.
-            Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => {
-                slept.max(did(armed.at) + wake.at.since(armed.at).get() as f64)
-            }
+            Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => slept
+                .max(self.did(armed.by, armed.at, sleeper) + wake.at.since(armed.at).get() as f64),
             Origin::Interrupt(Cause::Timer(_)) if is_sleep_until(wait) => {
                 slept.max(recorded(wake.at))
             }
@@ -211,8 +211,32 @@ impl<'a> Replay<'a> {
         if !self.is_read(thread, wait, wake.by, request) {
             return end;
         }
-        // The thread that starts the next request may be asleep before it is issued.
-        end.min(slept.max(request.map_or(slept, issued)) + hit.get() as f64)
+        // An idle worker sleeps before a program has asked for what it completes. The kernel's
+        // own workers, which pass requests on, are not needed for what is in memory.
+        let asks = |by| !self.window.history.is_kernel(by);
+        let asked = request.filter(|it| matches!(it.by, Origin::Thread(by) if asks(by)));
+        end.min(slept.max(asked.map_or(slept, issued)) + hit.get() as f64)
+    }
+
+    /// The changed moment at which a thread did something for `sleeper`. What a worker of
+    /// the kernel does keeps its distance to the queueing of its work item: the worker would
+    /// have been idle, or another one.
+    fn did(&self, by: ThreadId, at: Timestamp, sleeper: Actor) -> f64 {
+        let Window { history, from, .. } = self.window;
+        let (mut thread, mut began) = (by, at);
+        for _ in 0..MOST_WORK {
+            let item = history.work_begun(thread, from, began);
+            let queued = item.filter(|_| history.is_kernel(thread)).and_then(|item| item.queued);
+            match queued {
+                Some(Queued { by: Origin::Thread(by), at }) => (thread, began) = (by, at),
+                Some(_) => return self.caused_outside(sleeper, at),
+                None => break,
+            }
+        }
+        let found = self.actors.find(thread, began);
+        let moment = found.and_then(|actor| self.moment(actor, began));
+        let moment = moment.unwrap_or(began.since(from).get() as f64);
+        moment + at.since(began).get() as f64
     }
 
     /// The request whose end caused a wake-up, since a moment: by an interrupt, or by the
@@ -244,7 +268,7 @@ impl<'a> Replay<'a> {
         request: Option<&Request>,
     ) -> bool {
         let is_fault = matches!(wait, Wait::Fault { .. });
-        let reads = request.is_some_and(|it| it.asked.letters.as_bytes().first() == Some(&b'R'));
+        let reads = request.is_some_and(|it| it.asked.is_read());
         match by {
             Origin::Interrupt(Cause::Timer(_)) => false,
             Origin::Interrupt(_) => is_fault || reads,

@@ -1,7 +1,9 @@
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at, task};
-use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, SystemCall, Trace};
+use unjank_host::tracefs::{
+    Context, DeviceRequest, EventKind, FilePages, StorageEvent, SystemCall, Trace,
+};
 
 use super::*;
 use crate::history::History;
@@ -180,9 +182,50 @@ fn what_is_read_from_storage_is_in_memory() {
             .runs(0, 300, 0, 7)
             .sleeps(0, 400, 7, 0)
     };
-    assert_eq!(length(&read("R", true), 400, &cached()), 201);
+    assert_eq!(length(&read("R", true), 400, &cached()), 181, "computing from 80 to 100, too");
     assert_eq!(length(&read("RA", false), 400, &cached()), 201, "a system call reads");
     assert_eq!(length(&read("W", false), 400, &cached()), 400, "what is written is not cached");
+}
+
+#[test]
+fn work_for_pages_that_are_read_goes_with_them() {
+    let pages = FilePages { device: DeviceNumber(3), inode: 4, first: 0, order: 0 };
+    let cached_pages = EventKind::Storage(StorageEvent::Cached(pages));
+    let fault = EventKind::PageFault { address: 0x1000 };
+    let write =
+        EventKind::SystemCall(SystemCall::Begins { number: libc::SYS_write, arguments: [0; 6] });
+    // It reads ahead from 110 to 150, and waits for nothing. Another fault is a minor one.
+    let reads = |begins| {
+        Script::new()
+            .runs(0, 0, 0, 7)
+            .happens(0, 110, Context::Thread, begins)
+            .happens(0, 120, Context::Thread, cached_pages)
+            .happens(0, 150, Context::Thread, cached_pages)
+            .happens(0, 300, Context::Thread, fault)
+            .sleeps(0, 400, 7, 0)
+    };
+    assert_eq!(length(&reads(fault), 400, &cached()), 360);
+    assert_eq!(length(&reads(write), 400, &cached()), 400, "pages that are written are needed");
+}
+
+#[test]
+fn a_read_that_waited_for_room_in_the_queue_of_the_driver_is_in_memory() {
+    // The end of another request lets worker 5 issue what 7 waits for.
+    let [issued, completed] = issued("R");
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .happens(0, 90, Context::Thread, EventKind::PageFault { address: 0x1000 })
+        .sleeps(0, 100, 7, 0)
+        .happens(2, 200, Context::Irq, EventKind::WorkQueued { item: 5, function: 6 })
+        .happens(1, 210, Context::Thread, EventKind::WorkBegins { item: 5, function: 6 })
+        .happens(1, 220, Context::Thread, issued)
+        .happens(2, 300, Context::Irq, completed)
+        .happens(2, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let trace = Trace { kernel_threads: vec![ThreadId(5)], ..script.trace() };
+    assert_eq!(length_of(&trace, 400, &cached(), &HighestClocks::new()), 201);
 }
 
 #[test]

@@ -23,6 +23,10 @@ impl Builder {
     ) {
         match event {
             StorageEvent::Issued(asked) => {
+                if context == Context::Thread && asked.is_read() {
+                    self.thread(current).is_reading(at);
+                }
+                let origin = self.queues.dispatched_for(origin);
                 let file = match origin {
                     Origin::Thread(by) => self.threads.get(&by).and_then(|thread| thread.reads),
                     Origin::Interrupt(_) => None,
@@ -33,7 +37,9 @@ impl Builder {
                 self.thread(current).touches(pages.file());
             }
             StorageEvent::Cached(pages) if context == Context::Thread => {
-                self.thread(current).reads(pages.file());
+                let thread = self.thread(current);
+                thread.reads(pages.file());
+                thread.is_reading(at);
             }
             StorageEvent::Started { thread, same_process } => {
                 self.end_of_id(thread, at);

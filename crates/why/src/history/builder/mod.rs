@@ -206,14 +206,14 @@ impl Builder {
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
                 let thread = self.thread(current);
-                thread.does(Wait::Call { number, arguments: [first, second] });
+                thread.enters(Wait::Call { number, arguments: [first, second] }, at);
                 thread.awaits_end = awaits_thread(number, &arguments);
             }
             EventKind::SystemCall(SystemCall::Ends { .. }) => {
                 self.thread(current).does(Wait::Unknown);
             }
             EventKind::PageFault { address } => {
-                self.thread(current).does(Wait::Fault { address, file: None });
+                self.thread(current).enters(Wait::Fault { address, file: None }, at);
             }
             EventKind::LockContended { lock, flags }
                 if context == Context::Thread && !flags.is_spin_lock() =>

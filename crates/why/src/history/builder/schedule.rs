@@ -139,8 +139,7 @@ impl Builder {
         if runnable {
             thread.change(at, State::Ready { cpu });
         } else {
-            let wait = thread.wait;
-            thread.change(at, State::Asleep { wait, wake: None });
+            thread.falls_asleep(at);
             // The order of two CPUs within a tick of the clock: it would not have fallen
             // asleep after the wake-up.
             if let Some((wake, queue)) = thread.unneeded.take().filter(|(wake, _)| wake.at == at) {
