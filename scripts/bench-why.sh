@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How good the predictions of `unjank why` are: programs and a server with other programs beside
 # them, and programs whose files are not in memory, each predicted and measured. Needs root; other programs
-# should not run. Prints every prediction beside its outcome.
+# should not run. Prints all predictions beside their outcomes at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,9 +45,9 @@ PYTHON
 prove() { # change command…
     change=$1
     shift
-    "$unjank" why --prove="$change" --pairs "${PAIRS:-12}" --gap 200ms --store "$work/runs.sqlite" \
-        -- "$@" >"$work/said" || { cat "$work/said" >&2; exit 1; }
-    sed -n 's/^ *\(With .*was predicted\)/\1/p' "$work/said"
+    echo "$change: $*" >&2
+    "$unjank" why --prove="$change" -n 12 --pairs "${PAIRS:-12}" --gap 200ms \
+        --store "$work/runs.sqlite" -- "$@" >"$work/said" || { cat "$work/said" >&2; exit 1; }
 }
 
 # Beside two programs that compute on every CPU.
