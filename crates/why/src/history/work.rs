@@ -50,8 +50,9 @@ impl Queues {
         self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
     }
 
-    /// Who causes what a thread does. A worker that an interrupt gave its item goes on with
-    /// what waited for that interrupt: the driver's queue was full until a request ended.
+    /// The issuer of a request that a thread gives to the driver. If an interrupt queued the
+    /// work item of that thread, it is the interrupt: the request had waited in the block
+    /// layer, because the driver's queue was full until another request ended.
     pub(super) fn dispatched_for(&self, by: Origin) -> Origin {
         let Origin::Thread(worker) = by else { return by };
         let queued = self.begun.get(&worker).and_then(|items| items.last()?.queued);

@@ -257,9 +257,9 @@ impl<'a> Replay<'a> {
         None
     }
 
-    /// Whether a wait of `sleeper` ended because something had been read from storage, by this request if
-    /// it is known: by an interrupt, or by the thread of the kernel that decrypts or
-    /// assembles it.
+    /// Whether a wait of `sleeper` ended because something had been read from storage, with
+    /// `request` if that is known. An interrupt ends such a wait, or the thread of the kernel
+    /// that decrypts or assembles the data.
     fn is_read(
         &self,
         sleeper: ThreadId,
