@@ -72,7 +72,7 @@ impl Boot {
             kernel: &options.kernel.image,
             initramfs: &image.initramfs,
             table: image.table.as_deref(),
-            parameters: &parameters(options),
+            parameters: &parameters(options, accelerator),
         };
         let start = Timestamp::now();
         let mut qemu = machine.start()?;
@@ -200,13 +200,18 @@ fn other_build(this: Option<&str>, guest: Option<&str>) -> Option<String> {
 }
 
 /// The kernel's command line.
-fn parameters(options: &Options) -> String {
+fn parameters(options: &Options, accelerator: Accelerator) -> String {
     // The guest brings up the other CPUs after the kernel has patched its own
     // code. Parameters unknown to the kernel become variables of init's
     // environment.
     let mut parameters =
         format!("console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}");
     parameters.push_str(if options.verbose { " ignore_loglevel" } else { " quiet" });
+    if accelerator != Accelerator::Kvm {
+        // The emulator does not speculate. Separate page tables would have it translate
+        // addresses anew after each system call.
+        parameters.push_str(" mitigations=off");
+    }
     if let Some(profile) = &options.profile {
         // A processor like the host's may have a driver of its own.
         parameters.push_str(" intel_pstate=disable amd_pstate=disable cpufreq.default_governor=");
