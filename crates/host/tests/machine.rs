@@ -1,6 +1,6 @@
 //! Whole machines, read from the trees in `fixtures/` and from damaged copies
 //! of them.
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,8 +49,8 @@ fn copy(name: &str) -> (tempfile::TempDir, BTreeMap<PathBuf, Vec<u8>>) {
     (dir, files)
 }
 
-/// What must hold of every machine, however odd its files are: it can be kept
-/// in a record, and printed without tricks on the terminal.
+/// Checks the invariants of every machine, however odd its files are: it survives
+/// a round trip through JSON, and has no control characters in its text.
 fn check(machine: &Machine) {
     let json = serde_json::to_string(machine).unwrap();
     let back: Machine = serde_json::from_str(&json).unwrap();
@@ -102,7 +102,7 @@ fn a_phone_has_a_policy_per_cluster_with_tunables_of_its_own() {
     assert_eq!(big.tunables["hispeed_freq"], "1843200");
     let capacities: Vec<_> = phone.cpu.cpus.iter().map(|cpu| cpu.capacity.unwrap()).collect();
     assert_eq!(capacities, [325, 325, 325, 325, 870, 870, 870, 1024]);
-    // The sleep state is another one on each cluster.
+    // WFI, and a state `cpu-sleep-0` that differs on each of the three clusters.
     assert_eq!(phone.idle.unwrap().states.len(), 4);
     assert_eq!(phone.cgroup.unwrap().cpuset_path, "/top-app");
     assert_eq!((phone.memory.page_cluster, phone.memory.mglru), (Some(0), Some(true)));
@@ -125,8 +125,8 @@ fn a_laptop_shows_preference_threads_and_nested_limits() {
     assert_eq!(cgroup.memory_high, Some(Bytes::from_mib(10 << 10)));
     assert!(laptop.memory.zswap.unwrap().enabled);
     assert_eq!(laptop.memory.swap[0].kind, SwapKind::Disk);
-    // 10 GiB before it is slowed down, less what is used, is less than what
-    // the machine has left.
+    // The rest of the control group's `memory.high` of 10 GiB is less than the
+    // machine's available memory.
     let left = available_memory(&Root::at(fixture("laptop-amd-pstate"))).unwrap();
     assert_eq!(left, Bytes(10_737_418_240 - 5_242_880_000));
 }
@@ -221,7 +221,7 @@ fn an_empty_tree_gives_reasons_for_everything() {
     );
 }
 
-/// What may stand in a file instead of what belongs there.
+/// Damaged versions of the content of a file.
 fn damages(bytes: &[u8]) -> Vec<Vec<u8>> {
     vec![
         Vec::new(),
@@ -241,7 +241,7 @@ fn a_damaged_file_costs_no_more_than_its_own_field() {
         let whole = Machine::read(&root);
         let mut seen = Vec::new();
         for (path, bytes) in &files {
-            // The same file of another CPU is no other case.
+            // One file of each name is enough: other CPUs have the same files.
             if seen.contains(&path.file_name()) {
                 continue;
             }

@@ -2,9 +2,9 @@
 //! is mounted, and its removal when its owner is killed. The owner and the
 //! keeper are this test program itself, started again.
 
-// A test says by printing why it was skipped.
+// Tests print why they are skipped.
 #![allow(clippy::print_stdout)]
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -24,7 +24,8 @@ fn is_role(role: &str) -> bool {
     std::env::var(ROLE).as_deref() == Ok(role)
 }
 
-/// This program, running only the test `role`, which plays that role then.
+/// The command that starts this program again, with only the test `role`, which
+/// then acts in that role.
 fn this_program_as(role: &str) -> [String; 5] {
     let program = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
     [format!("{ROLE}={role}"), program, role.to_owned(), "--exact".into(), "--nocapture".into()]

@@ -1,8 +1,8 @@
-//! The path of a file by its inode, where the file system has handles of a number and a
-//! generation.
+//! Finds the path of a file by its inode, on a file system whose file handles consist of an
+//! inode number and a generation.
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
-// A test fails by panicking, also where it prepares itself.
+// A test may fail by panicking, also in its setup.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! The proc connector of the running kernel. Needs `CAP_NET_ADMIN`, and must not
 //! be in a container.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
-// A test says by printing why it was skipped.
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+// Tests print why they are skipped.
 #![allow(clippy::print_stdout)]
 
 use std::process::Command;
@@ -98,8 +98,8 @@ fn a_kernel_that_filters_sends_nothing_else() {
 #[test]
 fn events_that_are_lost_are_counted() {
     let Some(mut events) = listener(EventKinds::ALL) else { return };
-    // Each process is three events of about 1 KiB of the kernel's memory, and
-    // the buffer holds 8 MiB of it.
+    // Each process causes three events, each of which takes about 1 KiB of the
+    // kernel's memory. The buffer holds 8 MiB.
     for _ in 0..16 {
         let script = "i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done";
         assert!(Command::new("sh").args(["-c", script]).status().unwrap().success());

@@ -3,8 +3,8 @@
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
 //! it was skipped.
 
-// A test fails by panicking and says by printing why it was skipped, also
-// where it prepares itself.
+// Tests may fail by panicking, also in their setup, and print why they are
+// skipped.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod tracefs_text;
@@ -150,8 +150,9 @@ fn who_had_the_cpu_while_a_thread_waited() {
     assert!(is_victim(&stretches.last().unwrap().who), "{stretches:#?}");
 }
 
-/// Lets a thread sleep until a moment at which a hog has its CPU, and returns that moment. Returns
-/// the thread and when it ran again, unless it was late itself or the hog did not have the CPU.
+/// Lets a thread sleep until a moment at which a real-time hog has its CPU. Returns that moment,
+/// and the thread with the moment at which it ran again; `None` if the thread began to sleep too
+/// late, or did not have to wait for the hog.
 fn wait_behind_a_hog(cpu: usize) -> (Timestamp, Option<(ThreadId, Timestamp)>) {
     let (send, receive) = std::sync::mpsc::channel::<Timestamp>();
     let (is_ready, ready) = std::sync::mpsc::channel();
@@ -312,7 +313,7 @@ fn an_instance_that_somebody_reads_is_not_lost_from_sight() {
 
 const CHILD: &str = "UNJANK_TEST_TRACEFS_CHILD";
 
-/// Not a test by itself: what `a_killed_owner_is_cleaned_up_after` starts.
+/// Not a test by itself: the child process of `a_killed_owner_is_cleaned_up_after`.
 #[test]
 fn child_that_is_killed() {
     if std::env::var(CHILD).is_err() {
@@ -346,7 +347,7 @@ fn a_killed_owner_is_cleaned_up_after() {
     assert!(matches!(remove_instance_named(&root, &name), Err(Error::Busy(_))));
     assert_eq!(view.read(&format!("instances/{name}/tracing_on")), "1\n", "and records on");
 
-    // Any unjank on this machine removes what a dead one has left, unless a file of it is open.
+    // Each unjank process removes the instances of dead ones, unless one of their files is open.
     let dir = view.path(&format!("instances/{name}"));
     let held = fs::File::open(dir.join("trace_pipe")).unwrap();
     child.kill().unwrap();

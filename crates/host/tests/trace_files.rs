@@ -1,5 +1,5 @@
 //! One launch that trace-cmd recorded, read from each form of file.
-// A test fails by panicking, also where it prepares itself.
+// A test may fail by panicking, also in its setup.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -140,7 +140,7 @@ fn text_whose_begin_was_overwritten_begins_at_another_time_on_each_cpu() {
     assert_eq!(recorded.notes, [""; 0]);
 }
 
-/// A file that is damaged is read or refused, never more than it has bytes.
+/// Reads a damaged file: the result is an error, or at most one event for each byte.
 fn try_read(bytes: &[u8]) -> Result<(), Fault> {
     let recorded = read(bytes)?;
     assert!(recorded.trace.len() <= bytes.len());

@@ -1,6 +1,6 @@
-//! Decoding ring-buffer pages that a kernel wrote, against the text that the
-//! same kernel made of them.
-// A test fails by panicking, also where it prepares itself.
+//! Compares the events of decoded ring-buffer pages with the text that the same
+//! kernel printed for them.
+// A test may fail by panicking, also in its setup.
 #![allow(clippy::unwrap_used)]
 
 mod tracefs_text;

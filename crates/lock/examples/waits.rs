@@ -126,7 +126,7 @@ fn main() {
 
 #[allow(clippy::print_stderr, reason = "it is a program")]
 fn eprintln_usage(other: &str) {
-    eprintln!("unknown way to wait {other:?}: use one of {WAYS}");
+    eprintln!("unknown way to wait {other:?}; expected one of {WAYS}");
 }
 
 /// Starts a thread that waits for ever, in steps.

@@ -1,6 +1,6 @@
 //! Converts traces from one format into another and back.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

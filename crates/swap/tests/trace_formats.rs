@@ -1,7 +1,7 @@
 //! Reads a small file of every format: recorded if its name has a kernel version, else written by
 //! hand from the format's description.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -14,7 +14,8 @@ fn unjank() -> Command {
     Command::new(env!("CARGO_BIN_EXE_unjank"))
 }
 
-/// The series by which each row is judged, with a label that tells it from others.
+/// The series on which the verdict of each row rests, with a label if several series have its
+/// name.
 const HEADLINES: [(&str, Option<(&str, &str)>); 5] = [
     ("launch/ramp/time_to_full", None),
     ("swap/page_in", None),
@@ -45,8 +46,8 @@ fn five_delays_are_measured_and_the_record_is_valid() {
     let errors: Vec<String> = schema.iter_errors(&record).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
 
-    // What is judged has independent starts, and enough of them for an interval. On a
-    // very busy machine, most starts are left out.
+    // Each judged series has enough independent starts for an interval. On a very busy
+    // machine, most starts are left out.
     let too_slow = |warning: &Value| {
         let text = warning.as_str().unwrap();
         text.contains("were left out") || text.contains("did not end in time")

@@ -3,7 +3,7 @@
 //! Each is called with `--help` after its options: clap reads the options before it, refuses
 //! unknown ones, and runs nothing.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn code(text: &str) -> Vec<String> {
     lines
 }
 
-/// The line with a number instead of each shell substitution that yields a process number.
+/// The line with the number 1 in place of `$!` and of each shell substitution.
 fn substituted(line: &str) -> String {
     let mut parts = line.split("$(");
     let before = parts.next().unwrap_or_default().to_owned();

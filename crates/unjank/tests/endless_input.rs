@@ -1,6 +1,6 @@
 //! Inputs that never begin, never end, or are much too large.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -25,7 +25,7 @@ fn fifo(directory: &Path) -> PathBuf {
     path
 }
 
-/// Its exit code after this signal, and its stderr.
+/// Sends a signal to a child. Returns its exit code and its stderr.
 fn end(child: Child, signal: &str) -> (Option<i32>, String) {
     Process(child.id()).until_it_handles(SIGINT);
     assert!(
@@ -92,7 +92,7 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
             (&["swap", "convert", "--format", "csv", file, out][..], "the line is longer than"),
             (&["launch", "power", "--no-store", "--meter", &meter], "more than a recording"),
         ] {
-            // Less memory than the file has.
+            // The limit on memory is less than the size of the file.
             let mut command = Command::new("sh");
             command.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]);
             let output =
@@ -109,8 +109,8 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("larger than 1 GiB"));
 }
 
-/// Records without text, from a device without an end and from a hole of 5 GiB, with less
-/// memory than that.
+/// Reads binary records from `/dev/zero`, which never ends, and from a sparse file of 5 GiB,
+/// with a limit of 2 GB on memory.
 #[test]
 fn a_signal_ends_records_that_never_end() {
     let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 //! reaches the limit at another line each time. The kernel then sends SIGXFSZ, which
 //! ends a process by default, to the owner as well as to its keeper.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod machine;
 
@@ -61,7 +61,7 @@ fn under_every_limit_a_keeper_does_its_work() {
     for limit in (SMALLEST..LARGEST).step_by(31) {
         let machine = machine();
         let (code, said) = with(&machine, limit, "kill -9 $PPID");
-        // The end of its stderr is the end of the keeper.
+        // Its stderr ends only when the keeper has ended, too.
         assert!(is_as_before(&machine), "limit {limit}: {code:?} {said}");
         if code.is_none() {
             assert!(said.contains("of its changes: 3 put back"), "limit {limit}: {said}");
@@ -84,7 +84,7 @@ fn a_command_keeps_the_default_action_of_the_signal() {
         .args(unjank.get_args())
         .status()
         .unwrap();
-    // 128 + SIGXFSZ, by which the shell tells how cat has ended.
+    // 128 + SIGXFSZ: the shell's exit code for a command that this signal has ended.
     assert_eq!(status.code(), Some(153));
     assert!(is_as_before(&machine));
 }

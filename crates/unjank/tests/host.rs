@@ -1,5 +1,5 @@
 //! `unjank host` on the command line.
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

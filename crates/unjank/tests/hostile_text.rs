@@ -1,7 +1,7 @@
 //! Names from other users reach a terminal as text: escapes, line breaks and marks of
 //! direction are shown and have no effect.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod hostile;
 

@@ -8,7 +8,8 @@ use unjank_needs::wait::Process;
 
 const SIGINT: u32 = 2;
 
-/// Waits until it only checks for Ctrl-C now and then.
+/// Waits until the process has used no CPU time for 200 ms: it sleeps and checks for Ctrl-C only
+/// now and then.
 fn rests(process: Process) {
     process.until("it rests", || {
         let before = process.cpu_time();

@@ -1,6 +1,6 @@
 //! A thousand kills or more: whenever `unjank with` dies, every knob has its first value again,
 //! and neither a journal nor a keeper is left.
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::io::Read as _;
@@ -20,7 +20,7 @@ use unjank_needs::wait::HANGS;
 /// The fewest kills.
 const KILLS: u64 = 1_000;
 const KNOBS: usize = 10;
-/// More than CPUs, because the processes mostly wait for the disk.
+/// Runs at the same time. They may be more than the CPUs, because they mostly wait for the disk.
 const AT_ONCE: usize = 3;
 
 const SIGINT: i32 = 2;
@@ -33,9 +33,9 @@ const SIGSTOP: i32 = 19;
 enum Moment {
     /// A time after the start, at most the length of a run.
     After(Duration),
-    /// So many polls after the knob with this number is changed.
+    /// A number of polls (the second value) after the knob with this number is changed.
     Changed(usize, u32),
-    /// After the knob with this number is changed and put back.
+    /// A number of polls after the knob with this number is changed and put back.
     Back(usize, u32),
 }
 
@@ -274,7 +274,7 @@ impl Run {
     }
 
     fn read(&self, knob: usize) -> String {
-        // In a tree, a shorter value may leave line ends behind.
+        // In a tree of plain files, line ends may follow a shorter value.
         fs::read_to_string(file(self.dir.path(), knob)).unwrap().trim_end().to_owned()
     }
 
@@ -312,7 +312,7 @@ fn file(dir: &Path, knob: usize) -> PathBuf {
     dir.join(format!("machine/sys/knob{knob}"))
 }
 
-/// Some values are shorter and some longer than the new ones.
+/// The first value of a knob: shorter than its new value for some knobs, longer for others.
 fn first(knob: usize) -> String {
     format!("{}{knob}", "first-".repeat(knob % 4))
 }

@@ -7,7 +7,7 @@ use std::process;
 use assert_cmd::Command;
 
 /// Runs the program in `file` with its cache in `cache`, expects the exit
-/// code, and gives stderr.
+/// code, and returns stderr.
 fn fails(file: &Path, cache: &Path, arguments: &[&str], code: i32) -> String {
     let output = Command::new(file)
         .args(["lab", "run", "--no-store", "--accel", "tcg"])

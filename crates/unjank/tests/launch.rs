@@ -1,7 +1,7 @@
 //! `unjank launch load` and `unjank launch bench`: real programs, with every way of
 //! being ready that needs no display.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod launching;
 
@@ -54,7 +54,7 @@ fn script(directory: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
-/// Lines are wrapped: the words, with one space between them.
+/// The text in one line: its words, with one space between them.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -110,7 +110,7 @@ fn a_service_may_be_ready_late_and_a_program_may_end_late() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let ended = fs::read_to_string(directory.path().join("ends")).unwrap();
-    // One that does not count comes first under each condition.
+    // The first launch under each condition does not count, but ends as well.
     assert_eq!(ended.lines().count(), 4, "each launch ended by itself");
 }
 
@@ -262,7 +262,7 @@ fn a_launch_that_is_never_ready_counts_as_missed() {
     first_ok([("2s", "2.00 s"), ("20s", "20.0 s"), ("60s", "60.0 s")], |(timeout, shown)| {
         let directory = tempfile::tempdir().unwrap();
         let count = directory.path().join("count");
-        // The fourth of four launches says nothing.
+        // The fourth of four launches never reports that it is ready.
         let text = format!(
             "echo >> {0}; [ $(wc -l < {0}) -gt 3 ] || echo ready; echo stuck >&2; sleep 600",
             count.display()

@@ -1,6 +1,6 @@
 //! `unjank launch load` and `unjank launch ramp`: work of a known length.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod disturbed;
 mod launching;

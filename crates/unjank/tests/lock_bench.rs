@@ -42,7 +42,7 @@ fn record(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("a record")
 }
 
-/// Facts with this name, and labels of which each has this value.
+/// The facts with this name that have all of these labels.
 fn facts<'a>(record: &'a Value, name: &str, labels: &[(&str, &str)]) -> Vec<&'a Value> {
     let has = |fact: &&Value| {
         fact["name"] == name && labels.iter().all(|(label, value)| fact["labels"][label] == *value)
@@ -95,7 +95,7 @@ fn every_strategy_is_measured_in_every_cell() {
         series.iter().filter(|series| series["name"] == name).count()
     };
     assert_eq!(count("lock/bench/floor"), 4, "one control for each cell");
-    // Two verdicts on each strategy that is not compared with.
+    // Two verdicts on each strategy other than the two that all are compared with.
     let judged = record["verdicts"].as_array().expect("verdicts").len();
     let known = facts(&record, "lock/bench/uncontended", &[]).len();
     assert_eq!(judged, 2 * (known - 2));
@@ -234,7 +234,7 @@ fn values_out_of_range_are_errors_before_anything_is_measured() {
         (&["--section", "1s"], "error: work of 1.00 s: must be at most 10.0 ms\n"),
         (&["--rounds", "0"], "error: 0 rounds: must be 1 to 1000\n"),
         (&["--trial", "1us"], "error: phases of 1.00 µs: must be 1.00 ms to 60.0 s\n"),
-        (&["--strategies", "hope"], "error: unknown strategy \"hope\": use one of std, "),
+        (&["--strategies", "hope"], "error: unknown strategy \"hope\"; expected one of std, "),
         (&["--environment", "calm"], "error: invalid value 'calm' for '--environment"),
         (&["--threads", "few"], "error: invalid value 'few' for '--threads"),
     ] {
@@ -258,7 +258,8 @@ fn every_pool_is_measured_with_every_gap() {
             let n = series
                 .filter(|series| series["name"] == *name && series["labels"]["gap"] == gap)
                 .map(|series| series["n"].as_u64().expect("a count"));
-            // Two trials of 20 ms, of which each piece of work has its gap.
+            // Two trials of 20 ms. With a gap of 200 µs before each piece of work, they have room
+            // for about 200 pieces.
             let pieces: u64 = n.sum();
             assert!(pieces >= 2, "{pieces} pieces for {pool} every {gap}");
             assert!(gap == "0 ns" || pieces <= 202, "{pieces} pieces for {pool}");

@@ -31,7 +31,8 @@ fn a_program_that_sleeps_wastes_nothing() {
     assert_eq!(output.status.code(), Some(0));
     let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
     assert_eq!(record["command"], "lock doctor");
-    // Without root it may wait for a lock of other processes.
+    // Without root, system calls may be invisible, so a lock shared with other processes cannot
+    // be excluded.
     let untraced = record["unsupported"].as_array().expect("a list").iter();
     let untraced = untraced.filter_map(|missing| missing["what"].as_str());
     let untraced = untraced.into_iter().any(|what| what.starts_with("system calls"));
@@ -63,7 +64,7 @@ fn a_hostile_name_does_nothing() {
 
 #[test]
 fn a_process_that_cannot_be_watched_is_a_usage_error() {
-    // Numbers of processes end at 2^22.
+    // Process ids are below 2^22 (`PID_MAX_LIMIT`).
     let output = doctor(1 << 23, &[]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "error: no such process: 8388608\n");

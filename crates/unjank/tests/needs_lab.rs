@@ -3,7 +3,7 @@
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod phone;
 

@@ -3,8 +3,8 @@
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
-// How much was killed, and when, is worth a line.
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+// The tests print how many processes they killed, and when.
 #![allow(clippy::print_stdout)]
 
 mod phone;
@@ -87,7 +87,7 @@ fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
     let all = record["series"].as_array().unwrap();
     let totals = all.iter().filter(|one| one["name"].as_str().unwrap().ends_with("/total"));
     let counts: Vec<_> = totals.map(|one| (one["n"].clone(), one["missed"].clone())).collect();
-    // Each method and the phone as it is, three pairs of them.
+    // Three pairs of arms: each method, and the unchanged phone.
     assert_eq!(counts, vec![(Value::from(3), Value::from(0)); 6], "{stderr}");
 }
 
@@ -110,7 +110,7 @@ fn killed(seed: u64) {
     assert!(number(" with the keeper") >= KILLS / 10, "{stdout}");
 }
 
-// Together 60 kills, of the same service at other moments.
+// 60 kills in total, at different moments of the same service.
 
 #[test]
 fn killed_at_random_moments_every_knob_has_its_first_value() {

@@ -6,7 +6,7 @@
 //! or not. The phone counts instructions as time, so a busy machine does not change
 //! them. `needs_lab.rs` makes calls on two CPUs that run in parallel.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 #[path = "aosp/keys.rs"]
 mod keys;
@@ -154,8 +154,8 @@ fn latency_reports_inheritance_over_both_devices() {
     assert!(warnings.contains("3 pairs on 2 CPUs: the machine is overloaded"), "{warnings}");
 }
 
-/// Two pairs, each caller at each policy, and a kernel that passes on nice
-/// values only.
+/// Checks the record of two pairs with both policies, on a kernel whose binder driver passes
+/// on only nice values.
 fn served_with_nice_only(record: &Value, transport: &str) {
     for policy in ["fifo", "other"] {
         let name = format!("ipc/{transport}/{policy}/round_trip");
@@ -292,8 +292,8 @@ fn inversion_and_checkup_measure_both_devices() {
         assert_eq!(series["n"], record["settings"]["calls"]);
         series["summary"]["p50"].as_u64().unwrap()
     };
-    // The hog has the CPU for four fifths of the time, before servers that inherit
-    // no priority.
+    // The hog takes four fifths of the CPU time, and precedes servers that inherit no
+    // priority.
     for transport in ["unix", "binder", "hwbinder"] {
         let answer = &verdict(&record, &format!("ipc/{transport}"))["answer"];
         assert_eq!(answer, "no", "{transport}");

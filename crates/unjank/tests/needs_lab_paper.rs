@@ -41,7 +41,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
         let own = facts.iter().filter(|fact| fact["name"] == name);
         own.map(|fact| fact["value"].as_f64().unwrap()).collect()
     };
-    // Fig. 2 and 3: ours, the paper's, and what is predicted.
+    // Fig. 2 and 3: the measured, the published and the predicted values.
     assert_eq!(values("launch/bench/load-0/total/difference").len(), 1);
     assert_eq!(values("launch/bench/load-100ms/total/difference").len(), 1);
     assert_eq!(values("launch/bench/basic/median").len(), 2);

@@ -4,7 +4,7 @@
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod phone;
 
@@ -42,7 +42,7 @@ fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
     let energies = energies(compared);
     assert_eq!(energies.len(), 4, "{compared}");
     for energy in &energies {
-        // From two idle CPUs to two that are busy at 1200 MHz, for a second.
+        // The bounds: 1 s of two idle CPUs, and 1 s of two CPUs that are busy at 1200 MHz.
         let joules = energy["value"].as_f64().unwrap();
         assert!((0.961..=2.211).contains(&joules), "{energy}");
         assert_eq!(energy["n"], 3);

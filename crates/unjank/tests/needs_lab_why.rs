@@ -1,8 +1,8 @@
 //! `unjank why` finds the slow clock of a virtual phone.
 //!
-//! Needs what `needs_lab.rs` needs.
+//! Needs the same as `needs_lab.rs`.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod phone;
 
@@ -24,7 +24,7 @@ fn time(record: &Value, activity: &str) -> f64 {
     of.map(|fact| fact["value"].as_f64().unwrap()).sum()
 }
 
-/// The share of slow-clock in all computing.
+/// The share of computing time that is lost to a slow clock, from 0 to 1.
 fn slow(record: &Value) -> f64 {
     let slow = time(record, "slow-clock");
     slow / (slow + time(record, "computing"))

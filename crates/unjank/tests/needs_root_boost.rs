@@ -1,7 +1,7 @@
 //! `unjank launch boost` with the running kernel's process connector and the
-//! recorded clock of a phone: what is boosted, how, and what is reported.
+//! recorded clock of a phone: which launches are boosted, how, and the reports.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod boosted;
 
@@ -25,7 +25,7 @@ fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
     let process = app.id();
     phone.let_end(app);
     phone.until_reads(MIN, "200000");
-    // A child in its parent's group is no launch.
+    // A child in the process group of its parent does not count as a launch.
     let mut follower = Command::new(phone.app());
     let mut follower = follower.args(["-c", IDLE]).stdin(Stdio::piped()).spawn().unwrap();
     let rejected = || service.status()["counts"]["not"]["follower"].as_u64();
@@ -123,7 +123,7 @@ fn rules_select_the_launches_to_boost() {
             rule if rule.contains("groups") => "control-group",
             _ => "executable",
         };
-        // The three that were started here; those of others are not the app.
+        // Only the three processes of this test run the app of its rules.
         let counts = || service.status()["counts"].clone();
         let passed = |reason: &str| counts()["not"][reason].as_u64().unwrap_or(0);
         until(rule, || passed(reason) >= 3 - wanted);

@@ -1,7 +1,7 @@
 //! Launches as Android reports them: moves to the foreground, in a real control
 //! group of this machine, and its log, as recorded.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod boosted;
 
@@ -102,7 +102,7 @@ fn the_log_begins_and_ends_boosts() {
         app.id(),
         shown.display()
     );
-    // So long that it does not settle before it is on screen.
+    // The window is so long that the launch does not settle before it is on screen.
     let config = format!(
         "[detect]\nexec = false\nlogcat = [\"sh\", \"-c\", {script:?}]\n[boost]\nlongest = \
          \"60s\"\n[end]\nwindow = \"50s\"\n"

@@ -47,7 +47,8 @@ fn a_knob_that_another_program_keeps_changing_is_left_to_it() {
     }
     let phone = Phone::new();
     let service = phone.boost(&[]);
-    // Another value each time: a limit that reads its former value may only be late.
+    // The value differs each time: a limit that still shows its former value may only take
+    // effect late.
     for theirs in ["500000", "600000", "700000", "800000"] {
         let app = phone.launch_busy(MIN, "1200000");
         let lost = service.status()["counts"]["knobs_lost"].as_u64().unwrap();
@@ -102,7 +103,7 @@ fn hundreds_of_connections_of_another_user_do_not_delay_root() {
         rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
         (0..600).map(|_| UnixStream::connect(phone.path("socket")).unwrap()).collect::<Vec<_>>()
     };
-    // Of this thread alone: it is nobody's to its end.
+    // In a thread of its own, which stays the user nobody until it ends.
     let silent = thread::scope(|scope| scope.spawn(connect).join().unwrap());
     for (verb, paused) in [("pause", true), ("resume", false)] {
         assert_eq!(phone.ask(verb, &[], 0).status.code(), Some(0));
@@ -171,7 +172,7 @@ fn the_keeper_puts_back_what_a_killed_service_has_raised() {
     service.child.wait().unwrap();
     until("the journal is cleared", || phone.journals() == 0);
     phone.let_end(app);
-    // The socket of a killed service is no obstacle.
+    // A service starts although a killed one has left its socket.
     assert_eq!(phone.boost_again(&[]).end(), Some(0));
 }
 

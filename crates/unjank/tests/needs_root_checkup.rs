@@ -5,7 +5,7 @@
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program is this test, started
 //! again.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod recorded;
 
@@ -82,7 +82,7 @@ impl Drop for Hogs {
     }
 }
 
-/// Time for the process to be loaded, and to go.
+/// Time for the process to start and to exit.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(2);
 
 #[test]

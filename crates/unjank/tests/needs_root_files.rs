@@ -57,7 +57,7 @@ fn links_of_others_are_replaced_and_never_followed() {
     assert_eq!(places.leftovers(), Vec::<String>::new());
 }
 
-/// Recordings of the kernel, with the words behind the file's name.
+/// Commands that record the kernel: the words before and after the file's name.
 const RECORDERS: [(&[&str], &[&str]); 4] = [
     (&["why", "--no-store", "--perfetto"], &["--", "true"]),
     (&["why", "--no-store", "--folded"], &["--", "true"]),

@@ -4,7 +4,7 @@
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod machine;
 mod program;
@@ -23,7 +23,7 @@ use program::private_state::PrivateState;
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 /// Two values that it never has.
 const VALUES: [&str; 2] = ["41000", "41001"];
-/// Held by the test that changes it.
+/// The lock that a test holds while it changes [`KNOB`].
 static KNOB_IS_MINE: Mutex<()> = Mutex::new(());
 
 fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
@@ -136,7 +136,7 @@ fn what_is_mounted_over_a_knob_is_not_the_knob() {
         assert_eq!(output.status.code(), Some(0), "{way}: {}", stdout(&output));
         assert_eq!((value(KNOB), journals(&state_dir).len()), (before, 0), "{way}");
     }
-    // Nor is it changed there: it could not be put back elsewhere.
+    // A hidden knob is not changed either, because it could not be put back from elsewhere.
     let dir = tempfile::tempdir().unwrap();
     let state_dir = dir.path().join("state");
     let before = value("/proc/sys/vm/overcommit_ratio");
@@ -157,7 +157,7 @@ fn a_part_of_proc_that_is_mounted_over_itself_has_its_knobs() {
     let dir = tempfile::tempdir().unwrap();
     let state_dir = dir.path().join("state");
     let before = leave_changed(&state_dir, KNOB, VALUES);
-    // As containers do to make a part writable.
+    // Containers do this to make a part of /proc writable.
     let way = "mount --bind /proc/sys/vm /proc/sys/vm";
     let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));

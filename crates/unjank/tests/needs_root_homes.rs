@@ -3,7 +3,7 @@
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod boosted;
 mod places;
@@ -16,8 +16,8 @@ use std::process::{Command, Output};
 use boosted::{NOBODY, unjank};
 use places::{Places, stderr, stdout};
 
-/// Runs unjank as sudo does with HOME kept. The machine's own places are in a private
-/// namespace; what is in them is printed, after the line "in /var".
+/// Runs unjank as sudo does with HOME kept. /var/lib and /var/cache are empty file systems of a
+/// private namespace. Their content is printed after the line "in /var".
 fn with_home(home: &Path, var_mode: &str, arguments: &[&str]) -> Output {
     let script = "for dir in lib cache; do mount -t tmpfs -o mode=\"$0\" none /var/$dir; done
                   PATH=/nonexistent \"$@\"; code=$?
@@ -144,7 +144,7 @@ fn a_default_store_that_others_can_replace_is_refused_before_measuring() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// As su(1) leaves it to root.
+/// su(1) without a login shell keeps TMPDIR of the other user.
 #[test]
 fn root_creates_nothing_in_the_temporary_directory_of_another_user() {
     if !unjank_needs::root() {

@@ -45,7 +45,7 @@ fn every_policy_measures_and_is_put_back() {
     for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200000/4000000/4000000")] {
         let name = format!("jitter/native/{name}/wakeup");
         if let Some(reason) = reason(&record, &name) {
-            // The kernel has no share for this control group, or other deadline threads.
+            // The control group has no real-time share, or other deadline threads use it up.
             println!("{name} was not measured: {reason}");
             continue;
         }

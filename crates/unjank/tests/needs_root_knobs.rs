@@ -2,7 +2,7 @@
 //! times are written back, and the interval at which a CPU adds up its counters. Each test has its
 //! own knob, because tests run at the same time.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod machine;
 

@@ -1,7 +1,7 @@
 //! `unjank launch bench` with a knob of the running machine that is harmless and
 //! that no other program changes.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -49,7 +49,7 @@ fn a_knob_is_changed_for_its_launches_only() {
     );
 }
 
-/// A counter of the kernel's since boot.
+/// A counter in `/proc/vmstat`, since boot.
 fn vmstat(name: &str) -> u64 {
     let text = fs::read_to_string("/proc/vmstat").unwrap();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

@@ -4,7 +4,7 @@
 //! Needs root and the CPU controller. Fails without them when `UNJANK_TEST_ALL=1`, otherwise says
 //! that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

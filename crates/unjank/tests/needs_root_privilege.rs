@@ -1,4 +1,4 @@
-//! Measurements without privileges, and the reports of what is missing then.
+//! Measurements without privileges, and the reasons that they report for missing results.
 //!
 //! Needs root, to become another user. Fails without it when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
@@ -152,7 +152,7 @@ fn calls_started_at_real_time_priority_or_niced_are_labelled_correctly() {
             .expect("chrt and nice are everywhere");
         let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
         let facts = record["facts"].as_array().expect("a list");
-        // A socket passes on neither; the server has its policy from its start.
+        // A socket passes on neither policy; the server keeps its own from its start.
         for what in ["ipc/unix/inherited/real_time", "ipc/unix/inherited/nice"] {
             let fact = facts.iter().find(|fact| fact["name"] == what).expect(what);
             assert_eq!(fact["value"], 0.0, "{starter:?} {what}");

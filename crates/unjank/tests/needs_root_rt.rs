@@ -170,7 +170,7 @@ fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
         unjank.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         unjank.wait().unwrap();
         let policies = ["meas", "GC Thread#0"].map(|name| program.policy(name).0.to_string());
-        // A journal without a change may be left as well.
+        // A ledger without changes may be left, too.
         let stays = policies[0] != "other";
         kept += u32::from(stays);
         let wanted = if stays { ["fifo:2", "rr:1"] } else { ["other", "other"] };

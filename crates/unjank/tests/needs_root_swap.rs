@@ -19,7 +19,7 @@ struct SwapFile {
 }
 
 impl SwapFile {
-    /// 128 MiB without holes, as `swapon(8)` wants it.
+    /// 128 MiB without holes, as `swapon(8)` requires.
     fn on() -> Option<Self> {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let path = dir.path().join("swap");

@@ -4,7 +4,7 @@
 //! Needs root, tracefs and memory control groups. Fails without them when `UNJANK_TEST_ALL=1`,
 //! otherwise says that it was skipped. The program is this test itself, started again.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod recorded;
 
@@ -37,7 +37,7 @@ fn hog() {
     }
 }
 
-/// The hog, recorded.
+/// The command that records the hog.
 fn recorded(recording: &Recording, arguments: &[&str], role: &str) -> Command {
     let mut unjank = recording.record();
     unjank.args(["--memory-limit", LIMIT]).args(arguments).arg("--");
@@ -177,7 +177,8 @@ fn a_kill_leaves_nothing() {
     assert!(!is_tidy());
     let instance = format!("unjank-{}-", child.id());
     send_signal(child.id(), 9).unwrap();
-    // The program, all that it has started, and the keepers have the other end.
+    // The program, its descendants and the keepers hold the other end, so all of them have
+    // ended when the reading ends.
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     child.wait().unwrap();
@@ -240,7 +241,8 @@ fn a_launch_has_the_name_of_the_wrapped_program() {
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
     unjank.args(["swap", "record", "--no-store", "--swap", "16MiB", "--memory-limit", LIMIT]);
     unjank.arg("--out").arg(&recording.out).env("XDG_DATA_HOME", recording.dir.path());
-    // The last shell stays a shell for longer than a mark is held back.
+    // The mark of a launch is held back for 2 s, in case the process executes another program.
+    // The last shell does so only later.
     let script = "timeout 60 setsid -w env A=1 sleep 0.2; setsid -w sh -c 'exec sleep 0.3'; \
                   timeout 60 sh -c 'sleep 2.5; exec sleep 0.1'; true";
     let output = unjank.args(["--", "sh", "-c", script]).output().unwrap();

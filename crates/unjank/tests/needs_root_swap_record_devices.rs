@@ -1,12 +1,11 @@
 //! `unjank swap record` on swap in compressed memory and on a partition, on pages of files, and
 //! on all requests to a device.
 //!
-//! Needs root, tracefs, memory control groups, loop devices, zram and
-//! addpart.
-//! Fails without them when `UNJANK_TEST_ALL=1`, otherwise says what was skipped. The programs are
-//! this test itself, started again.
+//! Needs root, tracefs, memory control groups, loop devices, zram and addpart. Fails without them
+//! when `UNJANK_TEST_ALL=1`, otherwise names the skipped parts. The programs are this test itself,
+//! started again.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod recorded;
 
@@ -84,7 +83,7 @@ fn tool(program: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A loop device over a file, gone with this.
+/// A loop device over a file, detached when dropped.
 struct Loop(String);
 
 impl Loop {
@@ -117,7 +116,7 @@ impl Drop for Swap {
     }
 }
 
-/// A new device of compressed memory, gone with this.
+/// A new zram device, removed when dropped.
 struct Zram(String);
 
 impl Zram {

@@ -1,10 +1,10 @@
 //! `unjank why` explains programs whose parts are known.
 //!
-//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Nothing here
-//! compares times with what they should be on a quiet machine: a sleep lasts at least as long as
-//! it says, whatever else runs, and the programs in `known` time their own parts.
+//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The tests do
+//! not expect the times of a quiet machine: a sleep lasts at least as long as it says, even on a
+//! busy machine, and the programs in `known` time their own parts.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod known;
 
@@ -46,7 +46,7 @@ fn the_sleep_of_a_child_is_a_timer_of_the_child() {
     if !unjank_needs::root() {
         return;
     }
-    // The shell waits for `cat`, which waits for what `sleep` never writes.
+    // The shell waits for `cat`, which waits for the end of `sleep`: it writes nothing.
     let (_, cells, _) = split(&[], &["sh", "-c", "sleep 0.6 | cat; true"]);
     let asleep = of(&cells, "child", "timer");
     assert!(asleep >= 100 * MILLISECOND, "{cells:?}");
@@ -62,7 +62,7 @@ fn a_wait_for_a_cpu_names_who_had_it() {
     let (hog, _, _) = split(&[], &known.command("hog", &[]));
     let who: Vec<&str> = rows(&hog, "why/run_queue").map(|row| row[0].as_str().unwrap()).collect();
     assert!(who.contains(&"known-hog"), "{who:?}");
-    // Its own hog is no other program.
+    // That hog belongs to the program itself. Here, other programs compete for the CPUs.
     let _load = known.load();
     let record = record(&[], &known.command("compute", &[]));
     let then = rows(&record, "why/what_if").find(|row| row[0] == "first in the run queue").unwrap();

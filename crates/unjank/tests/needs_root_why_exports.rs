@@ -2,7 +2,7 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,7 +3,7 @@
 //!
 //! Fails without root and trace-cmd when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -38,13 +38,13 @@ fn explanation(record: &Value) -> (Vec<Value>, Vec<Value>, Value) {
     (of_launch("facts"), of_launch("tables"), answer)
 }
 
-/// trace-cmd is there, and so is root.
+/// Whether this process is root and trace-cmd is installed.
 fn has_needs() -> bool {
     let there = Command::new("trace-cmd").arg("list").arg("-h").output().is_ok();
     unjank_needs::root() && unjank_needs::is_there("trace-cmd", there)
 }
 
-/// The lines of `trace-cmd report`, which has no complaint.
+/// The output of `trace-cmd report`, which must print nothing on stderr.
 fn report(options: &[&str], file: &Path) -> String {
     let output = run(Command::new("trace-cmd").arg("report").args(options).arg(file));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -74,7 +74,7 @@ fn a_kept_recording_gives_the_same_explanation_to_the_nanosecond() {
     let calls = text.lines().find(|line| line.contains("sys_enter")).unwrap();
     assert!(calls.trim_start().starts_with("program:"), "{calls}");
 
-    // trace-cmd's own version of it.
+    // The same recording, converted by trace-cmd to version 7.
     let converted = directory.path().join("v7.dat");
     let (from, to) = (&file, &converted);
     run(Command::new("trace-cmd").arg("convert").arg("-i").arg(from).arg("-o").arg(to));
@@ -102,8 +102,8 @@ fn a_file_that_cannot_be_written_is_refused_at_once() {
     assert!(!directory.path().join("began").exists());
 }
 
-/// Records with trace-cmd. It sets up the function tracer, too, which some machines forbid: what
-/// it writes there goes elsewhere.
+/// Records with trace-cmd. trace-cmd also writes to the files of the function tracer, which some
+/// machines forbid, so another file is mounted over each of them.
 fn record(file: &Path, version: &str, command: &[&str]) {
     let script = "mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing; \
                   for f in /proc/sys/kernel/ftrace_enabled /sys/kernel/tracing/set_ftrace_pid \

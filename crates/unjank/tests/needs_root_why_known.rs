@@ -2,7 +2,7 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod known;
 
@@ -10,7 +10,7 @@ use known::Known;
 use known::explained::{cells, record, rows};
 use unjank_needs::attempts::{self, until_ok};
 
-/// What each part is called by the program, and in which cells `why` has it.
+/// The program's name of each part, and the cells of `why` whose sum it must equal.
 type Parts = &'static [(&'static str, &'static [&'static str])];
 
 const OWN: Parts = &[("computed", &["own/computing"]), ("waited", &["own/run-queue"])];
@@ -20,7 +20,7 @@ const LOCK: Parts = &[
     ("others-computed", &["lock/computing"]),
     ("others-waited", &["lock/run-queue"]),
 ];
-/// The trace does not always have the system calls of a pinned real-time thread.
+/// The trace may lack system calls of a pinned real-time thread, so the way may be `other`.
 const INVERSION: Parts = &[
     ("others-computed", &["lock/computing", "other/computing"]),
     ("others-waited", &["lock/run-queue", "other/run-queue"]),
@@ -35,8 +35,8 @@ const TERMINAL: Parts = &[
     ("others-computed", &["work/computing"]),
     ("others-waited", &["work/run-queue"]),
 ];
-/// When a thread is woken thousands of times, its own clocks do not tell the way
-/// to an idle CPU from computing.
+/// If a thread is woken thousands of times, its own clocks do not distinguish
+/// computing from the wait for a CPU.
 const AWAKE: Parts = &[("ran", &["own/computing", "own/run-queue"])];
 const PAGE_IN: Parts =
     &[("slept", &["*/page-in", "work/computing", "work/run-queue", "work/device", "*/waking"])];

@@ -3,7 +3,7 @@
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Times are
 //! compared with lower bounds only: a sleep lasts at least as long as it says.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod explaining;
 
@@ -29,7 +29,7 @@ fn memory_for_events_is_bounded() {
     let warnings = warnings(&record);
     assert!(warnings.contains("(--memory) were full"), "{warnings}");
     assert!(of(&record, "own", "computing") > 0);
-    // What was recorded is only the beginning of the launch.
+    // Only the beginning of the launch was recorded.
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
     let series = record["series"].as_array().unwrap();
     assert_eq!(series.iter().filter(|it| it["name"] == "why/total").count(), 1);

@@ -3,7 +3,7 @@
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Nothing here
 //! asserts how much a change saves: that is measured by `make bench`.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod known;
 

@@ -1,9 +1,10 @@
-//! `unjank why --ready` explains the thread that makes a program ready, which need not be its first.
+//! `unjank why --ready` explains the thread that makes a program ready, also if it is not the
+//! first thread.
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program
 //! times its own parts, so a busy machine changes nothing.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod known;
 
@@ -37,7 +38,7 @@ fn cells(record: &Value) -> (Cells, u64) {
     (cells, total)
 }
 
-/// Compares the explanation of a launch with what the program says of itself.
+/// Compares the explanation of a launch with the program's own measurements.
 ///
 /// # Errors
 /// They differ.
@@ -145,7 +146,7 @@ fn a_port_that_another_program_opens_leaves_the_first_thread() {
         let _is_explained = is_explained.recv();
         drop(listener);
     });
-    // No copy of unjank itself has `sleep 60` on its command line.
+    // The shell computes the number, so that `sleep 60` is not on the command line of unjank.
     let sleeps = ["sh", "-c", "exec sleep $((59 + 1))"];
     let ready = format!("port:{port}");
     let record = record(&[&["--ready", &ready, "--"][..], &sleeps].concat());

@@ -3,7 +3,7 @@
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Times are
 //! compared with lower bounds only: a sleep lasts at least as long as it says.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod explaining;
 
@@ -58,7 +58,7 @@ fn a_running_thread_waits_for_what_its_waker_did() {
     assert!(functions(&main).iter().all(|it| it.is_empty()), "{:?}", functions(&main));
 }
 
-/// The functions in which it waited.
+/// The functions in which the thread waited.
 fn functions(record: &Value) -> Vec<&str> {
     let mut tables = record["tables"].as_array().unwrap().iter();
     let waits = tables.find(|table| table["name"] == "why/waits").unwrap();
@@ -101,7 +101,7 @@ fn a_thread_that_sleeps_all_the_time_waits_for_its_timer() {
     let waits = record["tables"].as_array().unwrap();
     let waits = waits.iter().find(|table| table["name"] == "why/waits").unwrap();
     assert_eq!(waits["rows"][0][2], "clock_nanosleep");
-    // What would end this wait is not known.
+    // The wait does not end in the window, so its cause is unknown.
     let (_directory, turns) = turns();
     let threads = fs::read_dir(format!("/proc/{}/task", turns.id())).unwrap();
     let mut idle = threads.filter_map(|thread| {
@@ -176,7 +176,7 @@ fn the_window_ends_with_the_thread_or_with_ctrl_c() {
     assert!(warnings(&record).contains("the window was ended after "));
 }
 
-/// Starts it, and waits until its window has begun. Its stderr must stay open.
+/// Starts `unjank why`, and waits until its window has begun. Its stderr must stay open.
 fn recording(options: &[&str]) -> (Running, BufReader<ChildStderr>) {
     let mut command = why(options);
     let mut window = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));

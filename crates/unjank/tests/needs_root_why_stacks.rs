@@ -2,7 +2,7 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod hostile;
 mod known;
@@ -102,7 +102,7 @@ fn generated_code_has_the_names_that_its_program_gives_it_and_no_others() {
     drop(maps);
     assert!(folded.contains(";evil,\\u{1b}[31mb\\u{202e}\\u{2066}\\u{9b}2J "), "{folded}");
     check(&folded, "folded stacks");
-    // A map that is not there.
+    // Without a map, code has only addresses.
     let (_, folded) =
         explain(&known, &known.command("generated", &[&known.file("."), "elsewhere"]));
     assert!(folded.contains(";0x") && !folded.contains("elsewhere"), "{folded}");
@@ -152,7 +152,7 @@ fn without_the_permission_to_record_stacks_the_rest_is_explained() {
     }
     let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
     if paranoid.trim().parse::<i32>().unwrap() < 2 {
-        // Then everybody may record them.
+        // Any user may record stacks on this machine.
         return;
     }
     let mut why = Command::new("setpriv");

@@ -3,7 +3,7 @@
 //! Needs Xvfb and xclock (packages xvfb and x11-apps). Fails without them when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -70,7 +70,7 @@ fn the_first_window_of_a_program_ends_its_launch() {
 #[test]
 fn windows_of_others_do_not_count() {
     let Some(display) = Display::start() else { return };
-    // A clock of somebody else's, shown again and again while ours is awaited.
+    // Another program's window appears again and again while the launch's window is awaited.
     let script = "while true; do xclock & sleep 0.2; kill $!; done";
     let mut other = Command::new("sh");
     let mut other = other.args(["-c", script]).env("DISPLAY", &display.name).spawn().unwrap();

@@ -12,9 +12,9 @@ use std::time::Duration;
 use kills::{KILL, Killed, Moment, child_of, wait};
 use unjank_host::process::send_signal;
 
-/// Kills over each transport.
+/// The number of kills over each transport.
 const KILLS: u64 = 60;
-/// More than the calls of warm-up and priority checks.
+/// The sleeps of a server before a kill: more than the calls of warm-up and priority checks.
 const SLEEPS: u64 = 200;
 /// The time from the start of a server to its first calls, or of some hundred calls.
 const SPREAD: Duration = Duration::from_millis(60);

@@ -1,6 +1,6 @@
 //! `unjank launch power` from the outside, on trees that represent machines.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod machine;
 mod shown;
@@ -64,7 +64,7 @@ fn warnings(record: &Value) -> String {
     record["warnings"].to_string()
 }
 
-/// Lines are wrapped: the words, with one space between them.
+/// The text in one line: its words, with one space between them.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -16,7 +16,7 @@ impl Kept {
         Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
 
-    /// A store with so many quick runs.
+    /// A store with `runs` quick runs.
     fn with_runs(runs: usize) -> Self {
         let kept = Self::new();
         for _ in 0..runs {

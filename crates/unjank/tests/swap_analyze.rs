@@ -1,6 +1,6 @@
 //! `unjank swap analyze` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -31,7 +31,7 @@ fn json(command: &mut Command) -> Value {
     serde_json::from_str(&stdout(command.arg("--json"))).unwrap()
 }
 
-/// The value of the fact with this name and these labels beside others.
+/// The value of the fact with this name and at least these labels.
 fn fact(record: &Value, name: &str, labels: &[(&str, &str)]) -> f64 {
     let facts = record["facts"].as_array().unwrap();
     let is = |fact: &&Value| {
@@ -47,7 +47,7 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-9
 }
 
-/// Lines are wrapped: the words, with one space between them.
+/// The text in one line: its words, with one space between them.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! `unjank swap convert` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ fn wrong_options_are_rejected_before_anything_is_read() {
     let error = stderr(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
     assert!(error.contains("write it to a file"), "{error}");
     let error = stderr(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
-    assert!(error.contains("unknown format lcs; use one of ariadne, blkparse"), "{error}");
+    assert!(error.contains("unknown format \"lcs\"; expected one of ariadne, blkparse"), "{error}");
 }
 
 #[test]

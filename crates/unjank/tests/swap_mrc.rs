@@ -1,6 +1,6 @@
 //! `unjank swap mrc` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -66,7 +66,7 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-9
 }
 
-/// Lines are wrapped: the words, with one space between them.
+/// The text in one line: its words, with one space between them.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

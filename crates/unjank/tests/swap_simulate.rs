@@ -1,6 +1,6 @@
 //! `unjank swap simulate`, `swap synth` and `swap sweep` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fmt::Write as _;
 use std::fs;
@@ -51,7 +51,7 @@ fn fact(record: &Value, name: &str, policy: &str) -> u64 {
         as u64
 }
 
-/// Lines are wrapped: the words, with one space between them.
+/// The text in one line: its words, with one space between them.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -369,7 +369,8 @@ fn all_values_of_the_paper_come_out_except_those_that_depend_on_the_end_of_a_tra
     let all = ["skew", "fig1", "fig2", "fig3", "fig5"].map(|figure| format!("swap/paper/{figure}"));
     assert_eq!(figures, all);
     for verdict in verdicts {
-        // Parity depends on whether writes still to come count, which the paper does not say.
+        // Parity depends on whether pages that are still to be written count; the paper does not
+        // say.
         let open = verdict["subject"] == "swap/paper/fig5";
         assert_eq!(verdict["answer"], if open { "cannot_tell" } else { "yes" }, "{verdict}");
     }

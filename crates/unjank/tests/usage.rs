@@ -6,7 +6,7 @@ fn unjank() -> Command {
     Command::new(env!("CARGO_BIN_EXE_unjank"))
 }
 
-/// Runs the arguments, expects the exit code, and gives stderr.
+/// Runs unjank with the arguments, expects the exit code, and returns stderr.
 fn fails(arguments: &[&str], code: i32) -> String {
     let output = unjank().args(arguments).assert().code(code).get_output().clone();
     assert!(output.stdout.is_empty(), "data on stdout: {:?}", output.stdout);

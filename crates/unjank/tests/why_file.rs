@@ -1,6 +1,6 @@
 //! `unjank why FILE` explains a recording without any privilege.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -50,7 +50,7 @@ fn signals_are_passed_to_the_command_and_everything_is_put_back() {
     for (signal, word, code) in [(SIGTERM, "term\n", 9), (SIGINT, "int\n", 8)] {
         let machine = Machine::new(&[("a", "60")]);
         let mut child = machine.hold(&["/sys/a=10"]);
-        // Its end would end the command as well.
+        // The end of its stdin would end the command as well.
         let _open = child.stdin.take();
         assert_eq!(machine.read("a"), "10");
         send_signal(child.id(), signal).unwrap();

@@ -5,7 +5,7 @@ use unjank_measure::record::{Cell, Column, Direction, Number, Table};
 use unjank_measure::{Fact, Findings, Monitor, Series, Unit};
 use unjank_units::Nanos;
 
-/// The cost that is aimed at: more distorts what is explained.
+/// The goal for the cost, as a share of a launch. A recording that costs more distorts the launch.
 const GOAL: f64 = 0.03;
 const ARMS: [&str; 2] = ["not recorded", "recorded"];
 
@@ -14,15 +14,16 @@ const ARMS: [&str; 2] = ["not recorded", "recorded"];
 pub struct Trial {
     /// From its beginning until it was ready.
     pub took: Nanos,
-    /// Of a recorded launch.
+    /// The number of events that were recorded.
     pub events: usize,
 }
 
-/// Calls `launch` in alternating pairs of which one launch is recorded, after a pair that does
-/// not count. It gets whether to record, and returns `None` if the user wants to stop.
+/// Measures the cost of recording in pairs of launches in alternating order, one of each pair
+/// recorded, after a pair for warm-up. `launch` gets whether to record, and returns `None` if the
+/// user wants to stop.
 ///
 /// # Errors
-/// The first of `launch`.
+/// The first error of `launch`.
 pub fn measure<E>(
     pairs: usize,
     seed: u64,

@@ -13,11 +13,11 @@
 //! | [`history`] | what each thread did when, who woke it, which requests a device served |
 //! | [`path`] | the critical path: backwards from the end of the window through the wakers |
 //! | [`split`] | the path's time by cause |
-//! | [`what_if`] | the same history with other lengths, and when it would have ended |
-//! | [`report`] | what a command says of launches |
+//! | [`what_if`] | replays of the history with changed lengths, and the predicted end |
+//! | [`report`] | findings about launches: verdict, tables and facts |
 //! | [`export`] | a launch in formats of other tools |
-//! | [`unrecorded`] | what is known without a recording |
-//! | [`cost`] | what recording costs |
+//! | [`unrecorded`] | findings from the kernel's counters, without a recording |
+//! | [`cost`] | the cost of recording, measured in pairs of launches |
 
 pub mod choose;
 pub mod cost;

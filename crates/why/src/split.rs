@@ -8,14 +8,12 @@ use unjank_units::Nanos;
 use crate::history::History;
 use crate::path::{Activity, Detail, Path, Segment, Way};
 
-/// What happened, in the words of records: an [`Activity`], of which computing
-/// is split by the clock.
+/// An [`Activity`] as records have it: computing is split by the clock frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cell {
-    /// An activity; of computing, the time that the highest clock would have
-    /// taken.
+    /// An activity. Of computing, only the time that it would have taken at the highest clock.
     Of(Activity),
-    /// The rest of computing.
+    /// The rest of computing: the time that a lower clock cost.
     SlowClock,
 }
 
@@ -54,12 +52,12 @@ impl Cell {
 /// The time of a path by way and cell. It adds up to the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// What is not there is zero.
+    /// The times. A missing entry is zero.
     pub cells: BTreeMap<(Way, Cell), Nanos>,
 }
 
-/// The highest clock frequency of each CPU in kHz; a CPU without one always has
-/// its highest.
+/// The highest clock frequency of each CPU in kHz. A CPU without an entry counts as always at its
+/// highest clock.
 pub type HighestClocks = BTreeMap<usize, u64>;
 
 impl Split {
@@ -74,7 +72,7 @@ impl Split {
         split
     }
 
-    /// All of it.
+    /// The sum of all times, which is the length of the window.
     pub fn total(&self) -> Nanos {
         self.cells.values().fold(Nanos::ZERO, |sum, &cell| sum + cell)
     }
@@ -109,7 +107,7 @@ fn slow_clock(segment: &Segment, history: &History, highest: &HighestClocks) -> 
     }
 }
 
-/// How much longer a CPU computed in a time than at its highest clock.
+/// The part of a CPU's computing time that its highest clock would have saved.
 pub(crate) fn clock_loss(
     cpu: usize,
     (begin, end): (Timestamp, Timestamp),
@@ -133,12 +131,13 @@ pub(crate) fn clock_loss(
     Nanos(slow)
 }
 
-/// As [`clock_loss`], for many times: sums up to each change of a clock.
+/// The sums of each CPU's [`clock_loss`] up to each change of its clock. With them, the loss in a
+/// long time is found without a pass over all changes.
 #[derive(Debug)]
 pub(crate) struct ClockLosses(BTreeMap<usize, Vec<Nanos>>);
 
 impl ClockLosses {
-    /// Those of all CPUs with a highest clock.
+    /// The losses of all CPUs with a known highest clock.
     pub(crate) fn of(history: &History, highest: &HighestClocks) -> Self {
         let sums = |cpu: usize| {
             let changes = history.clock(cpu);
@@ -154,7 +153,7 @@ impl ClockLosses {
         Self(highest.keys().map(|&cpu| (cpu, sums(cpu))).collect())
     }
 
-    /// The loss of a CPU in a time, by the same history and clocks.
+    /// The [`clock_loss`] of a CPU in a time. `history` and `highest` must be those of `of`.
     pub(crate) fn between(
         &self,
         cpu: usize,

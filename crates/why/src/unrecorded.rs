@@ -1,5 +1,5 @@
-//! What can be said without a recording: what the program used, and how long it
-//! waited for a CPU.
+//! Findings without a recording: the resources that the program used, and how long it
+//! waited for a CPU, by the kernel's counters.
 
 use unjank_host::process::usage::Usage;
 use unjank_host::sched::ThreadId;
@@ -17,27 +17,27 @@ struct Measured {
     unit: Unit,
 }
 
-/// The processes whose numbers are summed up in a launch.
+/// The processes over which numbers of a launch are summed up.
 const ALL: &str = "all its processes that ended";
-/// The thread whose numbers they are otherwise.
+/// The threads that the other numbers of a launch, and all of a window, belong to.
 const FIRST: &str = "first thread";
 const CHOSEN: &str = "the thread";
-/// Between looks at a thread.
+/// The interval between two looks at a thread.
 const LOOK: Nanos = Nanos::from_millis(50);
 
-/// What the kernel counts of a launch.
+/// The kernel's counters for a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// From its beginning until it was ready.
     pub took: Nanos,
-    /// What all its processes that ended used.
+    /// The resources that all its processes that ended used.
     pub used: Usage,
     /// How long its first thread was ready but did not run, if this kernel counts it.
     pub delay: Option<Nanos>,
 }
 
-/// What is known of launches of which nothing was recorded for this `reason`. The one of median
-/// length is shown.
+/// Findings about launches that were not recorded, for this `reason`. The one of median length is
+/// shown.
 pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
     let mut findings = Findings::default();
     launches.sort_by_key(|launch| launch.took);
@@ -53,14 +53,14 @@ pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
     findings
 }
 
-/// How long the first thread of `process`, which may have ended but not been waited for, was
-/// ready but did not run.
+/// How long the first thread of `process` was ready but did not run. The process may be a zombie.
+/// `None` if `/proc/PID/schedstat` cannot be read.
 pub fn run_delay(root: &Root, process: u32) -> Option<Nanos> {
     let schedstat = root.read(format!("/proc/{process}/schedstat")).ok()?;
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
-/// Watches a thread of a running process for some time, of which nothing is recorded for this
+/// Watches a thread of a running process for the time `all`. Nothing is recorded, for this
 /// `reason`.
 ///
 /// # Errors

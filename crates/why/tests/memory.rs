@@ -8,7 +8,7 @@ use unjank_host::tracefs::script::at;
 use unjank_why::report::{About, Clocks, Explained, Launches, findings};
 
 const EVENTS: usize = 200_000;
-/// Bytes for each event: of what is held, and at most while changes are replayed.
+/// The most bytes for each event: held after the explanation, and at the peak of the replays.
 const GOAL: usize = 100;
 
 /// One test, because the allocator counts for the whole process.
@@ -31,7 +31,7 @@ fn an_event_takes_at_most_a_hundred_bytes() {
         let most = for_each(peak());
         assert!(explained <= GOAL, "{recorded:?}: {explained} B an event are held");
         assert!(most <= GOAL, "{recorded:?}: {most} B an event at most");
-        // A recording that is not held would pass, too.
+        // Otherwise the test would pass if the recording were not held.
         assert!(explained >= 24, "{recorded:?}: {explained} B an event are held");
     }
 }

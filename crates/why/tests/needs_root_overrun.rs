@@ -2,7 +2,7 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::thread;
 use std::time::Duration;
@@ -38,7 +38,8 @@ fn tracefs() -> Option<Tracefs> {
     }
 }
 
-/// A thread that sleeps often, the time of it, and what buffers of this size kept.
+/// Records a thread that sleeps `sleeps` times with buffers of this size. Returns the trace, the
+/// thread, and the time from its first to its last sleep.
 fn recorded(
     tracefs: &Tracefs,
     sleeps: u32,
@@ -74,7 +75,7 @@ fn lost_events_are_counted_and_leave_the_time_unknown() {
     let Some(tracefs) = tracefs() else { return };
     let (trace, sleeper, (from, to)) = recorded(&tracefs, MANY, SMALL);
     let lost = lost(&trace);
-    // The sleeper's own ones alone are more than the buffers hold.
+    // The sleeper's events alone are more than the buffers hold.
     assert!(lost > u64::from(MANY), "{lost} events were lost");
     let launch = Explained::new(trace, sleeper, (from, to), Clocks::default());
     assert_eq!(launch.split().total(), to.since(from), "every nanosecond has one cause");

@@ -100,7 +100,10 @@ impl MeterName {
         let kind =
             MeterKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
                 let names: Vec<&str> = MeterKind::ALL.iter().map(|kind| kind.name()).collect();
-                Error::Invalid(format!("unknown meter {name:?}; known: {}", names.join(", ")))
+                Error::Invalid(format!(
+                    "unknown meter {name:?}; expected one of {}",
+                    names.join(", ")
+                ))
             })?;
         let path = path.map(str::to_owned).filter(|path| !path.is_empty());
         match kind {

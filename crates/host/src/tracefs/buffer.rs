@@ -4,14 +4,14 @@ use crate::root::Root;
 use crate::sched::CpuSet;
 use unjank_units::Bytes;
 
-/// The limit for all CPUs of a large machine together: the kernel allocates a
-/// buffer for every CPU, traced or not, until the end.
+/// The limit for the buffers of all CPUs together. The kernel allocates a
+/// buffer for every CPU, also for those that are not traced.
 const ALL: Bytes = Bytes::from_mib(256);
-/// The smallest buffer of a CPU.
+/// The smallest buffer of a CPU, even if all together then exceed [`ALL`].
 const SMALLEST: Bytes = Bytes::from_mib(1);
 
-/// The buffer size for each CPU: `most`, or less if all buffers together would
-/// use too much on a machine with many CPUs.
+/// The buffer size for each CPU: `most`, or less on a machine with so many CPUs
+/// that all buffers together would exceed 256 MiB, but at least 1 MiB.
 pub fn buffer_per_cpu(root: &Root, most: Bytes) -> Bytes {
     let online = root.read_if_there("/sys/devices/system/cpu/online").ok().flatten();
     let online = online.and_then(|list| list.parse::<CpuSet>().ok());

@@ -21,14 +21,14 @@ pub struct Capture {
     pub(super) cpus: Vec<(usize, Vec<CutPage>)>,
     /// `per_cpu/cpuN/stats` of each CPU.
     pub(super) statistics: Vec<(usize, String)>,
-    /// When it recorded.
+    /// The start and the stop of the recording.
     pub(super) recorded: (Timestamp, Timestamp),
 }
 
 impl Instance {
-    /// What was recorded, for a file: pages that
-    /// [`take_pages`](Self::take_pages) took since the last start, after the stop.
-    /// `events` are those of the instance.
+    /// Collects a recording for a file, after its stop. `pages` are those that
+    /// [`take_pages`](Self::take_pages) took since the latest start; `events` are
+    /// the events of the instance, as `system/name`.
     ///
     /// # Errors
     /// The file that could not be read.
@@ -64,7 +64,7 @@ impl Instance {
 }
 
 impl Capture {
-    /// When it recorded.
+    /// The start and the stop of the recording.
     pub fn recorded(&self) -> (Timestamp, Timestamp) {
         self.recorded
     }

@@ -13,17 +13,17 @@ use unjank_units::Hertz;
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     known: Vec<Known>,
-    /// The place in `known` by the number of the event, counted from 1; 0 for an
-    /// event that was not learned.
+    /// For the id of an event, its index in `known` plus 1; 0 for an event that
+    /// was not learned.
     places: Vec<u16>,
 }
 
 /// A learned event.
 #[derive(Debug, Clone, Copy)]
 struct Known {
-    /// The current thread, which every record names.
+    /// `common_pid`: the current thread.
     current: Field,
-    /// What the CPU was doing.
+    /// `common_flags`: the [`Context`] of the event.
     flags: Field,
     recipe: Recipe,
 }
@@ -72,7 +72,7 @@ struct TaskFields {
 const NOT_RUNNABLE: i64 = 0xff;
 
 impl Decoder {
-    /// Learns the event `name` of `system` from its `format` file.
+    /// Learns an event of `system` from its `format` file.
     ///
     /// # Errors
     /// The reason why records of this event cannot be decoded: the event is
@@ -156,7 +156,7 @@ impl Decoder {
             self.known[before] = known;
         } else {
             self.known.push(known);
-            // Of all 2¹⁶ events one is not learned; a kernel has some thousand.
+            // Only the last of 2¹⁶ events would not fit; a kernel has some thousand.
             self.places[id] = u16::try_from(self.known.len()).unwrap_or(0);
         }
         Ok(())

@@ -12,11 +12,11 @@ use unjank_units::Hertz;
 /// One event on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// Its time.
+    /// Its time, by the trace clock.
     pub at: Timestamp,
     /// The thread that had the CPU, or was interrupted.
     pub current: ThreadId,
-    /// Whether the thread itself did it, or an interrupt.
+    /// Whether the event occurred in the thread itself or in an interrupt.
     pub context: Context,
     /// Its kind and content.
     pub kind: EventKind,
@@ -84,8 +84,8 @@ pub enum EventKind {
     IpiSent {
         /// The other CPU.
         cpu: usize,
-        /// Whether only because a thread in its run queue should run, which has no
-        /// callback there.
+        /// Whether this is a reschedule interrupt, which has no callback: a thread
+        /// in the run queue of the other CPU should run there.
         reschedules: bool,
     },
     /// A thread was moved to another CPU: `sched/sched_migrate_task`.
@@ -101,13 +101,14 @@ pub enum EventKind {
     IrqEntry(Irq),
     /// A handler of the interrupt with this number ended: `irq/irq_handler_exit`.
     IrqExit(i32),
-    /// One of the processor's own interrupts began: `irq_vectors/*_entry` (x86).
+    /// One of the processor's own interrupts began, such as `local_timer`:
+    /// `irq_vectors/*_entry` (x86).
     VectorEntry(Label),
-    /// It ended: `irq_vectors/*_exit`.
+    /// One of the processor's own interrupts ended: `irq_vectors/*_exit`.
     VectorExit(Label),
     /// A soft interrupt began: `irq/softirq_entry`.
     SoftirqEntry(Softirq),
-    /// It ended: `irq/softirq_exit`.
+    /// A soft interrupt ended: `irq/softirq_exit`.
     SoftirqExit(Softirq),
     /// A high-resolution timer was armed, for its first time or again:
     /// `timer/hrtimer_start`.
@@ -121,7 +122,8 @@ pub enum EventKind {
         /// Its address in the kernel.
         timer: u64,
     },
-    /// Its callback has ended: `timer/hrtimer_expire_exit`.
+    /// The callback of a timer has ended: `timer/hrtimer_expire_exit`,
+    /// `timer/timer_expire_exit`.
     TimerEnds,
     /// A thread inherits the priority of another, which waits for it, or has its
     /// own again: `sched/sched_pi_setprio`.
@@ -139,8 +141,8 @@ pub enum EventKind {
         /// The address that it touched.
         address: u64,
     },
-    /// The current thread begins to wait for a lock of the kernel, or a CPU to spin for
-    /// one: `lock/contention_begin` (Linux 5.19).
+    /// The current thread begins to sleep for a kernel lock, or this CPU begins to
+    /// spin for one: `lock/contention_begin` (Linux 5.19).
     LockContended {
         /// Its address in the kernel.
         lock: u64,
@@ -162,34 +164,36 @@ pub enum EventKind {
         /// Its new frequency.
         frequency: Hertz,
     },
-    /// A work item was queued for a worker thread, which will call the function
-    /// at this address of the kernel: `workqueue/workqueue_queue_work`.
+    /// A work item was queued; a worker thread will call its function:
+    /// `workqueue/workqueue_queue_work`.
     WorkQueued {
         /// The address of the item, which is in at most one queue at a time.
         item: u64,
-        /// The address of the function; `/proc/kallsyms` has the name.
+        /// The address of the function, whose name is in `/proc/kallsyms`; 0 in a
+        /// recording as text.
         function: u64,
     },
-    /// The worker calls it: `workqueue/workqueue_execute_start`.
+    /// A worker thread begins to execute a work item:
+    /// `workqueue/workqueue_execute_start`.
     WorkBegins {
         /// The address of the item.
         item: u64,
         /// The address of the function.
         function: u64,
     },
-    /// A packet was put into the queue of this CPU that feeds the receiving side: `net/netif_rx`.
-    /// It came from a device of software, such as `lo`.
+    /// A packet from a software device, such as `lo`, is put into a CPU's backlog queue:
+    /// `net/netif_rx`. Without receive packet steering it is this CPU's queue.
     PacketQueued {
         /// Its address in the kernel.
         packet: u64,
     },
-    /// The receiving side of the network takes a packet, which came from that queue or from a
-    /// device: `net/netif_receive_skb`.
+    /// The network stack takes a packet from the backlog queue or from a device:
+    /// `net/netif_receive_skb`.
     PacketTaken {
         /// Its address in the kernel.
         packet: u64,
     },
-    /// A text was written into `trace_marker`; its beginning.
+    /// A text was written to `trace_marker`; its first 40 bytes are kept.
     Mark(Label),
     /// An event about storage, or about a process that may use it.
     Storage(StorageEvent),
@@ -198,8 +202,9 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Whether it is what a thread asks of the kernel, which nothing but its waits depends
-    /// on.
+    /// Whether it is a request of a thread to the kernel: a system call, a page fault, a
+    /// timer that is armed, or a page of a file. Only explanations of the thread's waits use
+    /// these events.
     pub(super) fn is_call(&self) -> bool {
         match self {
             Self::SystemCall(_) | Self::PageFault { .. } | Self::TimerArmed { .. } => true,
@@ -211,7 +216,7 @@ impl EventKind {
     }
 }
 
-/// What kind of lock of the kernel is contended: the flags `LCB_F_*` of
+/// The kind of a contended kernel lock: the flags `LCB_F_*` of
 /// `include/trace/events/lock.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LockFlags(pub u16);
@@ -234,13 +239,14 @@ impl LockFlags {
         ("MUTEX", Self::MUTEX),
     ];
 
-    /// Whether the lock is a spin lock, so that nobody sleeps for it. A thread may spin for a
-    /// mutex before it sleeps.
+    /// Whether the lock is a spin lock or a spinning reader-writer lock, for which no thread
+    /// sleeps. A mutex may have the flag `SPIN` as well: a thread may spin before it sleeps.
     pub fn is_spin_lock(self) -> bool {
         self.0 & !(Self::READ | Self::WRITE) == Self::SPIN
     }
 
-    /// The kernel's name of the lock's type.
+    /// The type of the lock, by the kernel's name; reader-writer locks that spin count as
+    /// `spinlock`.
     pub fn lock_type(self) -> &'static str {
         let has = |flag| self.0 & flag != 0;
         if has(Self::MUTEX) {

@@ -41,13 +41,15 @@ pub struct Instance {
     notes: Vec<Unsupported>,
     pub(super) layout: Layout,
     pub(super) decoder: Decoder,
-    /// The pages of one CPU's buffer; no more are read at once.
+    /// The number of pages in the buffer of one CPU.
     pages: usize,
     /// `None` only during the removal.
     files: Option<Files>,
     /// The readers of all CPUs' buffers, opened at the first read.
     readers: Mutex<Vec<CpuReader>>,
-    /// The latest start and stop, in nanoseconds since boot.
+    /// The latest start, or the end of a later read by
+    /// [`take_events`](Self::take_events), and the stop: in nanoseconds of
+    /// `CLOCK_MONOTONIC`, `u64::MAX` if there is none.
     started: AtomicU64,
     stopped: AtomicU64,
     /// Removes the instance if this process dies; ends after a normal removal.
@@ -73,8 +75,9 @@ struct Files {
 }
 
 impl Tracefs {
-    /// Creates an instance. It does not record until [`Instance::start`]:
-    /// events are enabled first, as the kernel patches its own code for that.
+    /// Creates an instance, which records from [`Instance::start`] on. Events
+    /// are enabled here and not at the start, because the kernel patches its own
+    /// code for that, which takes time.
     ///
     /// # Errors
     /// The file that could not be written; class `Permission` without root.
@@ -131,7 +134,8 @@ impl Tracefs {
         })
     }
 
-    /// The layout of this instance's pages; older kernels have one for all.
+    /// The layout of this instance's pages; older kernels have one layout for
+    /// all instances.
     fn layout(&self, dir: &Path) -> Result<Layout> {
         let own = dir.join("events/header_page");
         let path = if self.root().exists(&own) { own } else { self.path("events/header_page") };
@@ -186,8 +190,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Stops recording and keeps the recorded events. One system call, so a
-    /// thread that has just missed its time can do it.
+    /// Stops recording and keeps the recorded events. It takes one system call,
+    /// so a thread can call it right after a late wake-up.
     ///
     /// # Errors
     /// If writing `tracing_on` fails.
@@ -196,7 +200,9 @@ impl Instance {
         self.write_file(|files| &files.tracing_on, "tracing_on", b"0")
     }
 
-    /// Adds threads, if only some are recorded.
+    /// Adds threads to the recorded ones. Only for an instance that records
+    /// selected [threads](InstanceOptions::threads): one that records all
+    /// threads would record only these from now on.
     ///
     /// # Errors
     /// If writing `set_event_pid` fails.
@@ -261,8 +267,9 @@ impl Instance {
     /// As [`read_events`](Self::read_events).
     pub fn take_events(&self) -> Result<Vec<CpuTrace>> {
         let started = Timestamp::from_nanos(self.started.load(Ordering::Relaxed));
-        // While it records, a read may miss a CPU's latest events, and the next
-        // read then lacks its earlier ones.
+        // Events that arrive during the read may be in this result or in the
+        // next one. So this result is complete only until now, and the next one
+        // only from the end of the read on.
         let until = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
         let mut readers = self.readers()?;
         let mut cpus = Vec::with_capacity(readers.len());
@@ -275,12 +282,13 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// Takes the pages with the events so far out of the buffer, without decoding
-    /// them: the cheapest way to empty the buffer while it records. They are
-    /// added to `pages`, which must be of this instance alone.
+    /// Moves the recorded pages from the buffer to the end of `pages`, without
+    /// decoding them: the cheapest way to empty the buffer while it records.
+    /// `pages` must not hold pages of another instance.
     ///
     /// # Errors
-    /// If the buffer cannot be read, or a page is longer than it can be.
+    /// If the buffer cannot be read, or the header of a page contradicts the
+    /// page's size.
     pub fn take_pages(&self, pages: &mut RawPages) -> Result<()> {
         for reader in self.readers()?.iter_mut() {
             pages.take(reader, &self.layout, self.most_pages())?;
@@ -298,7 +306,7 @@ impl Instance {
         Ok(Trace { cpus, lost: self.lost()?, ..Trace::default() })
     }
 
-    /// The begin and the end of the recording, after its stop.
+    /// The start and the stop of the latest recording, once it has stopped.
     pub(super) fn recorded(&self) -> (Timestamp, Timestamp) {
         let moment = |at: &AtomicU64| Timestamp::from_nanos(at.load(Ordering::Relaxed));
         (moment(&self.started), moment(&self.stopped))
@@ -316,8 +324,9 @@ impl Instance {
         Ok(readers)
     }
 
-    /// The most pages that one call takes from a CPU: twice the buffer, so that a
-    /// busy CPU cannot keep it going.
+    /// The largest number of pages that one call takes from a CPU: twice the
+    /// pages of its buffer, plus 8. Without a limit, a CPU that records as fast
+    /// as it is read would prolong the call for ever.
     fn most_pages(&self) -> usize {
         self.pages.saturating_mul(2).saturating_add(8)
     }
@@ -355,16 +364,16 @@ impl Instance {
     /// failures.
     ///
     /// # Errors
-    /// `Busy` if another program holds one of its files open. It then no longer
-    /// records, and has no buffer.
+    /// `Busy` if another program holds a file of the instance open. The
+    /// instance then remains, stopped and without a buffer.
     pub fn remove(mut self) -> Result<()> {
         self.take_down()
     }
 
     fn take_down(&mut self) -> Result<()> {
         let Some(files) = self.files.take() else { return Ok(()) };
-        // The kernel does both when the directory is removed, but that may
-        // fail.
+        // Removing the directory also stops the recording and disables the
+        // events, but the removal may fail.
         let _goes_anyway = (&files.tracing_on).write_all(b"0");
         drop(files);
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
@@ -372,10 +381,10 @@ impl Instance {
         remove_instance_dir(self.tracefs.root(), &self.dir)
     }
 
-    /// The description of an event's records.
+    /// The path of an event's `format` file.
     pub(super) fn format_of(&self, event: &str) -> PathBuf {
         let own = self.dir.join("events").join(event).join("format");
-        // Events of the tracer itself are not in instances.
+        // Instances do not have the events of the system `ftrace`.
         if self.tracefs.root().exists(&own) {
             own
         } else {

@@ -19,7 +19,8 @@ use crate::support::Support;
 
 const PREFIX: &str = "unjank-";
 
-/// Waits between tries, as another program may just be reading the instance.
+/// Pauses between attempts to remove a directory: another program may be
+/// reading a file in it.
 const RETRY_DELAYS: [Duration; 4] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -27,22 +28,24 @@ const RETRY_DELAYS: [Duration; 4] = [
     Duration::from_millis(100),
 ];
 
-/// Tries to remove an instance of a dead owner, and the pause between them.
+/// The number of attempts to remove an instance of a dead owner, and the pause
+/// between two of them.
 const OWNER_EXIT_TRIES: (u32, Duration) = (600, Duration::from_millis(100));
 
-/// The result for the instances whose owner has died.
+/// The instances whose owner has died: the removed ones, and those in use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Their names, now removed.
+    /// The names of the removed instances.
     pub removed: Vec<String>,
-    /// The names of those that remain because another program holds them open.
+    /// The names of the instances that remain because another program holds
+    /// their files open.
     pub busy: Vec<String>,
 }
 
 /// Removes the instances of dead unjank processes, and no others.
 ///
 /// # Errors
-/// If the kernel refuses the removal for another reason than use. Without
+/// If the kernel refuses a removal for a reason other than open files. Without
 /// tracefs there is nothing to remove.
 pub fn remove_leftovers(root: &Root) -> Result<Leftovers> {
     match Tracefs::open(root) {
@@ -51,8 +54,8 @@ pub fn remove_leftovers(root: &Root) -> Result<Leftovers> {
     }
 }
 
-/// Removes the instance `name` of any owner; a missing one is not an error. For
-/// a process that knows that the owner is dead.
+/// Removes the instance `name` without checking that its owner is dead, which
+/// the caller must know. A missing instance is not an error.
 ///
 /// # Errors
 /// `Invalid` for a name that is not of unjank's form; `Busy` if a file of the

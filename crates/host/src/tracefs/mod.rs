@@ -3,8 +3,9 @@
 //! A probe that saw a thread run late uses this to find the cause. It creates
 //! an [`Instance`] with its own ring buffer, starts it, stops it after the late
 //! wake-up, and reads the [`Trace`]. The pure function [`CpuTrace::between`]
-//! then lists what had a CPU at the time. Other traces are not disturbed, and
-//! nothing is left behind: no mount, no instance, no enabled event.
+//! then lists the threads and interrupts that had a CPU at the time. Other
+//! traces are not disturbed, and nothing is left behind: no mount, no instance,
+//! no enabled event.
 //!
 //! | module | subject |
 //! |---|---|
@@ -18,8 +19,8 @@
 //! | `trace`, `sched`, `occupant` | a trace, and the occupants of its CPUs |
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
 //! | [`trace_file`] | recordings in files of trace-cmd and of ftrace |
-//! | `capture` | a trace as the kernel's own pages, for such a file |
-//! | `tripwire` | stops a trace from another process |
+//! | `capture` | a recording as the kernel's own pages, for such a file |
+//! | `tripwire` | lets another process stop a trace |
 //! | [`script`] | synthetic traces, for tests of explanations |
 //!
 //! The binary form is read because 100,000 events cost about 8 ms of CPU time

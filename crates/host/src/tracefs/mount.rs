@@ -21,9 +21,10 @@ const NEEDS_ROOT: &str = "tracing needs root (CAP_SYS_ADMIN)";
 
 /// The kernel's trace file system.
 ///
-/// Opening it has no effect that others could see: if it is not mounted, it is
-/// attached to a file descriptor of this process and to no directory. So the
-/// mount table does not change, and the mount ends with the last descriptor.
+/// Opening it has no effect on other processes. If it is not mounted, a
+/// detached mount is made: it belongs to a file descriptor of this process and
+/// to no directory. So the mount table does not change, and the mount ends with
+/// the last descriptor.
 #[derive(Debug, Clone)]
 pub struct Tracefs {
     root: Root,
@@ -63,7 +64,7 @@ impl Tracefs {
         }
     }
 
-    /// `fsopen(2)`, `fsmount(2)`: a mount that is in no directory.
+    /// Makes a detached mount with `fsopen(2)` and `fsmount(2)`.
     fn mount_privately(root: &Root) -> Support<Self> {
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
@@ -83,7 +84,7 @@ impl Tracefs {
         Support::Yes(Self { root: root.clone(), base, _mount: Some(Arc::new(mount)) })
     }
 
-    /// The file tree of this type's paths.
+    /// The tree in which the results of [`path`](Self::path) are resolved.
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }
@@ -94,11 +95,11 @@ impl Tracefs {
     }
 }
 
-/// The mount points of the whole tracefs that are writable, according to the
-/// text of `/proc/self/mountinfo`.
+/// The writable mount points that show tracefs from its root, from the text of
+/// `/proc/self/mountinfo`; the usual one comes first.
 ///
-/// `/sys/kernel/debug/tracing` is mounted automatically on access, so mount
-/// points are taken from this list and not tried.
+/// Access to `/sys/kernel/debug/tracing` would mount tracefs there, so mount
+/// points are taken from this list and no path is tried.
 fn mount_points(mountinfo: &str) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = mountinfo
         .lines()
@@ -121,8 +122,8 @@ fn may_make_instances(base: &Path) -> bool {
     accessat(CWD, base.join("instances"), needed, AtFlags::EACCESS).is_ok()
 }
 
-/// `Documentation/security/` in the kernel tree: tracefs cannot be opened in
-/// the stricter of the two lockdown modes.
+/// Whether the kernel forbids opening tracefs: lockdown mode `confidentiality`
+/// does (`LOCKDOWN_TRACEFS` of `include/linux/security.h`).
 fn is_locked_down(root: &Root) -> bool {
     let mode = root.read_if_there("/sys/kernel/security/lockdown").ok().flatten();
     mode.is_some_and(|modes| modes.contains("[confidentiality]"))

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A name of fewer than `N` bytes, as the kernel recorded it: the bytes before
-/// the first zero, cut at `N`. A thread chooses its own name, so it may contain
-/// anything; [`Display`](fmt::Display) escapes characters that would corrupt a
-/// terminal or a table.
+/// A name of at most `N` bytes, as the kernel recorded it: the bytes before the
+/// first zero, cut at `N`. A thread chooses its own name, so it may contain any
+/// bytes but zero; [`Display`](fmt::Display) escapes characters that would
+/// corrupt a terminal or a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name<const N: usize>([u8; N]);
 

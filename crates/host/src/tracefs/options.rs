@@ -8,9 +8,9 @@ use crate::sched::{CpuSet, ThreadId};
 use crate::support::Unsupported;
 use unjank_units::Bytes;
 
-/// The events that explain why a thread ran late: what ran instead, where the
-/// thread moved, which interrupts occurred. Soft interrupts and idle states are
-/// visible only by the delays they cause; each event costs time itself.
+/// The events that explain why a thread ran late. They show which thread,
+/// interrupt or idle state had its CPU, and to which CPU the thread moved. Each
+/// event costs time itself, so there are no others.
 pub const WAKEUP_EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
@@ -36,9 +36,9 @@ pub struct InstanceOptions {
     /// The events, as `system/name`. An event that this kernel lacks is
     /// recorded as unsupported, not as an error.
     pub events: Vec<String>,
-    /// Filters: of these events, only records for which the kernel finds the
-    /// expression true are recorded: `Documentation/trace/events.rst`, "Event
-    /// filtering".
+    /// Pairs of an event and a filter expression: of this event, only records
+    /// for which the expression is true are recorded
+    /// (`Documentation/trace/events.rst`, "Event filtering").
     pub filters: Vec<(String, String)>,
     /// The CPUs to record; `None` for all.
     pub cpus: Option<CpuSet>,
@@ -100,7 +100,7 @@ impl InstanceOptions {
             check_name(event)?;
             for (_, filter) in self.filters.iter().filter(|(filtered, _)| filtered == event) {
                 match write(&format!("events/{event}/filter"), filter) {
-                    // The event is missing as well.
+                    // The kernel lacks the event, which is noted below.
                     Err(error) if error.is_not_found() => {}
                     other => other?,
                 }
@@ -118,7 +118,8 @@ impl InstanceOptions {
     }
 }
 
-/// Checks `sched/sched_switch`: two plain names, as they become part of a path.
+/// Checks that an event has the form `sched/sched_switch`: two names of letters,
+/// digits and `_`, because they become part of a path.
 pub(super) fn check_name(event: &str) -> Result<()> {
     let plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

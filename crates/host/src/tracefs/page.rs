@@ -1,19 +1,19 @@
 //! Parses a page of the kernel's ring buffer, as read from
 //! `per_cpu/cpuN/trace_pipe_raw`.
 //!
-//! A page begins with the time of its first record and a word with the number
-//! of bytes in use and a flag for overwritten records before the page. Then
-//! come the records, each with a 32-bit head: 5 bits of type or length, 27 bits
-//! of time since the previous record (`include/linux/ring_buffer.h` and
+//! A page begins with a time stamp and a word, `commit`, with the number of
+//! bytes in use and a flag for overwritten records before the page. Then come
+//! the records, each with a 32-bit header: 5 bits of type or length, 27 bits of
+//! time since the previous record (`include/linux/ring_buffer.h` and
 //! `Documentation/trace/ring-buffer-design.rst` in the kernel tree).
 //!
-//! | type | meaning | after the head |
+//! | type | meaning | after the header |
 //! |---|---|---|
 //! | 0 | data longer than 112 bytes | its length + 4, then the data |
 //! | 1–28 | data of 4 × type bytes | the data |
 //! | 29 | padding: to the end of the page if its time is 0, else a discarded record | its length |
-//! | 30 | a span too long for 27 bits | its upper bits |
-//! | 31 | an absolute time, without its upper 5 bits | its upper bits |
+//! | 30 | time extend: a time delta too long for 27 bits | its upper bits |
+//! | 31 | time stamp: an absolute time without its upper 5 bits | its upper bits |
 //!
 //! Little-endian kernels only: on others the bit fields are in the opposite
 //! order.
@@ -21,16 +21,16 @@
 use super::format::{Malformed, fields};
 use crate::clock::Timestamp;
 
-/// The part of the page's second word with the number of bytes in use.
+/// Mask of `commit`: the number of bytes in use.
 const USED: u64 = (1 << 30) - 1;
 /// Flag: the number of overwritten records follows the data.
 const COUNT_STORED: u64 = 1 << 30;
 /// Flag: records were overwritten between the previously read page and this.
 const MISSED: u64 = 1 << 31;
-/// The lower 5 bits of a record's head: its type, or its length in words.
+/// Mask of a record's header: its type, or its length in 32-bit words.
 const TYPE: u64 = 31;
 const TYPE_BITS: u32 = 5;
-/// The number of time bits in a head.
+/// The number of time bits in a record's header.
 const TIME_BITS: u32 = 27;
 /// Types that are not data.
 const PADDING: u64 = 29;
@@ -101,10 +101,10 @@ pub struct Record<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Parses the head of a page.
+    /// Parses the header of a page.
     ///
     /// # Errors
-    /// If the page is shorter than its length field.
+    /// If the page is shorter than its header, or than the length in it.
     pub fn parse(layout: &Layout, bytes: &'a [u8]) -> Result<Self, Malformed> {
         let cut = || Malformed::new(bytes.len(), "the page ends before its head does");
         let at = little_endian(bytes, 0, 8).ok_or_else(cut)?;
@@ -121,8 +121,8 @@ impl<'a> Page<'a> {
         Ok(Self { at: Timestamp::from_nanos(at), missed, data, data_offset: layout.data_offset })
     }
 
-    /// The number of bytes in use of a page: its head, its records and, if it has
-    /// one, the number of overwritten records. The rest is arbitrary.
+    /// The number of bytes in use: the header, the records and, if it is stored, the
+    /// number of overwritten records. The rest of the page is arbitrary.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -168,8 +168,7 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Passes one head and its content; returns the data if it is a data
-    /// record.
+    /// Consumes one record, and returns its data if it is a data record.
     #[inline]
     fn step(&mut self) -> Result<Option<&'a [u8]>, &'static str> {
         const CUT: &str = "the record is longer than its page";
@@ -179,7 +178,7 @@ impl<'a> Records<'a> {
             self.rest = &[];
             return Ok(None);
         }
-        // The content after the head, for all types but short data records.
+        // The second word, which every type but a short data record uses.
         let second = || little_endian(self.rest, 4, 4).ok_or(CUT);
         let (start, length) = match kind {
             0 => (8, (second()? as usize).checked_sub(4).ok_or("a record of negative length")?),
@@ -193,7 +192,7 @@ impl<'a> Records<'a> {
             _ => self.now.saturating_add(delta),
         };
         let data = self.rest.get(start..).and_then(|rest| rest.get(..length)).ok_or(CUT)?;
-        // A record's length is a multiple of 4, whatever its head says.
+        // Records are padded to a multiple of 4 bytes.
         let whole = (start + length).next_multiple_of(4).min(self.rest.len());
         self.rest = &self.rest[whole..];
         self.place += whole;
@@ -201,7 +200,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Completes an absolute time, given one shortly before it.
+/// Adds the missing upper 5 bits to an absolute time, from a time shortly before
+/// it.
 fn absolute(time: u64, before: u64) -> u64 {
     let whole = time | (before & ABSOLUTE_UPPER);
     if before & ABSOLUTE_UPPER != 0 && whole < before {

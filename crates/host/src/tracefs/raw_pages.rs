@@ -1,6 +1,5 @@
-//! Pages of ring buffers, taken while a trace records and decoded later: in
-//! memory they are about half as large as decoded events, and keeping them costs
-//! a copy.
+//! Pages of ring buffers, taken while a trace records and decoded later. During
+//! the recording, a page costs one copy and no decoding.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ pub struct RawPages {
     size: u64,
 }
 
-/// A page, cut after its last record.
+/// A page without the unused bytes at its end.
 pub(super) type CutPage = Arc<[u8]>;
 
 /// The pages of one CPU, in the kernel's order.
@@ -38,7 +37,7 @@ impl RawPages {
         Bytes(self.size)
     }
 
-    /// The pages of each CPU, which are shared.
+    /// The pages of each CPU; their memory is shared, not copied.
     pub(super) fn shared(&self) -> Vec<(usize, Vec<CutPage>)> {
         self.cpus.iter().map(|pages| (pages.cpu, pages.pages.clone())).collect()
     }
@@ -71,8 +70,8 @@ impl RawPages {
         Ok(())
     }
 
-    /// Decodes all pages, each of which is freed at once unless it is shared. Nothing was recorded
-    /// outside of the two moments.
+    /// Decodes all pages of a recording that lasted from `started` to `stopped`. Each page is
+    /// freed after its decoding, unless it is shared.
     pub(super) fn decode(
         self,
         layout: &Layout,

@@ -32,8 +32,8 @@ impl CpuReader {
         Ok(Self { cpu, path: path.to_owned(), file, page: vec![0; layout.page_size()] })
     }
 
-    /// Reads and decodes its content, at most `pages` pages; a gap follows
-    /// them.
+    /// Reads and decodes at most `pages` pages. If it reads that many, a gap
+    /// follows them, because the buffer may hold more.
     pub(super) fn read(
         &mut self,
         layout: &Layout,
@@ -49,7 +49,7 @@ impl CpuReader {
         Ok(trace)
     }
 
-    /// The CPU.
+    /// The number of the CPU whose buffer this reads.
     pub(super) fn cpu(&self) -> usize {
         self.cpu
     }

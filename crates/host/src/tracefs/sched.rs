@@ -8,13 +8,13 @@ use super::trace::CpuTrace;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
-/// Soft interrupts interrupt threads, and interrupts interrupt both; real
-/// nesting is never deeper.
+/// The deepest nesting that is followed. Real nesting is shallower: soft
+/// interrupts interrupt threads, and interrupts interrupt both.
 const DEEPEST_NESTING: usize = 16;
 /// The number of events that are searched for the name of a thread.
 const NAME_SEARCH: usize = 64;
-/// The number of events that are searched for the begin of an interrupt or an idle state
-/// that goes on.
+/// The number of events before the window that are searched for the start of an interrupt or
+/// idle state that lasts into the window.
 const INTERRUPT_SEARCH: usize = 1024;
 
 impl CpuTrace {
@@ -83,8 +83,8 @@ fn next_of(event: &Event) -> Option<Task> {
     }
 }
 
-/// The current thread, with the name and priority of the next switch that has
-/// them.
+/// The thread `tid`, with the name and priority from the next switch if that
+/// switches away from it; otherwise without a name.
 fn task_named(tid: ThreadId, events: Iter<'_>, known_to: Timestamp) -> Task {
     let mut events = events.take(NAME_SEARCH).take_while(|event| event.at <= known_to);
     let next_switch = events.find_map(|event| match event.kind {
@@ -210,8 +210,9 @@ mod tests {
         Irq { number, name: "disk".into() }
     }
 
-    /// A trace in which each event belongs to the thread that runs according to
-    /// the switches, first to the one that is switched away first.
+    /// A trace in which the current thread of each event follows from the
+    /// switches. Before the first switch, it is the thread that this one switches
+    /// away.
     fn trace(events: &[(u64, EventKind)], gaps: &[(u64, u64)]) -> CpuTrace {
         let switches = |&(_, kind): &(u64, EventKind)| match kind {
             EventKind::Switch { prev, next, .. } => Some((prev.tid, next.tid)),
@@ -357,7 +358,7 @@ mod tests {
         assert_eq!(between(&trace, 25, 35), [stretch(30, 35, "t2")]);
     }
 
-    /// Going through all events and gaps for each part would take minutes here.
+    /// A search through all events and gaps for each window would take minutes here.
     #[test]
     fn a_thread_may_run_for_any_number_of_events() {
         const EVENTS: u64 = 200_000;

@@ -1,5 +1,5 @@
-//! Synthetic traces, written event by event, for tests of explanations in every
-//! crate that explains traces.
+//! Builds synthetic traces event by event, for the tests of all crates that
+//! explain traces.
 
 use super::event::{Context, Event, EventKind, Irq, LockFlags, Softirq, Task};
 use super::name::Comm;
@@ -19,12 +19,13 @@ pub struct Script {
     cpus: Vec<CpuTrace>,
 }
 
-/// The moment `nanos` after the beginning.
+/// The timestamp of `nanos` nanoseconds.
 pub fn at(nanos: u64) -> Timestamp {
     Timestamp::from_nanos(nanos)
 }
 
-/// A thread as events name it.
+/// The thread `tid` with the name that a [`Script`] gives it, and priority 120
+/// (nice value 0).
 pub fn task(tid: u32) -> Task {
     let comm = match tid {
         0 => "swapper".to_owned(),
@@ -35,7 +36,7 @@ pub fn task(tid: u32) -> Task {
     Task { tid: ThreadId(tid), comm: comm.as_str().into(), prio: 120 }
 }
 
-/// Calls every thread that is switched `name`.
+/// Sets the names of both threads in every switch to `name`.
 pub fn rename(trace: &mut Trace, name: Comm) {
     for cpu in &mut trace.cpus {
         let renamed = cpu.events.iter().map(|mut event| {
@@ -82,7 +83,7 @@ impl Script {
         )
     }
 
-    /// The first of the two events of a wake-up only.
+    /// Only `sched_waking`, the first of the two events of a wake-up.
     #[must_use]
     pub fn wakes_late(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
         self.push(cpu, nanos, EventKind::Waking { task: task(tid), cpu: queue })
@@ -101,7 +102,7 @@ impl Script {
         self.push(cpu, from, EventKind::IrqEntry(irq)).push(cpu, to, EventKind::IrqExit(24))
     }
 
-    /// A timer expires that nobody has armed in the trace.
+    /// A timer expires. No event of the trace has armed it.
     #[must_use]
     pub fn expires(self, cpu: usize, nanos: u64) -> Self {
         self.happens(cpu, nanos, Context::Irq, EventKind::TimerExpires { timer: 0 })
@@ -123,7 +124,8 @@ impl Script {
         self
     }
 
-    /// What the CPU's threads ask of the kernel between two moments is lost.
+    /// The CPU's events of requests to the kernel between two moments are lost:
+    /// see [`CpuTrace::call_gaps`].
     ///
     /// # Panics
     /// If there is no such CPU.
@@ -133,8 +135,9 @@ impl Script {
         self
     }
 
-    /// Any events of every kind that a recording of a launch can have, in an order of
-    /// time that may make no sense: four bytes each.
+    /// Makes events from arbitrary bytes, four for each event, for property tests.
+    /// They are of every kind that a recording of a launch can have. Their times
+    /// ascend, but their sequence may be impossible.
     #[must_use]
     pub fn invented(bytes: &[u8]) -> Self {
         let mut script = Self::new();
@@ -196,7 +199,7 @@ impl Script {
     }
 }
 
-/// An event of any kind about two small numbers.
+/// An event of the kind with this number, with content made from two bytes.
 fn invented(kind: u8, one: u8, other: u8) -> EventKind {
     let (thread, cpu) = (ThreadId(one.into()), usize::from(other % 3));
     let name =

@@ -33,7 +33,8 @@ pub enum StorageEvent {
     /// A page fault of the current thread asked a file for a page that was not
     /// mapped: `filemap/mm_filemap_fault`, since Linux 6.11.
     Touched(FilePages),
-    /// Pages of a file left it: `filemap/mm_filemap_delete_from_page_cache`.
+    /// Pages of a file left the page cache:
+    /// `filemap/mm_filemap_delete_from_page_cache`.
     Uncached(FilePages),
     /// Reclaim wrote a page to its backing store:
     /// `vmscan/mm_vmscan_write_folio`, `mm_vmscan_writepage` before 6.9.
@@ -49,12 +50,12 @@ pub enum StorageEvent {
         /// Whether it is known to belong to the process of the current one.
         same_process: bool,
     },
-    /// A process became another program: `sched/sched_process_exec`.
+    /// A process executed a program: `sched/sched_process_exec`.
     Executed {
         /// The process, which has one thread at that moment.
         process: ThreadId,
-        /// The thread that did it, by its former id. It is another if it was not the first of its
-        /// process, whose id it has taken over.
+        /// The former id of the thread that called `execve(2)`. It differs from `process` if that
+        /// thread was not the thread group's leader, whose id it takes over.
         before: ThreadId,
         /// The last component of the program's path, which is the thread's new
         /// name.
@@ -85,8 +86,7 @@ pub struct BlockRequest {
     pub comm: Comm,
 }
 
-/// A request that a device works on, of one or several [`BlockRequest`]s that lie
-/// side by side.
+/// A request to a device, merged from one or several adjacent [`BlockRequest`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceRequest {
     /// The whole device, never a partition.

@@ -10,17 +10,17 @@ use super::format::{Field, Format};
 /// A system call of the current thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemCall {
-    /// It begins.
+    /// The thread enters the kernel: `sys_enter`.
     Begins {
         /// Its number on the thread's architecture.
         number: i64,
         /// Its arguments; unused ones have arbitrary values.
         arguments: [u64; 6],
     },
-    /// It ends.
+    /// The thread leaves the kernel: `sys_exit`.
     Ends {
-        /// Its number; −1 if it is not a call any more, such as the return from
-        /// a signal.
+        /// Its number; −1 if the kernel no longer knows it, such as after the
+        /// return from a signal handler.
         number: i64,
         /// Its result; an error is a negative number.
         result: i64,
@@ -64,7 +64,8 @@ impl Recipe {
     }
 }
 
-/// Six words of the kernel, which have 4 bytes on 32-bit machines.
+/// Parses an `unsigned long[6]`, whose elements have 4 bytes on 32-bit kernels;
+/// `None` for other sizes.
 fn words(bytes: &[u8]) -> Option<[u64; 6]> {
     let size = bytes.len() / 6;
     if !bytes.len().is_multiple_of(6) {

@@ -10,10 +10,10 @@ use unjank_units::Nanos;
 /// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadState {
-    /// It sleeps. `woken_on`: the CPU that finally woke it, which is where the
-    /// timer fired if a timer woke it.
+    /// It sleeps.
     Asleep {
-        /// `None` if it is still asleep at the end.
+        /// The CPU that woke it: for a timer, the CPU on which the timer fired.
+        /// `None` if the thread is still asleep at the end.
         woken_on: Option<usize>,
     },
     /// It is runnable, but has no CPU.
@@ -49,7 +49,7 @@ impl Span {
 /// The states of a thread within a window.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// Without gaps over the window, in order.
+    /// The states in order, which together cover the window.
     pub spans: Vec<Span>,
     /// Whether the trace has every switch to the thread. If one is missing, a
     /// ready span is too long.
@@ -146,8 +146,8 @@ fn about(thread: ThreadId, event: &Event) -> Option<NoteKind> {
     }
 }
 
-/// The thread's state at one event. Before the first event it is unknown; that
-/// event determines the state it ends.
+/// The thread's state as the events are replayed. Before the first event it is
+/// unknown; that event also shows the state before it.
 struct Life {
     from: Timestamp,
     spans: Vec<Span>,
@@ -163,9 +163,9 @@ impl Life {
     /// | ready | running | ready or asleep (2) | queue | queue | running (2) |
     /// | running | CPU | ready or asleep | – | – | CPU |
     ///
-    /// (1) its wake-up is not in the trace; (2) the switch to it is not. A
-    /// running thread may be woken while it is about to sleep; if it falls
-    /// asleep first, the second of the kernel's two events still follows.
+    /// (1) the trace lacks its wake-up; (2) the trace lacks the switch to it. A
+    /// running thread may be woken while it is about to sleep. If it falls
+    /// asleep first, `sched_wakeup` still follows that `sched_waking`.
     fn apply(&mut self, note: Note) {
         let Note { at, cpu, what } = note;
         let next = match (self.state, what) {

@@ -20,7 +20,7 @@ pub struct Trace {
     pub cpus: Vec<CpuTrace>,
     /// The events that the kernel lost.
     pub lost: Lost,
-    /// Threads of the kernel, as far as the recorder has found out.
+    /// The kernel threads that the recorder knows; there may be others.
     pub kernel_threads: Vec<ThreadId>,
 }
 
@@ -33,8 +33,9 @@ pub struct CpuTrace {
     pub events: Events,
     /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
-    /// Spans in which only what threads ask of the kernel may be missing: a joined trace
-    /// that records nothing else lacks it.
+    /// Spans in which only requests of threads to the kernel may be missing: system calls,
+    /// page faults, armed timers, pages of files. They come from a joined trace that
+    /// recorded nothing else.
     pub call_gaps: Vec<Gap>,
     /// The number of records of events that are not decoded.
     pub undecoded: u64,
@@ -55,13 +56,14 @@ pub struct Gap {
 pub struct Lost {
     /// Older events, overwritten by newer ones because the buffer was full.
     pub overwritten: u64,
-    /// Events that were never recorded.
+    /// Events that were never recorded: `commit overrun` and `dropped events`.
     pub dropped: u64,
 }
 
 impl Trace {
-    /// Joins traces of the same time. Of events at one moment, those of the first trace
-    /// come first. Gaps of traces that record calls only become gaps of calls.
+    /// Joins traces that were recorded at the same time. Events with equal times keep the
+    /// order of their traces. Gaps of a trace that has only requests to the kernel become
+    /// [`call_gaps`](CpuTrace::call_gaps).
     pub fn joined(traces: impl IntoIterator<Item = Self>) -> Self {
         let mut joined = Self::default();
         let mut cpus: BTreeMap<usize, Vec<CpuTrace>> = BTreeMap::new();
@@ -82,13 +84,13 @@ impl Trace {
         joined
     }
 
-    /// Whether its events are what threads ask of the kernel, and nothing else.
+    /// Whether it has events, and all of them are requests of threads to the kernel.
     fn has_calls_only(&self) -> bool {
         let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
         !self.is_empty() && events.all(|event| event.kind.is_call())
     }
 
-    /// The events of one CPU.
+    /// The trace of the CPU with this number, by binary search.
     pub fn cpu(&self, cpu: usize) -> Option<&CpuTrace> {
         self.cpus.get(self.cpus.binary_search_by_key(&cpu, |trace| trace.cpu).ok()?)
     }
@@ -147,13 +149,13 @@ impl CpuTrace {
         Ok(())
     }
 
-    /// Records that more events may follow those that were read.
+    /// Adds a gap after the last event: more events may follow that were not read.
     pub(super) fn cut_off(&mut self) {
         self.gaps.push(Gap { from: self.last_known(), to: END });
     }
 
-    /// Sorts the trace, once all pages are read. Outside `started` and
-    /// `stopped` nothing was recorded.
+    /// Sorts the events, once all pages are read, and adds gaps before `started`
+    /// and after `stopped`.
     pub fn finish(&mut self, started: Timestamp, stopped: Timestamp) {
         self.events.sort();
         self.events.shrink();
@@ -183,8 +185,8 @@ impl CpuTrace {
         joined
     }
 
-    /// Whether a gap of the recording, also of calls only, begins between two moments,
-    /// the first one included.
+    /// Whether a gap, of all events or of requests only, begins at `from` or between the two
+    /// moments. The time before the start and after the stop of the recording does not count.
     pub fn gap_begins(&self, from: Timestamp, to: Timestamp) -> bool {
         [&self.gaps, &self.call_gaps].into_iter().any(|gaps| {
             let after = gaps.partition_point(|gap| gap.from < from || gap.from == BEGINNING);
@@ -202,7 +204,7 @@ impl CpuTrace {
     }
 }
 
-/// Orders gaps, and joins those that touch.
+/// Sorts gaps, drops empty ones, and merges those that touch.
 fn join(gaps: &mut Vec<Gap>) {
     gaps.retain(|gap| gap.from < gap.to);
     gaps.sort_by_key(|gap| gap.from);
@@ -226,7 +228,7 @@ impl Lost {
     /// Adds the counts of one CPU, from the text of its `stats` file.
     ///
     /// # Errors
-    /// If a line does not hold its number.
+    /// The line that lacks its number.
     pub fn add_stats(&mut self, text: &str) -> Result<(), Malformed> {
         for (line, number) in text.lines().zip(1..) {
             let Some((name, value)) = line.split_once(':') else { continue };
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(gaps(&empty), (vec![gap(10, 30)], vec![]));
     }
 
-    /// Looking for each among all would take minutes here.
+    /// A linear search for each CPU would take minutes here.
     #[test]
     fn traces_of_any_number_of_cpus_are_joined() {
         const CPUS: usize = 200_000;

@@ -1,4 +1,4 @@
-//! Stops a trace from another process.
+//! Lets another process stop a trace.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -17,10 +17,11 @@ pub struct TripwirePaths {
 }
 
 impl TripwirePaths {
-    /// Opens them.
+    /// Opens both files for writing.
     ///
     /// # Errors
-    /// If the process that made the instance has ended, or is another user's.
+    /// If the process that made the instance has ended, or belongs to another
+    /// user.
     pub fn open(&self) -> Result<Tripwire> {
         let open = |path: &PathBuf| {
             let file = OpenOptions::new().write(true).open(path);

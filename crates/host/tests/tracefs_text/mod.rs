@@ -1,5 +1,5 @@
-//! The same event from both of the kernel's forms: a line of the text file
-//! `trace`, and a decoded record. Used to check one against the other.
+//! One common form of an event, from a line of the text file `trace` and from a
+//! decoded record, so that tests can compare both.
 
 use unjank_host::tracefs::{
     DeviceRequest, Event, EventKind, FilePages, Softirq, StorageEvent, SystemCall, Task,
@@ -16,7 +16,7 @@ fn of_line(line: &str) -> Option<(usize, String)> {
     if line.starts_with('#') {
         return None;
     }
-    // A name may hold anything, but it is short and padded.
+    // A name may contain any text, but is padded to 16 characters.
     let (_, rest) = line.split_at_checked(17)?;
     let (tid, rest) = rest.split_once(" [").or_else(|| rest.split_once('['))?;
     let (cpu, rest) = rest.split_once(']')?;
@@ -123,7 +123,7 @@ fn name(task: &Task) -> String {
     String::from_utf8_lossy(task.comm.as_bytes()).into_owned()
 }
 
-/// The text of an event of storage, without what is not decoded; `None` for others.
+/// The text of a storage event, with only the fields that are decoded; `None` for others.
 fn storage_text(event: &str) -> Option<String> {
     let (name, rest) = event.split_once(": ")?;
     let value =
@@ -156,7 +156,7 @@ fn storage_text(event: &str) -> Option<String> {
     }
 }
 
-/// A decoded one in the same form.
+/// A decoded storage event in the same form.
 fn storage(event: &StorageEvent) -> String {
     let pages = |pages: &FilePages| {
         let FilePages { device, inode, first, order } = pages;

@@ -141,7 +141,7 @@ impl Profile {
         }
         if !GOVERNORS.contains(&self.governor.as_str()) {
             let known = GOVERNORS.join(", ");
-            return Err(format!("{:?} is not a governor; use one of {known}", self.governor));
+            return Err(format!("{:?} is not a governor; expected one of {known}", self.governor));
         }
         let count = self.states.len();
         if count == 0 || count > MOST_STATES {

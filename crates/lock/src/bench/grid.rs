@@ -89,7 +89,7 @@ impl FromStr for Environment {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            Error::Invalid(format!("unknown environment {text:?}: use one of {names}"))
+            Error::Invalid(format!("unknown environment {text:?}; expected one of {names}"))
         })
     }
 }

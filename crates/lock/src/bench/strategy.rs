@@ -63,7 +63,10 @@ impl Strategy {
     pub fn named(name: &str) -> Result<Self> {
         STRATEGIES.iter().copied().find(|strategy| strategy.name == name).ok_or_else(|| {
             let names: Vec<&str> = STRATEGIES.iter().map(|strategy| strategy.name).collect();
-            Error::Invalid(format!("unknown strategy {name:?}: use one of {}", names.join(", ")))
+            Error::Invalid(format!(
+                "unknown strategy {name:?}; expected one of {}",
+                names.join(", ")
+            ))
         })
     }
 
@@ -123,7 +126,7 @@ mod tests {
         }
         let error = Strategy::named("hope").unwrap_err().to_string();
         assert!(
-            error.starts_with("unknown strategy \"hope\": use one of std, parking_lot"),
+            error.starts_with("unknown strategy \"hope\"; expected one of std, parking_lot"),
             "{error}"
         );
         assert!(Strategy::named(CONTROL.name).is_err(), "it cannot be typed");

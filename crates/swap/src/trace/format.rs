@@ -93,7 +93,7 @@ impl FromStr for Format {
         let same = |format: &Self| format.name().eq_ignore_ascii_case(name);
         Self::ALL.into_iter().find(same).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
-            format!("unknown format {name}; use one of {}", names.join(", "))
+            format!("unknown format {name:?}; expected one of {}", names.join(", "))
         })
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The keys of a document with their paths. All pairs, and all elements of a list,
-/// count as one.
+/// The keys of a document with their paths. The pairs `P0`, `P1` and so on have the
+/// common path `P`, and all elements of a list have the list's path.
 pub(crate) fn keys(value: &Value) -> BTreeSet<String> {
     fn walk(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
         match value {

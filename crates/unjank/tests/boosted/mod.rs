@@ -44,9 +44,9 @@ pub(crate) fn unjank() -> &'static str {
 
 pub(crate) use unjank_needs::wait::until;
 
-/// The recorded tree of the Exynos 4210, and a program of its own to launch:
-/// rules ignore the programs of other tests. Its boosts are as long as they may be, so that none
-/// ends on a busy machine before the test has done its next step.
+/// The recorded tree of the Exynos 4210, and a program to launch. The service's rules match
+/// only this program, not those of other tests. Boosts may last 60 s, so that none ends on a
+/// busy machine before the test has taken its next step.
 pub(crate) struct Phone {
     dir: tempfile::TempDir,
     config: String,
@@ -176,13 +176,13 @@ impl Phone {
         child.wait().unwrap();
     }
 
-    /// A command about the service, as `user`.
+    /// Runs `unjank launch boost VERB` on the service, as `user`.
     pub(crate) fn ask(&self, verb: &str, options: &[&str], user: u32) -> Output {
         // Other users may not be able to read the build directory.
         let program = self.path("unjank");
         if !program.exists() {
-            // By another process: a program started by another test could inherit the
-            // open copy, which then cannot be executed.
+            // `cp` makes the copy. If this process did, a program that another test starts
+            // meanwhile could inherit the open copy, and its execution would fail (ETXTBSY).
             let copied = Command::new("cp").arg(unjank()).arg(&program).status().unwrap();
             assert!(copied.success());
         }

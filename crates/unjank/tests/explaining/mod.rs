@@ -59,8 +59,8 @@ pub(crate) fn explained(options: &[&str]) -> Value {
     record(&why(options).output().unwrap(), 0)
 }
 
-/// As [`explained`], with `least` of its own timers and at most 2 % unknown: the ring buffer
-/// sometimes lacks a switch or a system call.
+/// As [`explained`], repeated until at least `least` ns are waits for the thread's own timers and
+/// at most 2 % are unknown: the ring buffer sometimes lacks a switch or a system call.
 pub(crate) fn sleeper_explained(options: &[&str], least: u64) -> Value {
     until_ok(|| {
         let record = explained(options);

@@ -1,4 +1,4 @@
-// A program's own clocks, and the file in which it says how long its parts took.
+// A program's own clocks, and the file into which it writes the durations of its parts.
 #ifndef CLOCKS_H
 #define CLOCKS_H
 #ifndef _GNU_SOURCE

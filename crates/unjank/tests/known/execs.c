@@ -1,4 +1,4 @@
-// It becomes itself again and again, each time under another name.
+// Executes itself again and again, each time under another name.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

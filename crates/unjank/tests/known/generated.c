@@ -1,5 +1,5 @@
-// It computes in code that it has generated, and says what that is called in the file that the
-// second argument names, after the process: `/tmp/perf-PID.map` for a profiler.
+// Computes in generated code. The third argument is the name of that code, which it writes into
+// `perf-PID.map` in the directory of the second argument. Profilers look for that file in /tmp.
 #include "clocks.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 int main(int count, char **arguments) {
     if (count != 4) return 2;
 #ifdef __x86_64__
-    // Counts down: dec %rdi; jne to the begin; ret.
+    // Counts down: dec %rdi; jne to the start; ret.
     static const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};
 #else
     return 77;

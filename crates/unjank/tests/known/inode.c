@@ -15,7 +15,7 @@ static pid_t writer;
 static void *write_much(void *nothing) {
     writer = gettid();
     if (write(file, block, LENGTH) != (ssize_t)LENGTH) exit(1);
-    // Its clock ends with it.
+    // The CPU clock of a thread is readable only while the thread exists.
     pause();
     return nothing;
 }

@@ -23,7 +23,7 @@ static void *hold(void *nothing) {
     if (write(held[1], "h", 1) != 1) exit(1);
     compute(100 * MILLISECOND);
     pthread_mutex_unlock(&mutex);
-    // Its clock ends with it.
+    // The CPU clock of a thread is readable only while the thread exists.
     pause();
     return nothing;
 }

@@ -16,7 +16,7 @@ static void *compute_with_far(void *nothing) {
     if (write(held[1], "f", 1) != 1) exit(1);
     compute(200 * MILLISECOND);
     pthread_mutex_unlock(&far);
-    // Its clock ends with it.
+    // The CPU clock of a thread is readable only while the thread exists.
     pause();
     return nothing;
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Nanoseconds by way and activity.
 pub(crate) type Cells = BTreeMap<(String, String), u64>;
 
-/// Real-time threads and swap belong to one test at a time.
+/// Only one test at a time may have real-time threads or swap.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The compiled programs, and a directory on a disk.
@@ -52,13 +52,13 @@ impl Known {
         program
     }
 
-    /// The command that runs a program, which then says how long its parts took.
+    /// The command that runs a program, which then writes the durations of its parts.
     pub(crate) fn command(&self, name: &str, arguments: &[&str]) -> Vec<String> {
         self.command_of(&self.compiled(name), arguments)
     }
 
-    /// As `command`, of a program that is compiled with more flags and is called
-    /// otherwise.
+    /// As `command`, for a source that is compiled with further flags, under another
+    /// name.
     pub(crate) fn command_with(&self, source: &str, name: &str, flags: &[&str]) -> Vec<String> {
         self.command_of(&self.compiled_with(source, name, flags), &[])
     }
@@ -80,12 +80,13 @@ impl Known {
         OwnParts(text.lines().map(part).collect())
     }
 
-    /// Until it is dropped, no other test has real-time threads or swap.
+    /// Excludes other tests with real-time threads or swap until the result is dropped.
     pub(crate) fn alone() -> MutexGuard<'static, ()> {
         ALONE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Swap on this disk, and as [`alone`](Self::alone), until it is dropped.
+    /// Adds a swap area on this disk, and excludes other tests as [`alone`](Self::alone) does,
+    /// until the result is dropped.
     pub(crate) fn swap(&self) -> (Beside, MutexGuard<'static, ()>) {
         let alone = Self::alone();
         (self.beside("swap", &self.file("swap-area"), "on"), alone)
@@ -130,8 +131,8 @@ impl Drop for Beside {
 }
 
 impl OwnParts {
-    /// How the cells differ from what the program itself measured, by more than 5 % and 2 ms.
-    /// A way or an activity may be `*`.
+    /// Describes the difference between the cells and the program's own measurement, if it
+    /// exceeds 5 % and 2 ms. A way or an activity may be `*`.
     pub(crate) fn differs(&self, part: &str, places: &[&str], cells: &Cells) -> Option<String> {
         let is_in = |way: &str, activity: &str| {
             places
@@ -144,7 +145,7 @@ impl OwnParts {
             .filter(|((way, activity), _)| is_in(way, activity))
             .map(|(_, time)| time)
             .sum();
-        // Where the clock has begun at the fork, the truth is between the two.
+        // A clock that began at the fork gives an upper bound.
         let least = self.0[part];
         let most = self.0.get(&format!("{part}-since-fork")).copied().unwrap_or(least);
         let tolerance = (least / 20).max(2_000_000);

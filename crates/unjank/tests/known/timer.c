@@ -14,7 +14,7 @@ static void *arm(void *nothing) {
     compute(100 * MILLISECOND);
     struct itimerspec after = {.it_value = {.tv_nsec = AFTER}};
     if (timerfd_settime(timer, 0, &after, NULL) != 0) exit(1);
-    // Its clock ends with it.
+    // The CPU clock of a thread is readable only while the thread exists.
     pause();
     return nothing;
 }

@@ -1,5 +1,5 @@
-// The thread "asker" waits for a condition that the first thread signals after a sleep, for ever.
-// Three threads called "idle" wait for what never comes.
+// In an endless loop, the thread "asker" waits for a condition that the first thread signals after
+// a sleep. Three threads called "idle" wait for a signal that never arrives.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

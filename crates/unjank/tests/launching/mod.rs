@@ -12,7 +12,7 @@ pub(crate) fn unjank(arguments: &[&str]) -> Command {
     command
 }
 
-/// `launch bench`, two conditions that differ in nothing that matters.
+/// Runs `launch bench` with two conditions whose difference does not affect launches.
 pub(crate) fn bench(arguments: &[&str]) -> Output {
     let common = ["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"];
     unjank(&common).args(arguments).output().unwrap()

@@ -54,8 +54,8 @@ impl Machine {
         self.command(verb).args(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// `unjank with`, running a command that prints `ready`, and ends at the end of its
-    /// stdin (with code 0) or by a signal (printing which).
+    /// Starts `unjank with` and a command that prints `ready`. The command ends with code 0 at
+    /// the end of its stdin, or after SIGTERM or SIGINT, whose name it prints.
     pub(crate) fn hold(&self, knobs: &[&str]) -> Child {
         let script = "trap 'echo term; exit 9' TERM; trap 'echo int; exit 8' INT; \
                       echo ready; read nothing; exit 0";

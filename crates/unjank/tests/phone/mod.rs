@@ -47,17 +47,17 @@ pub(crate) fn lab_run() -> Command {
 }
 
 /// `unjank lab run` with instructions as time: other load on this machine makes no
-/// difference, and pauses cost nothing. The phone is slow, so that what lasts for a
-/// given time costs few instructions.
+/// difference, and pauses cost nothing. An instruction takes 8 ns, so that a given
+/// time has few instructions to emulate.
 pub(crate) fn lab_run_counted() -> Command {
     let mut command = run_by("icount");
     command.args(["--instruction-time", "8ns"]);
     command
 }
 
-/// Waits for its turn: a phone is one program that computes without a pause, and with more phones
-/// than CPUs, each would run so rarely that its emulated CPUs wait for each other. The command has
-/// the file of its turn as its stdin, which it does not read, so the turn ends with it.
+/// Waits for a turn: a phone computes without a pause, and with more phones than CPUs, each would
+/// run so rarely that its emulated CPUs wait for each other. The stdin of the command, which it
+/// does not read, is the lock file of the turn, so the turn ends when the command does.
 fn run_by(accelerator: &str) -> Command {
     let mut command = Command::new(unjank());
     let cpus = thread::available_parallelism().unwrap().get();

@@ -71,8 +71,8 @@ impl Program {
         threads::list(&Root::system(), self.id()).unwrap().threads
     }
 
-    /// The policy of the thread with this name, and whether its children are ordinary
-    /// again.
+    /// The policy of the thread with this name, and whether its children start with an
+    /// ordinary policy (`SCHED_RESET_ON_FORK`).
     pub(crate) fn policy(&self, name: &str) -> (Policy, bool) {
         let threads = self.threads();
         let thread = threads.iter().find(|thread| thread.name == name);

@@ -48,8 +48,9 @@ impl PrivateState {
         self.rt(arguments).output().unwrap()
     }
 
-    /// Runs `rt exec` with a command that prints the id of a process, which it leaves, and ends
-    /// with its standard input: once unjank has said that it has changed that process.
+    /// Runs `rt exec` with a command that prints the id of a process, leaves it running, and ends
+    /// when its standard input does. The input ends once unjank has reported the change of that
+    /// process. Returns the output of unjank, and the id.
     pub(crate) fn exec_and_leave(&self, arguments: &[&str]) -> (Output, u32) {
         let mut command = self.rt(&[&["exec"], arguments].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -121,8 +122,8 @@ pub(crate) fn of_nobody() -> (PrivateState, Program, Vec<String>) {
     // Other users may not be able to read the build directory.
     let copy = |from: &Path, name: &str| {
         let to = place.path().join(name);
-        // By another process: children of this one, started by other tests, could have
-        // the file open for writing, and then it cannot be executed.
+        // `cp` makes the copy. If this process did, a child that another test starts meanwhile
+        // could have the copy open for writing, and its execution would fail (ETXTBSY).
         assert!(Command::new("cp").arg(from).arg(&to).status().unwrap().success());
         to
     };

@@ -1,7 +1,7 @@
 //! Compares the output of a command with that of `runs show`, and the views of its record with
 //! each other.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod views;
 
@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// How a table that is not shown as rows is drawn.
+/// The form of a table that a page does not show as rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drawn {
     /// A paragraph for each cell.
@@ -35,7 +35,7 @@ enum Drawn {
     Timeline,
 }
 
-/// Tables that are not shown as rows, with what a page has of them.
+/// The tables that a page does not show as rows, and the element that it has for each.
 const DRAWN: [(&str, Drawn, &str); 3] = [
     ("lock/doctor/diagnoses", Drawn::Cards, "<dl class=\"card\">"),
     ("swap/analyze/volume", Drawn::Bars, "<svg class=\"bar\""),
@@ -48,8 +48,8 @@ const DATA: [&str; 3] = ["ipc/throughput/turns", "why/clock", "why/requests"];
 /// The most rows of a table on a page.
 const ROWS: usize = 500;
 
-/// Asserts that the store shows what `arguments` print, and that text, Markdown and page of the
-/// record have the same answers, tables and warnings; returns what was printed.
+/// Asserts that `runs show` prints the output of `arguments` again, and that text, Markdown and
+/// page of the record have the same answers, tables and warnings. Returns the output.
 pub(crate) fn check(arguments: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("runs.sqlite");

@@ -40,7 +40,7 @@ pub(super) fn of_markdown(report: &str) -> Vec<Section> {
     sections
 }
 
-/// The cells of a row: a bar after a backslash separates none.
+/// The cells of a row. A bar after a backslash does not separate cells.
 fn cells(row: &str) -> Vec<String> {
     let (mut cells, mut cell, mut before) = (Vec::new(), String::new(), ' ');
     for letter in row.trim_start_matches('|').chars() {

@@ -1,4 +1,4 @@
-//! Chooses what of a recording is explained: the thread and the window.
+//! Chooses the thread and the window of a recording that are explained.
 
 #[cfg(test)]
 mod tests;
@@ -12,16 +12,17 @@ use unjank_units::Nanos;
 
 use threads::Threads;
 
-/// What a user says of the thread and the window.
+/// The user's options for the thread and the window. If unjank made the recording, the recorded
+/// thread and window are the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// The process, by its name or number.
     pub process: Option<String>,
-    /// The thread, by its name or number; else the first one of the process.
+    /// The thread, by its name or number; by default the first one of the process.
     pub thread: Option<String>,
-    /// The beginning of the window; else the first exec of the process.
+    /// The beginning of the window; by default the first exec of the process.
     pub from: Option<Moment>,
-    /// The end of the window; else the end of the thread.
+    /// The end of the window; by default the end of the thread.
     pub to: Option<Moment>,
 }
 
@@ -34,16 +35,17 @@ pub enum Moment {
     After(Nanos),
 }
 
-/// What was chosen, and why.
+/// The chosen thread and window, with the reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// The thread.
     pub thread: ThreadId,
-    /// The first thread of its program, if the recording was made for the two.
+    /// The first thread of its program, if unjank recorded it for this thread; otherwise the
+    /// thread.
     pub first: ThreadId,
-    /// The beginning of the window, and what it is.
+    /// The beginning of the window, and why it is there.
     pub from: (Timestamp, &'static str),
-    /// The end of the window, and what it is.
+    /// The end of the window, and why it is there.
     pub to: (Timestamp, &'static str),
 }
 
@@ -61,8 +63,8 @@ pub struct Recorded {
 /// Chooses thread and window.
 ///
 /// # Errors
-/// A sentence that says what to name instead, with the processes of the
-/// recording; after a stop request, that of [`Stopped`].
+/// A message for the user: the recording does not have the process, the thread or the window, or
+/// has several by that name. After a stop request, the message of [`Stopped`].
 pub fn choose(
     trace: &Trace,
     wanted: &Wanted,

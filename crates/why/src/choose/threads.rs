@@ -7,11 +7,11 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, EventKind, StorageEvent, Task, Trace};
 
-/// Names that are kept of a thread.
+/// The most names that are kept for a thread.
 const MOST_NAMES: usize = 16;
-/// Processes that an error lists.
+/// The most processes that an error lists.
 const LISTED: usize = 12;
-/// Bytes of a thread's name that the kernel keeps.
+/// The length of a thread's name in the kernel, in bytes: `TASK_COMM_LEN` without the final zero.
 const NAME_LENGTH: usize = 15;
 
 /// The threads of a trace.
@@ -20,7 +20,7 @@ pub(super) struct Threads {
     seen: BTreeMap<ThreadId, ThreadSummary>,
 }
 
-/// What a trace says of a thread.
+/// The names, the program, the end and the process of a thread in a trace.
 #[derive(Debug, Default)]
 struct ThreadSummary {
     /// Its names, the last one last.
@@ -88,8 +88,8 @@ impl Threads {
         self.seen.get(&thread)?.ended
     }
 
-    /// The process of this number or name. A program that was executed counts
-    /// more than a name, which a child has from its parent.
+    /// The process with this number or name. An executed program takes precedence over a
+    /// thread's name, which a child inherits from its parent.
     pub(super) fn process(&self, wanted: &str) -> Result<ThreadId, String> {
         if let Some(process) = numbered(wanted) {
             return self.knows(process).then_some(process).ok_or_else(|| {
@@ -155,8 +155,8 @@ impl Threads {
         self.seen.contains_key(&thread)
     }
 
-    /// The first known thread of a thread's process. `known` has those that were
-    /// found before, so that no thread is visited twice.
+    /// The first known thread of a thread's process. `known` caches the results, so that
+    /// no thread is visited twice.
     fn leader(&self, thread: ThreadId, known: &mut HashMap<ThreadId, ThreadId>) -> ThreadId {
         let mut leader = thread;
         let mut visited = HashSet::new();
@@ -171,7 +171,7 @@ impl Threads {
         leader
     }
 
-    /// The processes, those first that executed a program.
+    /// The processes as text. Those that executed a program come first, in order of time.
     pub(super) fn list(&self) -> String {
         let processes = self.seen.iter().filter(|(_, seen)| seen.sibling.is_none());
         let mut processes: Vec<(bool, Option<Timestamp>, ThreadId)> = processes

@@ -60,7 +60,7 @@ pub fn folded(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a thread computed on the path, in all.
+/// All computing of a thread on the path, with the functions of its samples.
 #[derive(Default)]
 struct Computing {
     time: Nanos,

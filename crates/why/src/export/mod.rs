@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `folded` | folded stacks, which flame graphs are drawn from |
 //! | `perfetto` | a Perfetto trace: the recording, and the critical path as tracks |
-//! | `words` | names of calls, devices and evidence in both |
+//! | `words` | the call in which a segment's thread sleeps, for both |
 //!
 //! The trace is written piece by piece: beside names, at most one packet of it
 //! is in memory.

@@ -13,7 +13,8 @@ use super::wait::Wait;
 pub(super) struct Gaps(Vec<(usize, Vec<Gap>)>);
 
 impl Gaps {
-    /// The gaps of a trace between its beginning and its end, of one kind.
+    /// The gaps of one `kind` in a trace, clipped to its beginning and end. Gaps of a CPU that
+    /// touch are merged.
     pub(super) fn of(
         trace: &Trace,
         (begin, end): (Timestamp, Timestamp),
@@ -45,15 +46,14 @@ impl Gaps {
         Some(&self.0.get(found)?.1)
     }
 
-    /// The end of the last gap of a CPU that ended after one moment, and not
-    /// after another.
+    /// The end of the last gap of a CPU that ended later than `after` and not later than `by`.
     pub(super) fn ended(&self, cpu: usize, after: Timestamp, by: Timestamp) -> Option<Timestamp> {
         let gaps = self.of_cpu(cpu)?;
         let ended = gaps.partition_point(|gap| gap.to <= by);
         gaps.get(ended.checked_sub(1)?).map(|gap| gap.to).filter(|end| *end > after)
     }
 
-    /// Whether a CPU has one between two moments.
+    /// Whether a gap of a CPU overlaps the time between two moments.
     pub(super) fn are_between(&self, cpu: usize, from: Timestamp, to: Timestamp) -> bool {
         self.of_cpu(cpu).is_some_and(|gaps| {
             let next = gaps.partition_point(|gap| gap.to <= from);
@@ -61,8 +61,8 @@ impl Gaps {
         })
     }
 
-    /// The spans of a thread, but for what is not known of it: it is lost from
-    /// the beginning of the first gap of its CPU in a span to the end of the last.
+    /// The spans of a thread, with [`Wait::Lost`] where events of its CPU may be missing. In each
+    /// span, that is from the beginning of the CPU's first gap to the end of its last one.
     pub(super) fn cut(&self, spans: Spans) -> Spans {
         let lost = State::Asleep { wait: Wait::Lost, wake: None };
         let covered = |span: &Span| match span.state {
@@ -89,7 +89,8 @@ impl Gaps {
         cut
     }
 
-    /// The part of a time from the first gap of a CPU to the last.
+    /// The part of a time from the beginning of the first gap of a CPU in it to the end of the
+    /// last.
     fn covered(&self, cpu: usize, from: Timestamp, to: Timestamp) -> Option<[Timestamp; 2]> {
         let gaps = self.of_cpu(cpu)?;
         let first = gaps.get(gaps.partition_point(|gap| gap.to <= from))?;

@@ -6,15 +6,15 @@ use unjank_host::tracefs::Label;
 
 use super::origin::InterruptId;
 
-/// Whether it is an interrupt of the processor's own, which have handlers on some
-/// architectures: its timer, and what CPUs send each other (drivers/clocksource,
-/// arch/*/kernel/smp.c).
+/// Whether an interrupt is the processor's own: its timer, or an inter-processor interrupt. On some
+/// architectures these have handlers, as devices have (`drivers/clocksource`,
+/// `arch/*/kernel/smp.c`).
 pub(super) fn is_own(name: Label) -> bool {
     const OWN: [&[u8]; 4] = [b"IPI", b"arch_timer", b"arch_sys_timer", b"riscv-timer"];
     OWN.contains(&name.as_bytes())
 }
 
-/// Names with their numbers.
+/// Numbers for names of interrupts, in the order in which the names appear.
 #[derive(Debug, Default)]
 pub(super) struct InterruptNames {
     names: Vec<Label>,
@@ -22,7 +22,7 @@ pub(super) struct InterruptNames {
 }
 
 impl InterruptNames {
-    /// The number of a name, which is new or known.
+    /// The number of a name. A new name gets the next number.
     pub(super) fn number(&mut self, name: Label) -> InterruptId {
         let Self { names, numbers } = self;
         *numbers.entry(name).or_insert_with(|| {
@@ -31,7 +31,7 @@ impl InterruptNames {
         })
     }
 
-    /// The name with a number that was given here.
+    /// The name with this number; empty if no name has it.
     pub(super) fn name(&self, interrupt: InterruptId) -> Label {
         self.names.get(interrupt.0 as usize).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What an interrupt was about: the events of a CPU since it was interrupted.
+//! The cause of an interrupt, found from the events of its CPU since the interrupt began.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Context, Event, EventKind, Softirq};
@@ -7,7 +7,7 @@ use unjank_host::{Nanos, Timestamp};
 use super::origin::{Cause, InterruptId, Origin};
 use super::packets::Packet;
 
-/// Vectors of soft interrupts, of `include/linux/interrupt.h`.
+/// Softirq vectors of `include/linux/interrupt.h`.
 const HI: Softirq = Softirq(0);
 const NET_TX: Softirq = Softirq(2);
 const NET_RX: Softirq = Softirq(3);
@@ -15,24 +15,23 @@ const BLOCK: Softirq = Softirq(4);
 const IRQ_POLL: Softirq = Softirq(5);
 const TASKLET: Softirq = Softirq(6);
 
-/// How long after an event an interrupt is still the same, where nothing marks
-/// its end: interrupts last some ten microseconds.
+/// How long after its last event an interrupt is taken to go on, where no event marks its end. An
+/// interrupt lasts tens of microseconds.
 const SAME: Nanos = Nanos::from_micros(100);
 
 /// The interrupts of one CPU.
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
-    /// What the current interrupt is about, as far as it is known.
+    /// The cause of the current interrupt, if it is known.
     known: Option<Known>,
     /// Whether the ends of timers are recorded.
     timers_end: bool,
-    /// The device that interrupted last since a thread did something, and the begin or
-    /// end of its handler.
+    /// The device that interrupted last, and when its handler began or ended; `None` once a thread
+    /// has had an event since.
     device: Option<(InterruptId, Timestamp)>,
-    /// The current soft interrupt, and what it is about, as far as it is known.
+    /// The vector of the current softirq, and its cause, if that is known.
     soft: Option<(Softirq, Option<Cause>)>,
-    /// The packet that a soft interrupt works on, if it did not come from
-    /// outside.
+    /// The packet that the current softirq delivers, if it was sent on this machine.
     packet: Option<Packet>,
 }
 
@@ -40,10 +39,10 @@ pub(super) struct Interrupts {
 #[derive(Debug, Clone, Copy)]
 struct Known {
     cause: Cause,
-    /// When that was seen.
+    /// The time of the event that shows the cause.
     at: Timestamp,
-    /// Its handler marks its end. The processor's own interrupts have none: the
-    /// next event of an idle CPU may be of another interrupt.
+    /// Whether a handler was entered, whose exit marks the interrupt's end. The processor's own
+    /// interrupts have no such mark: the next event of an idle CPU may be of another interrupt.
     handled: bool,
 }
 
@@ -54,7 +53,7 @@ impl Interrupts {
         self.device = Some((device, at));
     }
 
-    /// Notes that an interrupt begins that the processor sent to itself or to another.
+    /// Notes that one of the processor's own interrupts begins: its timer, or one from another CPU.
     pub(super) fn enter_own(&mut self) {
         self.known = None;
     }
@@ -66,7 +65,7 @@ impl Interrupts {
         match kind {
             // Another interrupt may follow before a thread does something.
             EventKind::IrqExit(_) => {
-                // The processor's own ones have nothing to do with the device before.
+                // One of the processor's own interrupts is unrelated to the device before it.
                 if let (Some(Known { handled: true, .. }), Some((_, seen))) =
                     (self.known, &mut self.device)
                 {
@@ -80,14 +79,14 @@ impl Interrupts {
                 self.timers_end = true;
                 self.is_over(context);
             }
-            // Entries and exits have the flags of what they interrupt.
+            // Entries and exits have the flags of the interrupted context.
             EventKind::VectorEntry(_) | EventKind::VectorExit(_) => {}
             _ if context == Context::Thread => self.are_over(),
             _ => {}
         }
     }
 
-    /// Forgets them.
+    /// Forgets all interrupts, because a thread has an event, or events were lost.
     pub(super) fn are_over(&mut self) {
         *self = Self { timers_end: self.timers_end, ..Self::default() };
     }
@@ -117,7 +116,7 @@ impl Interrupts {
         }
     }
 
-    /// Notes what the present interrupt is about.
+    /// Notes the cause of the current softirq or interrupt. The context of a thread has none.
     pub(super) fn is_about(&mut self, at: Timestamp, context: Context, cause: Cause) {
         match (&mut self.soft, context) {
             (_, Context::Thread) => {}
@@ -129,7 +128,8 @@ impl Interrupts {
         }
     }
 
-    /// Notes that the present interrupt is no longer about a timer.
+    /// Notes the end of a timer callback: the timer is no longer the cause of the current
+    /// interrupt.
     fn is_over(&mut self, context: Context) {
         match (&mut self.soft, context) {
             (_, Context::Thread) => {}
@@ -140,8 +140,7 @@ impl Interrupts {
         }
     }
 
-    /// Notes that a packet is taken, which a thread of this machine has sent, or
-    /// which came from outside.
+    /// Notes that an interrupt takes a packet from a queue: `None` if it came from outside.
     pub(super) fn takes(&mut self, at: Timestamp, context: Context, packet: Option<Packet>) {
         if context != Context::Thread {
             self.packet = packet;
@@ -149,7 +148,8 @@ impl Interrupts {
         }
     }
 
-    /// Who causes an event of this CPU.
+    /// The origin of an event of this CPU: the current thread, the sender of the packet that is
+    /// delivered, or the current interrupt.
     pub(super) fn origin(&self, at: Timestamp, context: Context, current: ThreadId) -> Origin {
         let soft = match (context, self.soft) {
             (Context::Softirq, Some((_, cause))) => Some(cause),
@@ -162,7 +162,7 @@ impl Interrupts {
         }
     }
 
-    /// What the interrupt of a moment is about.
+    /// The cause of the interrupt at a moment, if it is known.
     fn cause(&self, at: Timestamp) -> Option<Cause> {
         let is_same = |known: &Known| {
             let is_marked = known.handled || is_timer(known.cause) && self.timers_end;
@@ -171,18 +171,19 @@ impl Interrupts {
         self.known.filter(is_same).map(|known| known.cause)
     }
 
-    /// The packet that an event of this CPU is about.
+    /// The packet that is delivered in the softirq of an event of this CPU.
     pub(super) fn packet(&self, context: Context) -> Option<Packet> {
         self.packet.filter(|_| context == Context::Softirq)
     }
 
-    /// The device whose interrupt began or ended last, if nothing has happened
-    /// since: it wakes the thread of its interrupt after the end of its handler.
+    /// The device whose handler began or ended last, for an event in interrupt context. The kernel
+    /// wakes a handler's thread after the end of the handler.
     pub(super) fn device(&self, at: Timestamp, context: Context) -> Option<InterruptId> {
         self.device_at(at).filter(|_| context == Context::Irq)
     }
 
-    /// The same in every context. On an idle CPU nothing tells that it is over.
+    /// As `device`, in every context. On an idle CPU no event shows that the interrupt is over, so
+    /// it counts for [`SAME`] only.
     fn device_at(&self, at: Timestamp) -> Option<InterruptId> {
         self.device.filter(|(_, seen)| at.since(*seen) <= SAME).map(|(device, _)| device)
     }

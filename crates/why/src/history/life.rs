@@ -10,7 +10,7 @@ use unjank_units::Nanos;
 use super::span::Span;
 use super::spans::Spans;
 
-/// A thread, and what it did when.
+/// The states of a thread over time, with its creation and its end.
 #[derive(Debug, Clone, Default)]
 pub struct Life {
     /// Its last name.
@@ -21,34 +21,34 @@ pub struct Life {
     pub birth: Option<Birth>,
     /// Its end, if that is in the trace.
     pub end: Option<Timestamp>,
-    /// The times in which each thread that waited for it lent it its priority,
-    /// which need not have been a higher one. They are in order of time.
+    /// The times in which other threads waited for it and lent it their priority, by lender and in
+    /// order of time. A lent priority is not always higher than the thread's own.
     pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
-    /// The times in which it made room for pages of files and asked for them, waits
-    /// included: each from the beginning of a system call or page fault on. They are in
-    /// order of time and do not overlap.
+    /// The times in which it read from storage, waits included: it added pages of files to the page
+    /// cache, or issued requests. Each begins with a system call or page fault. They are in order
+    /// of time and do not overlap.
     pub reads: Vec<(Timestamp, Timestamp)>,
 }
 
 /// The creation of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Birth {
-    /// When its parent called `clone`; of a first thread whose id another
-    /// thread of its process took over in `exec`: when that did.
+    /// When its parent called `clone`. For a thread that took over the id of its process's first
+    /// thread in `exec`: when it did.
     pub at: Timestamp,
-    /// The thread that did, by its former id.
+    /// The thread that called `clone`. After such an `exec`: the thread's own former id.
     pub parent: ThreadId,
     /// Whether both are of one process.
     pub same_process: bool,
 }
 
 impl Life {
-    /// Its first moment in the trace.
+    /// Its birth, or else the beginning of its first span; 0 if the trace has neither.
     pub fn begin(&self) -> Timestamp {
         self.birth.map(|birth| birth.at).or(self.spans.begin()).unwrap_or_default()
     }
 
-    /// The span before a moment: the one that the nanosecond before it is in.
+    /// The span that contains the nanosecond before a moment.
     pub fn before(&self, moment: Timestamp) -> Option<Span> {
         let begun = self.spans.begun_before(moment);
         self.spans.get(begun.checked_sub(1)?).filter(|span| span.to >= moment)
@@ -62,8 +62,8 @@ impl Life {
         parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 
-    /// Whether `lender` lent it its priority between two moments. It has its own
-    /// back just before it wakes the thread that waited for it.
+    /// Whether `lender` lent it its priority between two moments. A loan ends just before the
+    /// borrower wakes the lender.
     pub fn inherited_from(&self, lender: ThreadId, begin: Timestamp, end: Timestamp) -> bool {
         let Some(loans) = self.loans.get(&lender) else { return false };
         let first = loans.partition_point(|(_, to)| *to < begin);

@@ -23,9 +23,9 @@ pub struct History {
     pub(super) lives: ById<Vec<Life>>,
     /// The last name of each thread.
     pub(super) names: ById<Comm>,
-    /// Threads of the kernel.
+    /// Kernel threads that the recorder listed, or that `kthreadd` started.
     pub(super) kernel: HashSet<ThreadId, RandomState>,
-    /// Whether the recorder has listed them, so that names do not count.
+    /// Whether the recorder listed them. Otherwise kernel threads are also recognised by name.
     pub(super) kernel_is_listed: bool,
     /// Interrupts of block devices.
     pub(super) storage: HashSet<InterruptId>,
@@ -47,8 +47,7 @@ impl History {
         lives.get(begun.saturating_sub(1))
     }
 
-    /// The first thread of its process at a moment, as far as the trace has the
-    /// births between the two.
+    /// The first thread of a thread's process, as far as the trace has the births in between.
     pub fn first_of_process(&self, thread: ThreadId, at: Timestamp) -> ThreadId {
         let (mut first, mut at) = (thread, at);
         while let Some(birth) = self.life(first, at).and_then(|life| life.birth)
@@ -70,8 +69,7 @@ impl History {
         self.names.get(&thread).copied()
     }
 
-    /// Whether a thread is one of the kernel, or works for it in a process
-    /// (`io_uring`).
+    /// Whether a thread is a kernel thread, or an `io_uring` worker, which belongs to a process.
     pub fn is_kernel(&self, thread: ThreadId) -> bool {
         let by_name = |name: Comm| {
             let name = name.as_bytes();
@@ -121,13 +119,12 @@ impl History {
     }
 }
 
-/// Names of threads that work for the kernel in a process (`io_uring`).
+/// Whether a name is that of an `io_uring` worker or polling thread.
 fn is_name_of_worker(name: &[u8]) -> bool {
     [&b"iou-wrk-"[..], b"iou-sqp-"].iter().any(|worker| name.starts_with(worker))
 }
 
-/// Names of threads of the kernel, for traces of machines that no recorder has
-/// asked which threads they are.
+/// Whether a name is that of a kernel thread, for traces whose recorder did not list these threads.
 pub(super) fn is_kernel_name(name: &[u8]) -> bool {
     const NAMES: [&[u8]; 9] = [
         b"kworker/",

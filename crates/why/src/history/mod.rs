@@ -1,5 +1,5 @@
-//! What each thread did when, and what ended each of its waits: one pass over
-//! the events of a trace.
+//! The history of a recording: the states of each thread over time, and what ended each wait. It is
+//! built in one pass over the events.
 
 mod builder;
 mod by_id;

@@ -7,10 +7,10 @@ use std::collections::binary_heap::PeekMut;
 use unjank_host::Timestamp;
 use unjank_host::tracefs::{CpuTrace, Event, EventsIter};
 
-/// The events of all CPUs in order of time, each with the place of its CPU.
+/// The events of all CPUs in order of time, each with the index of its CPU in `cpus`.
 pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)> {
     let mut rest: Vec<_> = cpus.iter().map(|trace| trace.events.iter()).collect();
-    // The place of each CPU's next event; of equal ones, that of the first CPU is next.
+    // The sort key of each CPU's next event. Of equal keys, the first CPU's is taken first.
     let next = rest.iter().enumerate();
     let next = next.filter_map(|(index, events)| Some(Reverse((place(events)?, index))));
     let mut next: BinaryHeap<_> = next.collect();
@@ -20,7 +20,7 @@ pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)
         let events = rest.get_mut(index)?;
         let event = events.next()?;
         match place(events) {
-            // Sorts it in anew.
+            // When `first` is dropped, the heap moves it to its new position.
             Some(place) => first.0.0 = place,
             None => drop(PeekMut::pop(first)),
         }
@@ -28,8 +28,8 @@ pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)
     })
 }
 
-/// The place of the next event in the order of time. In a trace with a coarse
-/// clock a thread is woken and runs at the same moment: switches come last.
+/// The sort key of the next event: its time, and whether it is a switch. With a coarse clock, a
+/// wake-up and the switch to the woken thread can have the same time, so switches come last.
 fn place(events: &EventsIter<'_>) -> Option<(Timestamp, bool)> {
     Some((events.next_at()?, events.next_switches()))
 }

@@ -1,25 +1,25 @@
-//! Who caused an event: a thread, or an interrupt and what it was about.
+//! The origin of an event: a thread, or an interrupt with its cause.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
-/// Who caused an event.
+/// The origin of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A thread that ran.
+    /// The thread that ran, or that sent the delivered packet.
     Thread(ThreadId),
-    /// An interrupt.
+    /// An interrupt or a softirq, by its cause.
     Interrupt(Cause),
 }
 
-/// What an interrupt was about.
+/// The cause of an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// A timer expired; who armed it, if the trace has that.
     Timer(Option<Armed>),
     /// A block device finished a request.
     Storage(RequestId),
-    /// A block device finished a request whose begin is not in the trace.
+    /// A block device finished a request whose issue is not in the trace.
     StorageOfOld,
     /// A packet arrived from outside.
     Network,
@@ -38,10 +38,10 @@ pub struct Armed {
     pub at: Timestamp,
 }
 
-/// The number of a device's interrupt in a history, which knows its name.
+/// The number of a device's interrupt in a history, for `History::interrupt_name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InterruptId(pub u32);
 
-/// The number of a request of a history.
+/// The number of a finished request in a history, for `History::request`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u32);

@@ -6,7 +6,7 @@ use unjank_host::Timestamp;
 
 use super::origin::Origin;
 
-/// A packet that a soft interrupt works on.
+/// A packet that was sent on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packet {
     /// When it was put into a queue.
@@ -26,7 +26,7 @@ impl Packets {
         self.queued.insert(packet, Packet { sent: at, by });
     }
 
-    /// The packet that is taken; `None` if it came from outside.
+    /// Removes and returns a packet that a softirq takes; `None` if it came from outside.
     pub(super) fn take(&mut self, packet: u64) -> Option<Packet> {
         self.queued.remove(&packet)
     }

@@ -1,4 +1,4 @@
-//! Requests to block devices, from the driver to their completion.
+//! Requests to block devices, from their issue to the driver to their completion.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use super::origin::{Origin, RequestId};
 /// A request that a device served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What was asked of the device.
+    /// The device, the sectors and the operation.
     pub asked: DeviceRequest,
-    /// When its driver got it.
+    /// When it was issued to the driver (`block_rq_issue`).
     pub issued: Timestamp,
-    /// Who gave it to the driver.
+    /// The thread that issued it; an interrupt if the driver's queue had been full before.
     pub by: Origin,
-    /// The file for whose pages it did so, if it is known.
+    /// The file whose pages it reads, if it is known.
     pub file: Option<FileId>,
 }
 
@@ -33,8 +33,8 @@ impl InFlight {
         self.begun.insert((request.asked.device.0, request.asked.sector), request);
     }
 
-    /// The request that ends here; `None` if its begin is not in the trace. A
-    /// part that is finished moves the beginning of the rest.
+    /// Finishes a request, and returns its number; `None` if its issue is not in the trace. If the
+    /// device finished only the first sectors, the rest stays in flight.
     pub(super) fn complete(&mut self, done: &DeviceRequest) -> Option<RequestId> {
         let request = self.begun.remove(&(done.device.0, done.sector))?;
         if done.sectors > 0 && done.sectors < request.asked.sectors {

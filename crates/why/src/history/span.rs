@@ -1,45 +1,45 @@
-//! One state of a thread and its time.
+//! One state of a thread and the time that it lasts.
 
 use unjank_host::Timestamp;
 
 use super::wait::{Wait, Wake};
 
-/// A state and its time.
+/// A time in which a thread is in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its begin.
+    /// When it begins.
     pub from: Timestamp,
-    /// Its end.
+    /// When it ends; the next span begins there.
     pub to: Timestamp,
     /// The state.
     pub state: State,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It has a CPU.
+    /// It runs on a CPU.
     Running {
-        /// Which one.
+        /// The number of the CPU.
         cpu: usize,
     },
-    /// It was woken (`sched_waking`) and is not yet in a run queue (`sched_wakeup`, or
-    /// the interrupt of the queue's CPU before that): the waker chooses a CPU, and an
-    /// idle one fetches the thread itself.
+    /// It was woken (`sched_waking`) and is not yet in a run queue. The waker chooses a CPU; an
+    /// idle CPU puts the thread into its queue itself. The state ends with `sched_wakeup`, or
+    /// before that with the reschedule interrupt to the queue's CPU.
     Woken {
-        /// The CPU, as far as it is chosen.
+        /// The CPU that is chosen so far.
         cpu: usize,
     },
     /// It could run, and waits in the run queue of a CPU.
     Ready {
-        /// Which one.
+        /// The number of the CPU.
         cpu: usize,
     },
     /// It sleeps.
     Asleep {
-        /// What it sleeps in.
+        /// The system call, page fault or kernel lock in which it sleeps.
         wait: Wait,
-        /// Its end; `None` if the trace does not have it.
+        /// The wake-up that ends it; `None` if the trace does not have one.
         wake: Option<Wake>,
     },
 }

@@ -1,5 +1,5 @@
-//! The states of one thread, packed: 16 bytes for each, and 16 for a sleep of
-//! which something is known.
+//! The states of one thread, packed: 16 bytes for each, and 16 more for a sleep whose wait or
+//! wake-up is known.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -18,31 +18,32 @@ pub struct Spans {
     sleeps: Vec<Sleep>,
     /// The calls and faults in which it slept.
     waits: Vec<Wait>,
-    /// Who armed the timers that ended sleeps.
+    /// The armings of the timers that ended sleeps.
     armed: Vec<Armed>,
-    /// How wake-ups came, by the place of the sleep in `sleeps`.
+    /// The deliveries of packets that ended sleeps, each with the index of its sleep in `sleeps`,
+    /// in ascending order.
     carriers: Vec<(u32, Carrier)>,
 }
 
-/// The beginning of a span. A wait ends with its wake-up, so the moment of that is
-/// not stored.
+/// The beginning of a span. A sleep ends with its wake-up, so the time of the wake-up is not
+/// stored.
 #[derive(Debug, Clone, Copy)]
 struct Begun {
     at: Timestamp,
     state: Packed,
 }
 
-/// A state. CPUs beyond 2³² do not exist.
+/// A state. The number of a CPU fits in 32 bits.
 #[derive(Debug, Clone, Copy)]
 enum Packed {
     Running(u32),
     Woken(u32),
     Ready(u32),
-    /// The place of the rest in `sleeps`.
+    /// Asleep: the index of the wait and the wake-up in `sleeps`.
     Asleep(u32),
     /// Asleep, without a wake-up and without anything known of the wait.
     Unknown,
-    /// The same while events were lost.
+    /// Events were lost, so that the state is not known.
     Lost,
 }
 
@@ -56,17 +57,17 @@ struct Sleep {
     by: By,
 }
 
-/// Who ended a sleep.
+/// The origin of the wake-up that ended a sleep.
 #[derive(Debug, Clone, Copy)]
 enum By {
     Nobody,
     Thread(u32),
     /// A thread that was about to exit.
     Exiting(u32),
-    /// A thread whose end was waited for, and whether the trace had that already.
+    /// A thread that the sleeper joined, and whether its exit event came before the wake-up.
     Joined(u32, bool),
     Timer,
-    /// A timer, and the place in `armed` of who armed it.
+    /// A timer, and the index of its arming in `armed`.
     ArmedTimer(u32),
     Storage(u32),
     StorageOfOld,
@@ -75,7 +76,7 @@ enum By {
     Unknown,
 }
 
-/// The number of no system call: the kernel's for a call that is none.
+/// The number that stands for no system call, as in the kernel.
 const NO_CALL: i32 = -1;
 
 impl Spans {
@@ -121,12 +122,12 @@ impl Spans {
         self.begun.partition_point(|begun| begun.at < moment)
     }
 
-    /// The number of spans that have begun at a moment.
+    /// The number of spans that begin at a moment or before it.
     pub fn begun_by(&self, moment: Timestamp) -> usize {
         self.begun.partition_point(|begun| begun.at <= moment)
     }
 
-    /// The number of spans that have ended at a moment.
+    /// The number of spans that end at a moment or before it.
     pub fn ended_by(&self, moment: Timestamp) -> usize {
         if self.end <= moment {
             return self.len();
@@ -134,13 +135,13 @@ impl Spans {
         self.begun_by(moment).saturating_sub(1)
     }
 
-    /// The beginning of the span with this number; behind the last, the end of all.
+    /// The beginning of the span with this number; for numbers after the last span, its end.
     pub fn begin_of(&self, number: usize) -> Timestamp {
         self.begun.get(number).map_or(self.end, |begun| begun.at)
     }
 
-    /// Adds a span from the end of the last one, or for the first from `from`. It
-    /// must not be empty, and a wake-up is its end.
+    /// Adds a span that ends at `to`. It begins at the end of the span before, the first one at
+    /// `from`. It must not be empty. If it has a wake-up, that must be at `to`.
     pub(super) fn push(&mut self, from: Timestamp, to: Timestamp, state: &State) {
         let at = self.end().unwrap_or(from);
         let state = match *state {

@@ -117,7 +117,7 @@ fn a_thread_is_in_a_run_queue_from_the_second_event_of_its_wake_up_on() {
     assert_eq!(
         way(kicked.runs(0, 360, 0, 7)),
         [step("to 0", 300, 340), step("in 0", 340, 360)],
-        "it is no news of this one"
+        "the interrupt is not for this thread"
     );
     // It was about to fall asleep: the waker waits until it has left its CPU.
     let early = Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).wakes_late(1, 90, 7, 0);
@@ -155,7 +155,7 @@ fn a_request_that_a_thread_of_the_kernel_finishes_ends_its_waits() {
     assert_eq!(activity(&[6], None), (Activity::Computing, false), "a program polls");
 }
 
-/// Text has microseconds: what happened in one of them on two CPUs has no order.
+/// The text form of ftrace has a resolution of 1 µs: within it, events of two CPUs have no order.
 #[test]
 fn a_thread_is_woken_in_the_moment_in_which_it_falls_asleep() {
     let states = |woken_by: usize| {
@@ -211,7 +211,7 @@ fn a_wake_up_of_a_running_thread_is_over_at_once_or_with_the_second_event() {
     // It was about to fall asleep, and was ready at once.
     let early = queued(runs().wakes_late(1, 90, 7, 0).sleeps(0, 100, 7, 0), 110);
     assert_eq!(woken_at(&early.runs(0, 120, 0, 7)), []);
-    // It did not, but slept later.
+    // It did not fall asleep then, but later.
     let stays = runs().wakes(1, 90, 7, 0).sleeps(0, 100, 7, 0);
     assert_eq!(woken_at(&queued(stays, 300).runs(0, 310, 0, 7)), [at(300)]);
 }

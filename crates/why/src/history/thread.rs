@@ -17,22 +17,22 @@ pub(super) struct Thread {
     pub(super) life: Life,
     /// Its present state, and since when; `None` before its first event.
     pub(super) state: Option<(State, Timestamp)>,
-    /// What it does in the kernel, if anything.
+    /// The system call, page fault or kernel lock that it is in, if any.
     pub(super) wait: Wait,
-    /// When it began to do that, if it was seen.
+    /// When it entered that call or fault, if the trace has it.
     entered: Option<Timestamp>,
-    /// What it did when it began to wait for a lock of the kernel.
+    /// The call or fault in which it began to wait for a kernel lock.
     before_lock: Wait,
-    /// Whether that may be a wait for the end of a thread.
+    /// Whether its call may wait for the end of a thread.
     pub(super) awaits_end: bool,
-    /// The file for whose pages it made room in memory last, in what it does.
+    /// The file whose pages it last added to the page cache in its present call or fault.
     pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
     pub(super) early: Option<Wake>,
     /// The last wake-up by another CPU that found it running, and the CPU of its queue.
     pub(super) unneeded: Option<(Wake, usize)>,
     pub(super) exiting: bool,
-    /// Since when it has the id of a thread that ended before, as it seems.
+    /// When it was first seen to run under the id of a thread that had ended.
     pub(super) renamed: Option<Timestamp>,
     inherits: Option<Inherits>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Thread {
 struct Inherits {
     /// Its own priority.
     own: i32,
-    /// Who lent theirs, each since when.
+    /// The lenders, each with the beginning of its loan.
     from: BTreeMap<ThreadId, Timestamp>,
 }
 
@@ -53,7 +53,7 @@ impl Thread {
         Self { life, state, wait, ..Self::default() }
     }
 
-    /// It enters the kernel, or leaves it.
+    /// It enters a call or fault at an unknown time, or leaves the kernel ([`Wait::Unknown`]).
     pub(super) fn does(&mut self, wait: Wait) {
         (self.wait, self.awaits_end, self.reads) = (wait, false, None);
         self.entered = None;
@@ -73,35 +73,36 @@ impl Thread {
         self.wait = Wait::KernelLock { lock, flags, call: self.before_lock.call() };
     }
 
-    /// It has the lock, or has given up, and goes on with what it did.
+    /// It has the lock `of`, or has given up waiting for it, and continues its call or fault.
     pub(super) fn acquires(&mut self, of: u64) {
         if matches!(self.wait, Wait::KernelLock { lock, .. } if lock == of) {
             self.wait = self.before_lock;
         }
     }
 
-    /// Calls of it may be missing. While it waits for a lock of the kernel, it makes none.
+    /// Calls of it may be missing from the trace, so its present one is unknown. A thread that
+    /// waits for a kernel lock cannot have made any.
     pub(super) fn may_have_called(&mut self) {
         if !matches!(self.wait, Wait::KernelLock { .. }) {
             self.does(Wait::Unknown);
         }
     }
 
-    /// It touched a page of a file.
+    /// Its page fault is for a page of a file; the first file that is seen in a fault counts.
     pub(super) fn touches(&mut self, of: FileId) {
         if let Wait::Fault { file: file @ None, .. } = &mut self.wait {
             *file = Some(of);
         }
     }
 
-    /// It makes room for pages of a file. On kernels before 6.11 this is all that is
-    /// known of the page that it touched.
+    /// It adds pages of a file to the page cache. On kernels before 6.11, no other event shows the
+    /// file of a page fault.
     pub(super) fn reads(&mut self, of: FileId) {
         self.reads = Some(of);
         self.touches(of);
     }
 
-    /// It reads from storage at a moment, since it entered the kernel.
+    /// It reads from storage at a moment. The read began when it entered its call or fault.
     pub(super) fn is_reading(&mut self, at: Timestamp) {
         let Some(entered) = self.entered.filter(|_| !self.wait.is_write()) else { return };
         match self.life.reads.last_mut() {
@@ -110,7 +111,8 @@ impl Thread {
         }
     }
 
-    /// It falls asleep. If it has read since it ran last, it did so until now.
+    /// It falls asleep. If it has read from storage since it got its CPU, that read lasts until
+    /// now.
     pub(super) fn falls_asleep(&mut self, at: Timestamp) {
         let since = self.state.map(|(_, since)| since);
         if let Some((from, to)) = self.life.reads.last_mut()
@@ -123,21 +125,22 @@ impl Thread {
         self.change(at, State::Asleep { wait, wake: None });
     }
 
-    /// It does not run since a moment, nor is it known to be ready.
+    /// It has not run since a moment. Whether it sleeps or is ready is not known.
     pub(super) fn is_off_cpu(&mut self, since: Timestamp) {
         self.wait = Wait::Unknown;
         self.change(since, State::Asleep { wait: Wait::Unknown, wake: None });
     }
 
-    /// The CPU of its queue is interrupted for it. The kernel's second event of its
-    /// wake-up comes after that, which takes microseconds in a virtual machine.
+    /// The CPU of its queue gets a reschedule interrupt for it, so it is in the queue.
+    /// `sched_wakeup` comes after that interrupt, which takes microseconds to send in a virtual
+    /// machine.
     pub(super) fn is_in_queue(&mut self, cpu: usize, at: Timestamp) {
         if matches!(self.state, Some((State::Woken { cpu: queue }, _)) if queue == cpu) {
             self.change(at, State::Ready { cpu });
         }
     }
 
-    /// It is awake, and moved to another CPU.
+    /// It is migrated to another CPU. This matters if it is awake and does not run.
     pub(super) fn moves(&mut self, cpu: usize, at: Timestamp) {
         match self.state {
             Some((State::Woken { .. }, _)) => self.change(at, State::Woken { cpu }),
@@ -146,8 +149,7 @@ impl Thread {
         }
     }
 
-    /// It runs without the kernel's second event of its wake-up: it counts as
-    /// ready since the first.
+    /// It runs, and the trace has no `sched_wakeup`: it counts as ready since `sched_waking`.
     pub(super) fn was_ready(&mut self) {
         if let Some((State::Woken { cpu }, since)) = self.state {
             self.state = Some((State::Ready { cpu }, since));
@@ -176,10 +178,11 @@ impl Thread {
         self.state = Some((state, since));
     }
 
-    /// The thread that waits lends its priority, in its own time.
+    /// Its priority changes by inheritance (`sched_pi_setprio`). The current thread counts as the
+    /// lender, because a loan begins while the waiting thread runs.
     pub(super) fn inherits(&mut self, lender: ThreadId, at: Timestamp, from: i32, to: i32) {
         match &mut self.inherits {
-            // It does so even if its priority is no higher.
+            // The kernel has the event even if the lent priority is no higher.
             None if to <= from => {
                 self.inherits = Some(Inherits { own: from, from: [(lender, at)].into() });
             }

@@ -1,4 +1,4 @@
-//! Timers, and who armed them.
+//! Armed timers, with the threads that armed them.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,13 @@ impl Timers {
         self.0.insert(timer, armed);
     }
 
-    /// An interrupt armed it, which nobody is known to have asked for.
+    /// An interrupt armed the timer, so no thread is known to have asked for it.
     pub(super) fn forget(&mut self, timer: u64) {
         self.0.remove(&timer);
     }
 
-    /// The timer expires. Its address may be another timer's from now on.
+    /// The timer expires. Returns its arming by a thread, and forgets it, because another timer may
+    /// reuse the address.
     pub(super) fn expire(&mut self, timer: u64) -> Option<Armed> {
         self.0.remove(&timer)
     }

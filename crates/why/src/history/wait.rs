@@ -1,4 +1,4 @@
-//! What a thread waited in, and what ended the wait.
+//! Waits of threads: the call, page fault or lock, and the wake-up that ended them.
 
 use unjank_host::Timestamp;
 use unjank_host::inode::FileId;
@@ -7,10 +7,10 @@ use unjank_host::tracefs::LockFlags;
 
 use super::origin::Origin;
 
-/// What a thread did when it fell asleep.
+/// The call, page fault or kernel lock in which a thread sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wait {
-    /// The trace has no system calls of this thread.
+    /// The trace does not show in which call the thread sleeps.
     #[default]
     Unknown,
     /// Events of the thread's CPU were lost: it may not even have slept.
@@ -22,7 +22,7 @@ pub enum Wait {
         /// The first two arguments.
         arguments: [u64; 2],
     },
-    /// A lock of the kernel, which its holder gives to the next when it is done.
+    /// A lock of the kernel. The holder wakes the next waiter when it releases the lock.
     KernelLock {
         /// Its address in the kernel.
         lock: u64,
@@ -41,12 +41,12 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// Whether it is the end of the thread by its own call.
+    /// Whether it is `exit(2)`, with which a thread ends itself.
     pub(super) fn is_exit(self) -> bool {
         matches!(self, Self::Call { number, .. } if number == EXIT)
     }
 
-    /// Whether it writes to a file, which makes room for pages as well.
+    /// Whether it is a write to a file. Writes add pages to the page cache as well as reads.
     pub(super) fn is_write(self) -> bool {
         const WRITES: [libc::c_long; 5] = [
             libc::SYS_write,
@@ -58,10 +58,10 @@ impl Wait {
         self.call().is_some_and(|number| WRITES.contains(&number.into()))
     }
 
-    /// The number of the system call.
+    /// The number of the system call, also while it waits for a kernel lock; `None` without a call.
     pub(super) fn call(self) -> Option<i32> {
         match self {
-            // A number beyond this means no call.
+            // A number that does not fit is not that of a call.
             Self::Call { number, .. } => i32::try_from(number).ok(),
             Self::KernelLock { call, .. } => call,
             Self::Unknown | Self::Lost | Self::Fault { .. } => None,
@@ -69,13 +69,13 @@ impl Wait {
     }
 }
 
-/// Whether a system call may wait for the end of a thread: in the futex that the
-/// kernel clears then (`CLONE_CHILD_CLEARTID` of `clone(2)`).
+/// Whether a system call may wait for the end of a thread: in the futex that the kernel clears when
+/// a thread ends (`CLONE_CHILD_CLEARTID` of `clone(2)`).
 ///
-/// The kernel wakes these waiters without a call of the thread, and without
-/// `FUTEX_PRIVATE_FLAG`, which is another futex. In its exit it also wakes those of
-/// robust locks that the thread holds, if the value of the lock has `FUTEX_WAITERS`
-/// (`handle_futex_death` of `kernel/futex/core.c`); the number of a thread has not.
+/// The kernel wakes these waiters itself, without `FUTEX_PRIVATE_FLAG`; a wait with that flag is
+/// for another futex. When a thread ends, the kernel also wakes the waiters of robust locks that
+/// the thread holds. The value of such a lock has the bit `FUTEX_WAITERS` (`handle_futex_death` of
+/// `kernel/futex/core.c`), which no thread id has.
 pub(super) fn awaits_thread(number: i64, arguments: &[u64; 6]) -> bool {
     let [_, operation, value, ..] = *arguments;
     let (operation, value) = (operation as i32, value as u32);
@@ -93,14 +93,14 @@ const FUTEX: i64 = libc::SYS_futex as i64;
 #[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
 const EXIT: i64 = libc::SYS_exit as i64;
 
-/// A thread that slept at a moment, seen by other means than the trace.
+/// A thread that was seen asleep in `/proc` during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asleep {
     /// The thread.
     pub thread: ThreadId,
-    /// Just after the look at it.
+    /// The time just after `/proc` was read.
     pub at: Timestamp,
-    /// What it slept in.
+    /// The system call in which it slept.
     pub wait: Wait,
 }
 
@@ -109,7 +109,7 @@ pub struct Asleep {
 pub struct Wake {
     /// The time of `sched_waking`.
     pub at: Timestamp,
-    /// Who called it.
+    /// The thread or the interrupt that woke the sleeper.
     pub by: Origin,
     /// The system call that the waker was in, if it was a thread, by its number.
     pub during: Option<i32>,
@@ -118,17 +118,15 @@ pub struct Wake {
     /// Whether the sleeper waited in a futex for the end of the waker, as
     /// `pthread_join` does.
     pub joined: bool,
-    /// How the wake-up came from the waker, if it did not call `sched_waking`
-    /// itself.
+    /// The delivery of the waker's packet, if a packet caused the wake-up.
     pub carrier: Option<Carrier>,
 }
 
-/// What delivered the packet with which a thread woke another.
+/// The delivery of a packet with which a thread woke another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carrier {
     /// When the waker sent it.
     pub sent: Timestamp,
-    /// The thread in whose time it was delivered: the waker, `ksoftirqd`, or
-    /// one that was interrupted.
+    /// The current thread at the delivery: the waker, `ksoftirqd`, or an interrupted thread.
     pub thread: ThreadId,
 }

@@ -1,4 +1,4 @@
-//! Work items of the kernel: who queued what a worker thread does.
+//! Work items of the kernel's workqueues, and the threads or interrupts that queued them.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::origin::Origin;
 pub struct WorkItem {
     /// When it began.
     pub begun: Timestamp,
-    /// The kernel function that the worker called.
+    /// The address of the kernel function that the worker called.
     pub function: u64,
     /// Its queueing, if that is in the trace.
     pub queued: Option<Queued>,
@@ -22,13 +22,13 @@ pub struct WorkItem {
 /// The queueing of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queued {
-    /// Its time.
+    /// When the item was queued.
     pub at: Timestamp,
-    /// Who queued it.
+    /// The thread or the interrupt that queued it.
     pub by: Origin,
 }
 
-/// Items in queues.
+/// Work items that wait in queues, by address, and those that workers have begun.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
     waiting: HashMap<u64, Queued>,
@@ -40,7 +40,7 @@ impl Queues {
         self.waiting.insert(item, Queued { at, by });
     }
 
-    /// The queueing of an item that begins now, if that is in the trace.
+    /// Removes an item that begins now; its queueing, if that is in the trace.
     pub(super) fn take(&mut self, item: u64) -> Option<Queued> {
         self.waiting.remove(&item)
     }

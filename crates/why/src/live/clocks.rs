@@ -13,9 +13,9 @@ use crate::report::Clocks;
 #[derive(Debug)]
 pub(super) struct ClockReader<'a> {
     root: &'a Root,
-    /// The highest possible ones in kHz, by CPU.
+    /// The highest possible frequencies in kHz, by CPU.
     highest: BTreeMap<usize, u64>,
-    /// Why there are none, if more is known than that.
+    /// The reason why frequencies are missing, if it is known.
     missing: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> ClockReader<'a> {
         Clocks { highest, at_start, missing }
     }
 
-    /// The present frequency of each CPU in kHz, as far as the kernel tells.
+    /// The present frequency of each CPU in kHz, as far as the kernel reports it.
     fn now(&self) -> BTreeMap<usize, u64> {
         let set = CpuSet::new(self.highest.keys().copied());
         let Ok(clocks) = Frequencies::open(self.root, &set) else { return BTreeMap::new() };
@@ -46,7 +46,7 @@ impl<'a> ClockReader<'a> {
     }
 }
 
-/// The highest clock frequency of each CPU in kHz whose changes are recorded.
+/// The highest clock frequency in kHz of each CPU whose changes of frequency the kernel records.
 fn highest(policies: &[FrequencyPolicy]) -> BTreeMap<usize, u64> {
     let of_policy = |policy: &FrequencyPolicy| -> Vec<(usize, u64)> {
         let khz = policy.hardware_max.0 / 1_000;

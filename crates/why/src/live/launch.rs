@@ -14,11 +14,12 @@ use crate::history::History;
 use crate::record::{Kept, Recorded};
 use crate::report::{Clocks, Explained, Family, LastStep, Noticed, first_exec, last_step};
 
-/// The end of a program is worth a warning from this time on, and from this part of the launch on.
+/// A warning is given if the end of a program is noticed at least this long after its exit, and if
+/// that time is at least one part in `NOTABLE_SHARE` of the launch.
 const NOTABLE: Nanos = Nanos::from_millis(2);
 const NOTABLE_SHARE: u64 = 20;
 
-/// A launch that was ready.
+/// A launch that became ready.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     /// Its first process.
@@ -29,9 +30,9 @@ pub struct Launch {
     pub took: Nanos,
     /// Whether it was ready when it ended.
     pub at_exit: bool,
-    /// How it was noticed otherwise, if that is known.
+    /// How it was noticed that the program was ready, if that was not its end and is known.
     pub noticed: Option<Noticed>,
-    /// How it ended, if it did so by itself.
+    /// The status with which its first process exited, unless unjank ended it.
     pub status: Option<ExitStatus>,
     /// Whether its system calls have the numbers of another architecture.
     pub is_foreign: bool,
@@ -63,7 +64,7 @@ pub struct RecordedLaunch {
     pub memory: Bytes,
 }
 
-/// What of a recording is explained.
+/// The thread and the window of a launch that are explained.
 struct Subject {
     family: Family,
     thread: ThreadId,
@@ -75,11 +76,11 @@ struct Subject {
 }
 
 impl RecordedLaunch {
-    /// Explains the launch, from exec until the program was ready. Also keeps its recording
-    /// in a file, if there is one; `None` if a stop was requested.
+    /// Explains the launch, from exec until the program was ready. Also writes the recording
+    /// to the file of `keep`. `None` if a stop was requested.
     ///
     /// # Errors
-    /// The file that cannot be written.
+    /// The file cannot be written.
     pub fn explain(
         self,
         keep: Option<(Kept, Destination)>,
@@ -91,7 +92,7 @@ impl RecordedLaunch {
         let process = launch.process;
         let from = first_exec(&trace, process).unwrap_or(launch.began);
         let Some(history) = History::until(&trace, stop) else {
-            // What was recorded is whole.
+            // The recording is complete, so it is written without an explanation.
             if let Some((kept, to_file)) = keep {
                 let window = (from, launch.ready());
                 kept.write(to_file, &trace, annex((process, process), window, &clocks))?;
@@ -168,7 +169,7 @@ impl Subject {
         Self { family, thread, to, ready, step }
     }
 
-    /// What must be known of the thread and the end of the window.
+    /// A warning about the choice of the thread or about the end of the window, if there is need.
     fn warning(
         &self,
         launch: &Launch,
@@ -182,12 +183,12 @@ impl Subject {
         }
         if thread != launch.process {
             if !family.first_has_left() {
-                let what = "another thread than the first one ended the program, and is explained";
+                let what = "a thread other than the first ended the program; it is explained";
                 return Some(what.to_owned());
             }
             let end_of = |thread| family.end_of(thread).unwrap_or(to);
             return Some(format!(
-                "the program's first thread ended {} before its last one, which is explained",
+                "the program's first thread ended {} before its last one; the last is explained",
                 end_of(thread).since(end_of(launch.process))
             ));
         }
@@ -213,11 +214,11 @@ fn is_whole(launch: &Launch, full_at: Option<Timestamp>) -> bool {
     full_at.is_none_or(|full| full >= launch.ready())
 }
 
-/// A warning if a program that ended needed much longer until all of it was gone.
+/// A warning if the end of a program was noticed much later than its last thread ended.
 fn rest_of_end(explained: &Explained, rest: Nanos) -> Option<String> {
     let notable = rest >= NOTABLE && rest.get() >= explained.total().get() / NOTABLE_SHARE;
     notable.then(|| {
-        format!("it took another {rest} until its end was seen: its memory was freed, files closed")
+        format!("its end was seen {rest} later: the kernel freed its memory and closed its files")
     })
 }
 

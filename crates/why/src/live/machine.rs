@@ -1,4 +1,5 @@
-//! What an explanation takes from the machine beside a recording.
+//! The data of the machine that an explanation needs beside a recording: clocks, swap areas, names,
+//! servers.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +14,12 @@ use crate::report::{Clocks, Explained, Server, shown_files};
 
 /// A warning about a 32-bit program.
 pub(super) const FOREIGN: &str = "the program's system calls have numbers of another \
-    architecture: what the waits are in may be wrong";
+    architecture: the calls that waits are in may be wrong";
 
 /// A warning that a recording ended early.
 pub(super) fn memory_was_full(memory: Bytes, after: Nanos) -> String {
     format!(
-        "the {memory} for events (--memory) were full: the recording, and what is explained, \
+        "the {memory} for events (--memory) were full: the recording and the explained time \
          ended after {after}"
     )
 }
@@ -50,8 +51,8 @@ impl<'a> StateReader<'a> {
     }
 }
 
-/// Adds swap areas, names of functions and files, the server, and stacks. The explained threads may
-/// still run, whose files and functions can be found by their numbers.
+/// Adds swap areas, names of functions and files, the server, and stacks. The mappings of explained
+/// threads that still run help to find files and functions.
 pub(super) fn name(
     explained: &mut Explained,
     swap: Vec<Area>,

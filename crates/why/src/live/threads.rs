@@ -1,17 +1,17 @@
-//! The threads of a running program, and the one that is meant.
+//! The threads of a running program, and the choice of one by number or name.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::threads::{self, Thread};
 use unjank_host::{Error, Result, Root};
 
-/// Threads that an error lists.
+/// The most threads that an error lists.
 const LISTED: usize = 50;
 
-/// The thread of `process` that `name` is the number or the name of; the main
-/// thread without one.
+/// The thread of `process` whose number or name is `name`; without a name, the main
+/// thread.
 ///
 /// # Errors
-/// `Invalid` if there is none, or there are several; it lists them.
+/// `Invalid` if no thread or several threads match; it lists the threads.
 pub fn choose_thread(root: &Root, process: u32, name: Option<&str>) -> Result<ThreadId> {
     let main = ThreadId(process);
     let Some(name) = name else {

@@ -16,29 +16,29 @@ use crate::history::{Asleep, Wait};
 use crate::record::{Recorded, Recording, StacksOf, Wanted};
 use crate::report::{Explained, Family};
 
-/// Interval between looks whether the thread still runs.
+/// The interval between checks whether the window is over.
 const LOOK: Nanos = Nanos::from_millis(50);
-/// Rounds in which new threads are looked for.
+/// The most rounds in which new threads are looked for.
 const ROUNDS: usize = 8;
 
-/// Which window of which thread is recorded.
+/// The thread and the window to record.
 #[derive(Debug, Clone)]
 pub struct Window {
     /// The process.
     pub process: u32,
-    /// The number or the name of its thread; the main thread without one.
+    /// The number or the name of its thread; `None` for the main thread.
     pub thread: Option<String>,
     /// How long to record.
     pub length: Nanos,
-    /// For the events; the window ends when it is full.
+    /// The memory for events. The window ends when it is full.
     pub memory: Bytes,
-    /// Whose stacks are recorded.
+    /// The threads whose stacks are recorded.
     pub stacks: StacksOf,
 }
 
-/// Why a window ended before its time.
+/// How a window ended.
 enum End {
-    /// It did not.
+    /// It has its whole length.
     InTime,
     /// The user wants to stop.
     Interrupted,
@@ -52,7 +52,7 @@ enum End {
 /// recording has begun.
 ///
 /// # Errors
-/// No such process or thread; what [`Recording`] returns.
+/// There is no such process or thread; the errors of [`Recording`].
 pub fn record_window(
     wanted: &Window,
     root: &Root,
@@ -104,8 +104,8 @@ fn family(root: &Root, process: u32) -> BTreeSet<(u32, ThreadId)> {
     threads.collect()
 }
 
-/// Records threads, too, that were started between the look at all of them and
-/// the beginning of the recording, which follows all that start later.
+/// Also records the threads that were started after `known` was read and before the
+/// recording began. Threads that start later are followed by the recording itself.
 fn follow_new(
     recording: &Recording,
     root: &Root,
@@ -124,7 +124,7 @@ fn follow_new(
     Ok(())
 }
 
-/// The threads that sleep in a system call, in order of time.
+/// The threads that sleep in a system call, in the order in which they were read.
 fn asleep(root: &Root, threads: &BTreeSet<(u32, ThreadId)>) -> Vec<Asleep> {
     let look = |&(process, thread): &(u32, ThreadId)| {
         let call = blocked_in(root, process, thread)?;

@@ -1,15 +1,16 @@
-//! What system calls are for, as far as waits depend on it.
+//! The purposes of system calls, by which waits are classified.
 #![allow(
     clippy::useless_conversion,
     reason = "numbers are c_long, which has 32 bits on some machines"
 )]
 
-/// What a system call is for.
+/// The purpose of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Waiting for a futex, or waking its waiters.
     Futex,
-    /// Waiting for a lock of the kernel, or giving it back.
+    /// Taking or releasing a lock that programs share through the kernel: `flock`, `fcntl`,
+    /// `semop`.
     Lock,
     /// Waiting for another process.
     Child,
@@ -27,7 +28,7 @@ pub(super) enum Purpose {
     Receive,
     /// Giving a message.
     Send,
-    /// Both: `ioctl` over binder, `sendfile`.
+    /// Taking and giving messages: `ioctl` over binder, `sendfile`.
     Both,
     /// Waiting for a time.
     Sleep,
@@ -40,8 +41,8 @@ pub(super) enum Purpose {
 /// `futex_waitv`, on all architectures.
 pub(super) const FUTEX_WAITV: i64 = 449;
 
-/// Whether the call with this number is `futex`, whose second argument is an
-/// operation. Those of the newer `futex_wait` and others are values.
+/// Whether the call with this number is `futex(2)`, whose second argument is an operation. In newer
+/// calls such as `futex_wait`, it is not.
 pub(crate) fn is_futex_with_operation(number: i64) -> bool {
     plain(number) == i64::from(libc::SYS_futex)
 }
@@ -51,8 +52,7 @@ pub(super) fn is_clock_nanosleep(number: i64) -> bool {
     plain(number) == i64::from(libc::SYS_clock_nanosleep)
 }
 
-/// What the call with this number is for, by the numbers of this machine's
-/// architecture.
+/// The purpose of the call with this number on this machine's architecture.
 pub(super) fn purpose(number: i64) -> Purpose {
     let number = plain(number);
     let is = |calls: &[libc::c_long]| calls.iter().any(|&call| i64::from(call) == number);
@@ -87,12 +87,13 @@ pub(super) fn purpose(number: i64) -> Purpose {
     }
 }
 
-/// The call that does the same with a time of 32 bits, on architectures that have two of them.
+/// The number of the call without `_time64`, on 32-bit architectures, which have both.
 fn plain(number: i64) -> i64 {
     if cfg!(target_pointer_width = "32") { of_time64(number).unwrap_or(number) } else { number }
 }
 
-/// The call to which one with `_time64` in its name belongs: `include/uapi/asm-generic/unistd.h`.
+/// The call without `_time64` that does the same; `None` for other calls. The numbers are those of
+/// `include/uapi/asm-generic/unistd.h`.
 fn of_time64(number: i64) -> Option<i64> {
     let plain = match number {
         407 => libc::SYS_clock_nanosleep,

@@ -1,4 +1,4 @@
-//! In what a thread waited for another, and whether the trace proves it.
+//! How the path leaves a waiting thread for its waker, and whether the trace proves the dependency.
 
 use super::calls::{Purpose, is_clock_nanosleep, purpose};
 
@@ -6,25 +6,24 @@ use super::is_in_futex;
 use super::segment::{Certainty, Way};
 use crate::history::{Origin, Wait, Wake};
 
-/// Whether the thread sleeps until a time, whatever others do.
+/// Whether the thread sleeps for a time, so that only a timer or a signal wakes it.
 pub(super) fn is_sleep(wait: Wait) -> bool {
     matches!(wait, Wait::Call { number, .. } if purpose(number) == Purpose::Sleep)
 }
 
-/// Whether the thread sleeps until a time that does not depend on when it fell asleep:
-/// `TIMER_ABSTIME` of `clock_nanosleep(2)`.
+/// Whether the thread sleeps until an absolute time: `TIMER_ABSTIME` of `clock_nanosleep(2)`.
 pub(crate) fn is_sleep_until(wait: Wait) -> bool {
     let Wait::Call { number, arguments: [_, flags] } = wait else { return false };
     is_clock_nanosleep(number) && flags & libc::TIMER_ABSTIME as u64 != 0
 }
 
-/// Whether a wait was ended in a call that ends the waker's process.
+/// Whether the waker was in `exit_group(2)`, which ends its process.
 pub(super) fn is_by_exit_group(wake: &Wake) -> bool {
     purpose_of_waker(wake) == Purpose::ExitGroup
 }
 
-/// Whether another thread ended a wait in a futex, and neither by its own end, nor by a
-/// signal, nor by that of its process: it may have released a lock.
+/// Whether a waiter of a futex may have been woken by the release of a lock: by a thread that it
+/// did not join, and that neither sent a signal nor ended its process.
 pub(crate) fn hands_over(wait: Wait, wake: &Wake) -> bool {
     let is_other = matches!(purpose_of_waker(wake), Purpose::SendSignal | Purpose::ExitGroup);
     is_in_futex(wait) && matches!(wake.by, Origin::Thread(_)) && !wake.joined && !is_other
@@ -34,7 +33,7 @@ fn purpose_of_waker(wake: &Wake) -> Purpose {
     wake.during.map_or(Purpose::Other, |number| purpose(number.into()))
 }
 
-/// What is known of the thread that ended a wait, beside what it did then.
+/// The properties of a waker that the wake-up itself does not have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waker {
     /// It is a thread of the kernel.
@@ -61,9 +60,12 @@ pub(super) struct Waker {
 /// | a futex | kill … | ipc | inferred |
 /// | a futex | anything else | lock | proved if the waker inherited the thread's priority |
 /// | flock, semop … | the same | lock | proved |
+/// | flock, semop … | anything else | lock | inferred |
 /// | wait, vfork | the end of a process, exec | child | proved |
+/// | wait, vfork | anything else | child | inferred |
 /// | pause, sigsuspend … | the end of a process | child | proved |
 /// | pause, sigsuspend … | kill … | ipc | proved |
+/// | pause, sigsuspend … | anything else | ipc | inferred |
 /// | read, poll … | write, send … | ipc | proved |
 /// | read, poll … | anything else | ipc | inferred |
 /// | write, send, binder … | read, binder … | ipc | proved |

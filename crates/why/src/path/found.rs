@@ -1,4 +1,4 @@
-//! A critical path that was found.
+//! A critical path with its waits.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -20,17 +20,17 @@ pub struct Path {
     pub locks: Vec<LockWait>,
 }
 
-/// A time in which a thread on the path slept in a futex, until another thread woke
-/// it.
+/// A time in which a thread on the path slept in a futex or for a kernel lock, until another thread
+/// woke it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockWait {
-    /// Its begin.
+    /// When it begins.
     pub from: Timestamp,
-    /// Its end.
+    /// When it ends.
     pub to: Timestamp,
     /// The thread that slept.
     pub thread: ThreadId,
-    /// The futex and the operation.
+    /// The futex and the operation, or the kernel lock.
     pub wait: Wait,
     /// What ended it.
     pub wake: Wake,
@@ -40,17 +40,17 @@ pub struct LockWait {
     pub certainty: Certainty,
 }
 
-/// A time in which the explained thread slept, and the path was on others. A sleep from
-/// which the path comes back in between is several.
+/// A sleep of the explained thread or of one of its ancestors in the program. If the path returns
+/// to these threads during a sleep, the parts before and after are two waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnWait {
-    /// Its begin.
+    /// When it begins.
     pub from: Timestamp,
-    /// Its end.
+    /// When it ends.
     pub to: Timestamp,
     /// The thread that slept: the explained one, or one that it descends from.
     pub thread: ThreadId,
-    /// What it slept in.
+    /// The call, page fault or kernel lock in which it slept.
     pub wait: Wait,
     /// What ended it, if the trace has that within the window.
     pub wake: Option<Wake>,

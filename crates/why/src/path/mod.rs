@@ -2,14 +2,14 @@
 //! each wait.
 //!
 //! A thread that runs is computing. A thread that is ready waits for a CPU; before
-//! that it is on its way to a run queue. A thread that sleeps is explained by what
-//! woke it: a thread, whose own time within the wait is explained in the same way,
-//! or an interrupt: a completed
-//! request (back to its issuer), a timer, the network, a device. A work item of
-//! the kernel leads to the thread that queued it, a new thread to its parent.
+//! that it is on its way to a run queue. A sleep is explained by its waker. If that is
+//! a thread, its time within the wait is explained in the same way. If it is an
+//! interrupt, the wait was for a request (the path goes back to its issuer), a timer,
+//! the network or a device. A work item of the kernel leads to the thread that queued
+//! it, a new thread to its parent.
 //!
-//! Every nanosecond of the window is in exactly one segment. What the trace
-//! does not tell is [`Activity::Unknown`].
+//! Every nanosecond of the window is in exactly one segment. Time that the trace does
+//! not explain is [`Activity::Unknown`].
 
 mod calls;
 mod classify;
@@ -38,7 +38,7 @@ fn is_in_one_futex(wait: Wait) -> bool {
     is_in_futex(wait) && !matches!(wait, Wait::Call { number: FUTEX_WAITV, .. })
 }
 
-/// Whether a thread sleeps for a lock that its address tells from others.
+/// Whether a thread sleeps for a single lock, which is identified by its address.
 fn is_for_addressed_lock(wait: Wait) -> bool {
     is_in_one_futex(wait) || matches!(wait, Wait::KernelLock { .. })
 }

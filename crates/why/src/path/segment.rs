@@ -10,21 +10,21 @@ use crate::history::{InterruptId, RequestId};
 /// A piece of the critical path: one thread in one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Its begin.
+    /// When it begins.
     pub from: Timestamp,
-    /// Its end.
+    /// When it ends; the next segment begins there.
     pub to: Timestamp,
     /// The thread that the path is on.
     pub thread: ThreadId,
     /// How the path left the explained thread.
     pub way: Way,
-    /// What happened.
+    /// What the thread did or waited for.
     pub activity: Activity,
-    /// More about it.
+    /// The CPU, the request or the interrupt of the activity.
     pub detail: Detail,
-    /// Of a page-in: the page.
+    /// The page that a page-in brought into memory.
     pub page: Option<Page>,
-    /// How sure it is.
+    /// Whether the trace proves that it is on the path.
     pub certainty: Certainty,
     /// The wait of the explained thread that it is in: an index of
     /// [`Path::waits`](super::Path::waits).
@@ -52,22 +52,23 @@ pub struct Page {
     pub file: Option<FileId>,
 }
 
-/// How the path first left the explained thread, and those that it descends from
-/// within its program.
+/// How the path first left the explained thread and its ancestors in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
-    /// It did not.
+    /// It did not leave them.
     Own,
-    /// The thread waited in a futex, and another thread woke it, but not by a signal.
+    /// The thread waited in a futex, for a kernel lock, or in `flock` and the like, and another
+    /// thread woke it. If a signal ended a wait in a futex or for a kernel lock, that is
+    /// [`Self::Ipc`].
     Lock,
-    /// It waited for a message of another thread: a pipe, a socket, binder.
+    /// It waited for a message of another thread: a pipe, a socket, binder, a signal.
     Ipc,
     /// It waited for the end of a process or a thread, or for an exec; or another thread
     /// ended its process.
     Child,
     /// It waited for a thread of the kernel.
     Work,
-    /// It waited for another thread, and the trace does not have in what.
+    /// It waited for another thread in any other way, or the trace does not show in which call.
     Other,
 }
 
@@ -100,7 +101,7 @@ pub enum Activity {
     RunQueue,
     /// A page that it touched came from storage.
     PageIn,
-    /// Storage, but for pages that it touched.
+    /// It waited for storage, but not for a page that it touched.
     Storage,
     /// A timer.
     Timer,
@@ -108,11 +109,11 @@ pub enum Activity {
     Network,
     /// Another device.
     Device,
-    /// The trace does not tell.
+    /// The trace does not show it.
     Unknown,
 }
 
-/// More about a segment.
+/// The CPU, the request or the interrupt of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Nothing.
@@ -125,15 +126,15 @@ pub enum Detail {
     Interrupt(InterruptId),
 }
 
-/// How sure a segment is to be on the path.
+/// The evidence that a segment is on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// The last waker is taken for the reason of the wait, or nothing is known.
     Inferred,
-    /// The trace shows that the thread needed what the path leads to: its own
-    /// state, its own request, a message, the end of its child, a lock whose
-    /// holder had its priority. That it needed the work item in which a thread of
-    /// the kernel woke it is inferred, and so is what other threads did before they
-    /// queued the work item, issued the request or armed the timer.
+    /// The trace shows that the thread depended on what the path leads to: its own
+    /// state, its own request, a message, the end of its child, a lock whose holder
+    /// had its priority, a lock of the kernel. Two things stay inferred: that the thread
+    /// needed the work item in which a kernel thread woke it, and the time of other
+    /// threads before they queued a work item, issued a request or armed a timer.
     Proved,
 }

@@ -7,31 +7,32 @@ use unjank_units::Nanos;
 use super::is_in_one_futex;
 use crate::history::{Cause, Origin, Wait, Wake};
 
-/// A thread that computes longer than this part of its wait before it waits again has work of its
-/// own, and waits for a time.
+/// A thread that computes for more than a tenth of its wait before it waits again has work of its
+/// own: it waited for the time limit.
 const LONGEST_WORK: u64 = 10;
 
 /// The waits of one thread, from the last one back.
 ///
-/// A thread that waits in a futex with a time limit, and waits there again when the time is over,
-/// waits all the time for the thread that finally wakes it: `pthread_cond_timedwait` in a loop.
+/// A thread may wait in a futex with a time limit, and wait there again when the time is over:
+/// `pthread_cond_timedwait` in a loop. All these waits are for the thread that finally wakes it.
 #[derive(Debug, Default)]
 pub(super) struct Series {
-    /// The next wait in a futex that another thread ended, if nothing else was between: its address
-    /// and its end.
+    /// The address and the wake-up of the next wait in a futex that another thread ended, if there
+    /// was no other kind of wait in between.
     later: Option<(u64, Wake)>,
     /// How long the thread computed before the next wait of the series.
     computed: Nanos,
 }
 
 impl Series {
-    /// The thread computed before those waits.
+    /// Notes that the thread computed for `time` before the waits so far.
     pub(super) fn computes(&mut self, time: Nanos) {
         self.computed = self.computed + time;
     }
 
-    /// What a wait of `thread`, the one before those so far, was for: what ended it, or if its time
-    /// was over, the thread that ended the last wait of its series.
+    /// The wake-up that the path follows for a wait of `thread`, the one before those so far. It is
+    /// the wait's own, or, if the wait timed out, one by the thread that ended the last wait of its
+    /// series.
     pub(super) fn cause(
         &mut self,
         thread: ThreadId,

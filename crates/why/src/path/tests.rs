@@ -185,8 +185,7 @@ mod invented {
     const CPUS: usize = 3;
     const THREADS: u32 = 6;
 
-    /// A machine of three CPUs and six threads that does what a list of numbers
-    /// says, and what a trace of it would hold.
+    /// A machine of three CPUs and six threads, whose events follow from a list of numbers.
     #[derive(Debug, Default)]
     struct Machine {
         running: [u32; CPUS],

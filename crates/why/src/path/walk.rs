@@ -14,7 +14,7 @@ use super::series::Series;
 
 use crate::history::{Armed, Carrier, Cause, History, Origin, RequestId, State, Wait, Wake};
 
-/// Wakers of wakers that are followed; deeper ones are unknown.
+/// The most wake-ups that the path follows from a thread to its waker; the time beyond is unknown.
 const DEEPEST: u8 = 64;
 
 /// Finds the critical path of `thread` from one moment to another.
@@ -22,10 +22,9 @@ pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: T
     path_of_program(history, (thread, thread), from, to, &Stop::default())
 }
 
-/// As `critical_path`, of a thread of a program whose first thread is `first`. What
-/// this one did, and the threads between the two, is the program's own: they have
-/// started each other. After a stop request, the time that is not explained yet is
-/// unknown.
+/// As `critical_path`, for a thread of a program whose first thread is `first`. The time of
+/// `first`, and of the threads through which `thread` descends from it, is [`Way::Own`]. After a
+/// stop request, the time that is not explained yet is unknown.
 pub fn path_of_program(
     history: &History,
     (first, thread): (ThreadId, ThreadId),
@@ -60,9 +59,9 @@ struct At {
     wait: Option<u32>,
     lock: Option<u32>,
     depth: u8,
-    /// The page for which the last thread waits of which it is known.
+    /// The page that the path waits for, if the last wait with a known call is a page fault.
     page: Option<Page>,
-    /// Work items lead to the thread that queued them.
+    /// Whether a work item leads to the thread that queued it.
     follows_work: bool,
 }
 
@@ -97,8 +96,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The path, with waits in order of time. A wait during which the path was
-    /// never elsewhere is none; one from which it came back in between is several.
+    /// The path, with waits in order of time. A wait without a segment is left out. A wait within
+    /// which the path came back to the program's own threads becomes several.
     fn finish(self, thread: ThreadId) -> Path {
         let Self { mut segments, waits: found, locks, .. } = self;
         segments.reverse();
@@ -119,7 +118,7 @@ impl Walk<'_> {
         Path { thread, segments, waits, locks }
     }
 
-    /// Explains what `thread` did from one moment to another, from the end.
+    /// Explains the time of `thread` from one moment to another, beginning at the end.
     fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         // Whether it is back on one of the program's own threads.
         let is_back = at.way != Way::Own && self.line.contains(&thread);
@@ -140,7 +139,7 @@ impl Walk<'_> {
                     end = last;
                     continue;
                 }
-                // Before its birth it is its parent that gets on.
+                // Before its birth, the path is on its parent.
                 match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
                     Some(birth) if birth.parent != thread => {
                         self.push(
@@ -187,7 +186,7 @@ impl Walk<'_> {
                     self.push(thread, begin, end, at, Activity::Unknown, Detail::None);
                 }
                 State::Asleep { wait, wake } => {
-                    // Woken later than the path has it: it was not what the path waited for.
+                    // A wake-up after `end` is not what the path waited for.
                     let ended = wake.filter(|wake| wake.at <= end);
                     let cause = ended.map(|wake| series.cause(thread, (begin, end), wait, wake));
                     self.wait(thread, (begin, end), at, wait, (ended, cause));
@@ -197,8 +196,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Explains a wait of `thread`, or the end of one: `ended` by a wake-up, and followed to
-    /// `cause`.
+    /// Explains a wait of `thread`, or a part of one. `ended` is the wake-up that ended it,
+    /// `cause` the one that the path follows.
     fn wait(
         &mut self,
         thread: ThreadId,
@@ -213,7 +212,7 @@ impl Walk<'_> {
         let page = match wait {
             Wait::Fault { file, .. } => Some(Page { thread, file }),
             Wait::Call { .. } => None,
-            // A thread of the kernel, which works for the one before.
+            // It may be a kernel thread that works for the thread with the page fault.
             Wait::KernelLock { .. } | Wait::Unknown | Wait::Lost => at.page,
         };
         let mut inner = At { way, certainty: certainty.min(at.certainty), page, ..at };
@@ -256,7 +255,7 @@ impl Walk<'_> {
     }
 
     /// How the path leaves `thread`, which waited from one moment to another;
-    /// `None` if no thread has ended that.
+    /// `None` if no thread ended the wait.
     fn leaves(
         &self,
         thread: ThreadId,
@@ -275,8 +274,8 @@ impl Walk<'_> {
         Some(leaves_by(wait, wake, waker))
     }
 
-    /// Explains the delivery of the packet with which `waker` ended a wait, from
-    /// its sending, which is returned, to the end of the wait.
+    /// Explains the delivery of the packet with which `waker` ended a wait. Returns when the packet
+    /// was sent, or `to` without a packet.
     fn carried(
         &mut self,
         carrier: Option<Carrier>,
@@ -295,7 +294,7 @@ impl Walk<'_> {
         sent
     }
 
-    /// Explains the time before an event by who caused it.
+    /// Explains the time before an event by the event's origin.
     fn follow(&mut self, by: Origin, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         match by {
             Origin::Thread(origin) if at.depth <= DEEPEST => {
@@ -344,8 +343,8 @@ impl Walk<'_> {
         self.before(armed.by, thread, from, armed_at, at);
     }
 
-    /// Explains the time before `by` did what `thread` then waited for. Whether it did
-    /// that as early as it could is inferred.
+    /// Explains the time before `by` armed the timer or issued the request that `thread` waited
+    /// for. That `by` did so as early as it could is inferred.
     fn before(&mut self, by: ThreadId, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         if from >= to {
             return;

@@ -15,7 +15,7 @@ pub(super) struct Instances {
     pub(super) stacks: Option<Mutex<StackRecorder>>,
 }
 
-/// What was taken out of their buffers.
+/// The pages and stacks that were taken out of the buffers.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     pub(super) machine: RawPages,
@@ -41,7 +41,7 @@ impl Instances {
         self.take_events(pages)
     }
 
-    /// The same of events only.
+    /// As `take`, without the stacks.
     pub(super) fn take_events(&self, pages: &mut Pages) -> Result<()> {
         self.program.take_pages(&mut pages.program)?;
         self.machine.take_pages(&mut pages.machine)

@@ -18,7 +18,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Shares what was taken out of the buffers of instances that are stopped.
+    /// Captures the pages that were taken out of stopped instances.
     pub(super) fn of(instances: &Instances, pages: &Pages) -> Result<Self> {
         Ok(Self {
             machine: instances.machine.capture(&pages.machine, MACHINE_EVENTS)?,
@@ -27,11 +27,11 @@ impl Kept {
     }
 
     /// Writes them as a `trace.dat`: the machine's is the top buffer, the
-    /// program's the instance `program`. `trace` has the events of both. When
-    /// they recorded, and which threads are the kernel's, is added to `annex`.
+    /// program's the instance `program`. `trace` has the events of both. The
+    /// times of the recordings, and the list of kernel threads, are added to `annex`.
     ///
     /// # Errors
-    /// The file that cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, to: Destination, trace: &Trace, annex: Annex) -> Result<()> {
         let buffers = [("", &self.machine), ("program", &self.program)];
         let recorded = buffers.map(|(_, capture)| {

@@ -1,6 +1,6 @@
-//! Records what a window needs, in two private traces: what all threads do to
-//! each other, and what the explained program asks of the kernel. Beside them, the
-//! stacks of the program.
+//! Records a window in two private trace instances: one for scheduling, wake-ups and
+//! devices of the whole machine, and one for the explained program's system calls and page
+//! faults. The stacks of the program are recorded beside them.
 
 mod instances;
 mod kept;
@@ -18,8 +18,8 @@ use instances::{Instances, Pages};
 pub use kept::Kept;
 use reader::Reader;
 
-/// What every thread does to others: who runs, who wakes whom, what devices
-/// finish.
+/// The events of the whole machine: switches, wake-ups, births and ends of threads, interrupts,
+/// timers, work items, block requests, packets, clock frequencies and kernel locks.
 pub const MACHINE_EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
@@ -49,17 +49,16 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "lock/contention_end",
 ];
 
-/// Interrupts that one CPU sends to another, and the filter for those that only have
-/// a thread in its run queue run there.
+/// Inter-processor interrupts, and the filter that keeps only reschedule interrupts.
 const RESCHEDULES: (&str, &str) = ("ipi/ipi_send_cpu", "callback == 0");
 
 /// Waits for locks of the kernel, and the filter that leaves out spin locks (`LCB_F_SPIN` alone).
 const CONTENTION: (&str, &str) = ("lock/contention_begin", "flags != 1");
 
-/// What the explained program asks of the kernel, and the files that this is about.
-/// These are many, so they are recorded of its processes only. The ends of system
-/// calls are not needed: a thread that sleeps does so in its last call, or in a page
-/// fault after it.
+/// The events of the explained program: system calls, page faults, accesses to pages of
+/// files, and armed timers. They are frequent, so they are recorded for its processes only.
+/// The ends of system calls are not needed: a thread sleeps in its last call, or in a
+/// page fault after it.
 pub const PROGRAM_EVENTS: &[&str] = &[
     "raw_syscalls/sys_enter",
     "exceptions/page_fault_user",
@@ -68,45 +67,45 @@ pub const PROGRAM_EVENTS: &[&str] = &[
     "timer/hrtimer_start",
 ];
 
-/// Room for events, for each CPU: a quarter of a million. A thread that does
-/// nothing but call the kernel makes a million a second.
+/// The size of an event buffer, for each CPU. It holds about 250,000 events. A thread that only
+/// makes system calls causes a million events per second.
 const BUFFER: Bytes = Bytes::from_mib(16);
 
-/// Room for stacks, for each CPU: seventeen hundred of them.
+/// The size of the stack buffer, for each CPU. It holds about 1,700 stacks.
 const STACK_BUFFER: Bytes = Bytes::from_mib(4);
-/// CPU time between two samples of a thread: no divisor of a clock tick, so that no
-/// loop runs in step with it.
+/// CPU time between two samples of a thread. It does not divide a clock tick, so that
+/// periodic code does not run in step with the samples.
 const EVERY: Nanos = Nanos(1_009_000);
 
-/// What is recorded beside what all threads do.
+/// The explained program of a recording, and the limit of its memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// What these, and all threads and processes that they start from now on, ask of
-    /// the kernel.
+    /// The threads whose system calls and page faults are recorded. Threads and processes
+    /// that they start later are recorded as well.
     pub threads: &'a [ThreadId],
-    /// For events and stacks until they are decoded; the recording ends when it is
-    /// full.
+    /// The memory for events and stacks until they are decoded. The recording ends when it
+    /// is full.
     pub memory: Bytes,
-    /// Whose stacks are recorded.
+    /// The programs or threads whose stacks are recorded.
     pub stacks: StacksOf,
 }
 
-/// Whose stacks are recorded.
+/// The programs or threads whose stacks are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StacksOf {
-    /// Nobody's.
+    /// No stacks are recorded.
     Nobody,
-    /// Of each program that the calling thread executes in a child.
+    /// Each program that the calling thread executes in a child.
     NextPrograms,
-    /// Of the threads themselves, which are those of a program that runs.
+    /// [`Wanted::threads`], the threads of a running program.
     Threads,
 }
 
-/// A recording in progress. Nothing is left of it when it is dropped.
+/// A recording in progress. Dropping it removes its trace instances.
 #[derive(Debug)]
 pub struct Recording {
     root: Root,
-    /// Threads of the kernel before it began; some may end in its time.
+    /// Kernel threads before the recording began. Some may end during it.
     kernel_threads: Vec<ThreadId>,
     instances: Arc<Instances>,
     reader: Reader,
@@ -131,12 +130,13 @@ impl Recording {
     /// Starts recording.
     ///
     /// # Errors
-    /// An instance or a thread that cannot be made.
+    /// A trace instance or the reader's thread cannot be created.
     pub fn start(tracefs: &Tracefs, root: &Root, wanted: &Wanted<'_>) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
         let kernel_threads = of_kernel(root);
-        // Before the program's trace follows the threads that this one starts.
+        // The reader starts before the program's trace does, which follows threads that this thread
+        // starts.
         let waiting = Reader::spawn(wanted.memory)?;
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
@@ -175,15 +175,15 @@ impl Recording {
         Ok(Self { root: root.clone(), kernel_threads, instances, reader, no_stacks })
     }
 
-    /// Records also what these threads ask of the kernel, and their stacks.
+    /// Also records the system calls, page faults and stacks of these threads.
     ///
     /// # Errors
-    /// A file of the instance that cannot be written.
+    /// A file of the trace instance cannot be written.
     pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
         self.instances.program.record_also(threads)?;
         if let Some(stacks) = &self.instances.stacks {
             let mut stacks = stacks.lock().unwrap_or_else(PoisonError::into_inner);
-            // Without them, these threads have no functions, and nothing else is missing.
+            // If this fails, only the stacks of these threads are missing.
             let _of_the_others = stacks.record_also(&self.root, threads);
         }
         Ok(())

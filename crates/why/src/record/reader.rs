@@ -25,7 +25,7 @@ pub(super) struct WaitingReader {
     reader: Reader,
 }
 
-/// The thread. Dropping this ends it.
+/// The reader thread. Dropping this ends the thread.
 #[derive(Debug)]
 pub(super) struct Reader {
     shared: Arc<Shared>,
@@ -39,7 +39,7 @@ struct Shared {
 }
 
 impl Reader {
-    /// Starts the thread, which will keep up to `memory` of pages.
+    /// Starts the thread. It stops the recording when its pages take `memory`.
     pub(super) fn spawn(memory: Bytes) -> Result<WaitingReader> {
         let (instances, receiver) = mpsc::channel();
         let shared = Arc::<Shared>::default();
@@ -56,7 +56,7 @@ impl Reader {
         self.shared.full_at.get().copied()
     }
 
-    /// Ends the thread: what it read, and when the memory was full.
+    /// Ends the thread. Returns the pages that it read, and when the memory was full.
     pub(super) fn finish(mut self) -> Result<(Pages, Option<Timestamp>)> {
         let pages = self.end().unwrap_or_else(|| Ok(Pages::default()))?;
         Ok((pages, self.full_at()))
@@ -78,9 +78,9 @@ impl Drop for Reader {
 }
 
 impl WaitingReader {
-    /// Has the thread read these buffers.
+    /// Makes the thread read the buffers of these instances.
     pub(super) fn read(self, instances: Arc<Instances>) -> Reader {
-        // It waits for nothing else, so it is there.
+        // The thread only waits for this, so it still runs and receives it.
         let _it_is_there = self.instances.send(instances);
         self.reader
     }

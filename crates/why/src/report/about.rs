@@ -1,4 +1,4 @@
-//! What is explained, and the commands that come next.
+//! The subject of an explanation, and the changes whose savings are predicted.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use super::shell;
 use crate::path::Activity;
 use crate::split::Cell;
 
-/// What is explained, for sentences and for commands that can be pasted.
+/// The subject of an explanation, for sentences and for commands that can be pasted.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The command that was launched; empty for a recording.
@@ -15,29 +15,29 @@ pub struct About {
     /// Options of `unjank why` that its next runs need as well: `--ready`,
     /// `stdout:up`, `--timeout`, `2m`.
     pub options: Vec<OsString>,
-    /// The launches that were asked for.
+    /// The number of launches that the user asked for.
     pub launches: u32,
-    /// A process that still runs.
+    /// The explained process, if it was running before.
     pub process: Option<u32>,
     /// The [server](super::Explained::server) of the shown launch, if it runs on.
     pub server: Option<u32>,
     /// The command that shows this run as a page; empty if it is not stored.
     pub show: Vec<OsString>,
-    /// What the hand-off of a lock costs on this machine, if it was measured.
+    /// The time of a lock hand-off on this machine, if it was measured.
     pub handoff: Option<Handoff>,
 }
 
 /// A change whose saving is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Every CPU at its highest clock.
+    /// Every CPU is at its highest clock.
     HighestClock,
-    /// What it reads from storage is in memory.
+    /// All data that the program reads from storage is in memory.
     Cached,
     /// The program's threads run before those of other programs.
     ProgramFirst,
-    /// The threads of one process that answers the program's messages run before others:
-    /// of the one that waits longest for a CPU.
+    /// The threads of the server run before those of other programs. The server is the process
+    /// that answers the program's messages and waits longest for a CPU.
     ServersFirst,
     /// A thread that waits for a lock runs at once when it gets it.
     SpunLocks,
@@ -60,11 +60,11 @@ impl About {
 }
 
 impl Remedy {
-    /// Those that `unjank why --prove` can apply to another program.
+    /// The remedies that `unjank why --prove` can apply to a program from outside.
     pub const PROVABLE: [Self; 4] =
         [Self::ProgramFirst, Self::ServersFirst, Self::Cached, Self::HighestClock];
 
-    /// What `--prove` calls it; `None` if it cannot be applied from outside.
+    /// Its value of `--prove`; `None` if it cannot be applied from outside.
     pub const fn option(self) -> Option<&'static str> {
         match self {
             Self::HighestClock => Some("clock"),
@@ -87,7 +87,7 @@ impl Remedy {
         }
     }
 
-    /// The condition in a sentence.
+    /// The remedy as a condition in a sentence: `with all changes`.
     pub(super) const fn condition(self) -> &'static str {
         match self {
             Self::HighestClock => "at the highest clock",
@@ -100,7 +100,7 @@ impl Remedy {
     }
 }
 
-/// What a thread does in a cell, in a sentence.
+/// The activity of a cell in a sentence.
 pub(super) const fn doing(cell: Cell) -> &'static str {
     match cell {
         Cell::Of(Activity::Computing) => "computing",

@@ -1,5 +1,5 @@
-//! How far several launches agree: each part of the split over all of them, and
-//! how many went the same way.
+//! The agreement of several launches: each part of the split over all of them, and
+//! how many spent their time like the shown one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use super::split;
 use crate::path::Way;
 use crate::split::{Cell, Split};
 
-/// The largest share of their time that two launches alike may spend in
-/// different parts of the split.
+/// Two launches are alike if they spend at most this share of their time in different parts of
+/// the split.
 const ELSEWHERE: f64 = 1.0 / 3.0;
-/// The smallest share of the other launches that must be alike.
+/// The smallest share of the other launches that must be like the shown one.
 const ALIKE: f64 = 2.0 / 3.0;
-/// The smallest share of a launch that is a row.
+/// The smallest share of a launch that gets a row.
 const SHOWN: f64 = 0.01;
 
 /// How many launches are like the shown one.
@@ -126,8 +126,8 @@ pub(super) fn table(
     }
     let Agreement { alike, others } = Agreement::of(shown, launches);
     table = table.with_note(format!(
-        "{alike} of the {others} other launches spent at most a third of their time elsewhere than \
-         the shown one"
+        "{alike} of the {others} other launches spent at least two thirds of their time in the \
+         same parts as the shown one"
     ));
     if n >= 6 {
         table = table.with_note("in brackets: 95 % intervals of the median");

@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use super::about::{About, Remedy};
 use super::shell;
 
-/// Launches that make an interval, with room to spare.
+/// The number of launches to propose: an interval of the median needs at least six.
 const MANY: u32 = 10;
-/// `unjank why --prove` records as many unless more are asked for.
+/// The number of launches that `unjank why --prove` records unless the user asks for more.
 const PROOF: u32 = 6;
 
 impl About {
@@ -52,7 +52,7 @@ impl About {
                  '/sys/devices/system/cpu/cpufreq/policy*/scaling_governor=performance' -- {}",
                 self.window(process)
             )),
-            // The same again while the server's threads run before others.
+            // Records another window while the server's threads run before others.
             Remedy::ServersFirst => self.server.map(|server| {
                 format!(
                     "sudo unjank rt set {server} --process other:-20 --keep && sudo {}; \
@@ -64,7 +64,7 @@ impl About {
         }
     }
 
-    /// Enough launches, without `sudo`.
+    /// Launches the program often enough for an interval, without `sudo`.
     fn launches(&self) -> String {
         self.why(&["-n", &self.launches.max(MANY).to_string()])
     }

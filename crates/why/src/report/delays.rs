@@ -1,4 +1,4 @@
-//! What each of the five delays cost launches of a program.
+//! The cost of each of the five delays in launches of a program.
 //!
 //! | delay | cost |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | lock | waits for locks, whatever their holders did |
 //! | ipc | waits for messages, whatever their senders did |
 //!
-//! The first three count what happened, on whichever thread the path was; the
-//! last two count how the path left the thread that made the program ready. So a
-//! wait for a CPU in the holder of a lock is in two of them.
+//! The first three count activities, on whichever thread the path was. The last two
+//! count ways in which the path left the thread that made the program ready. So a lock
+//! holder's wait for a CPU counts as jitter and as lock.
 
 use unjank_measure::Unit;
 use unjank_measure::record::Quantity;
@@ -23,26 +23,26 @@ use super::what_if::Saving;
 use crate::path::{Activity, Way};
 use crate::split::{Cell, Split};
 
-/// What one delay cost launches of a program.
+/// The cost of one delay in launches of a program.
 #[derive(Debug, Clone)]
 pub struct DelayCost {
     /// `launch`, `swap`, `jitter`, `lock` or `ipc`.
     pub delay: &'static str,
-    /// The question of its row.
+    /// The question that its row answers.
     pub question: &'static str,
     /// The median cost in nanoseconds, with its 95 % interval from six launches
-    /// on; `None` if this machine does not tell.
+    /// on; `None` if the machine does not report the data for it.
     pub cost: Option<Quantity>,
     /// The median length of the launches.
     pub total: Nanos,
-    /// What else is known of it, a clause each.
+    /// Its share of the launch and the predicted saving, or why the cost is not known: a
+    /// clause each.
     pub notes: Vec<String>,
-    /// A command that tries to save it.
+    /// A command that applies the remedy; `None` if there is none.
     pub next: Option<String>,
 }
 
-/// The five of them, in the order in which a touch meets them; empty without
-/// launches.
+/// The costs of launch, swap, jitter, lock and ipc, in this order; empty without launches.
 pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
     let savings = launches.savings();
     let launches = launches.all();
@@ -74,7 +74,7 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
     DELAYS.into_iter().map(of).collect()
 }
 
-/// How a delay is found in a split.
+/// A delay, with its remedy and its part of a split.
 struct Delay {
     name: &'static str,
     question: &'static str,

@@ -1,4 +1,4 @@
-//! One launch: its window, history, path and split.
+//! One explained launch or window: its history, path and split.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ use crate::path::{Path, path_of_program};
 use crate::split::{HighestClocks, Split};
 use crate::what_if::Window;
 
-/// When a process first executed a program; `None` if that was not recorded. This is the
-/// beginning of its call of `exec`, which reads the program from storage, or if that was not
-/// recorded its end.
+/// When a process first executed a program: the beginning of its call of `execve(2)`, which
+/// reads the program from storage. If the call was not recorded, it is the exec event at the
+/// end of the call. `None` without an exec event.
 pub fn first_exec(trace: &Trace, process: ThreadId) -> Option<Timestamp> {
     let events = || trace.cpus.iter().flat_map(|cpu| &cpu.events);
     let executed = events().filter_map(|event| match event.kind {
@@ -34,7 +34,7 @@ pub fn first_exec(trace: &Trace, process: ThreadId) -> Option<Timestamp> {
         EventKind::SystemCall(SystemCall::Begins { number, .. }) => EXEC.contains(&number),
         _ => false,
     });
-    // Those before had not found the program.
+    // Earlier calls failed: they did not find the program.
     Some(called.map(|event| event.at).max().unwrap_or(executed))
 }
 
@@ -45,21 +45,21 @@ const EXEC: [libc::c_long; 2] = [libc::SYS_execve, libc::SYS_execveat];
 /// report them.
 #[derive(Debug, Clone, Default)]
 pub struct Clocks {
-    /// The highest possible ones.
+    /// The highest possible frequencies.
     pub highest: HighestClocks,
-    /// Those at the start of the recording.
+    /// The frequencies at the start of the recording.
     pub at_start: BTreeMap<usize, u64>,
-    /// Why there are none, if more is known than that.
+    /// The reason why frequencies are missing, if it is known.
     pub missing: Option<String>,
 }
 
-/// What is explained.
+/// Whether a launch or a window is explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// The launch of a program, which could be shorter.
     Launch,
-    /// A time in the life of a program that runs, which is as long as the user
-    /// wants. It could do the same work in less time.
+    /// A window of a running program. The user chose its length; the program could do the
+    /// same work in less time.
     Window,
 }
 
@@ -75,16 +75,16 @@ pub struct Server {
 /// One launch or window, and where its time went.
 #[derive(Debug)]
 pub struct Explained {
-    /// Which of them it is.
+    /// Whether it is a launch or a window.
     pub subject: Subject,
     /// The thread whose progress is explained.
     pub thread: ThreadId,
-    /// The first thread of its program, as far as it is known: what that did, and
-    /// the threads between the two, is the program's own as well.
+    /// The first thread of its program, as far as it is known. Its time, and that of the
+    /// threads between the two, counts as the program's own.
     pub first: ThreadId,
-    /// The window.
+    /// The beginning of the explained time.
     pub from: Timestamp,
-    /// Its end.
+    /// The end of the explained time.
     pub to: Timestamp,
     pub(super) trace: Trace,
     pub(super) history: History,
@@ -95,7 +95,7 @@ pub struct Explained {
     /// The threads of the explained program, and of what it started.
     pub(super) family: BTreeSet<ThreadId>,
     pub(super) warnings: Vec<String>,
-    /// Of a launch: the recording ended before it was ready.
+    /// Whether the recording ended before the launch was ready.
     pub(super) is_cut: bool,
     /// Functions of the kernel by address, as far as they are known.
     pub(super) functions: BTreeMap<u64, String>,
@@ -103,9 +103,9 @@ pub struct Explained {
     pub(super) swap: Vec<Area>,
     /// Paths of files, as far as they are known.
     pub(super) files: BTreeMap<FileId, String>,
-    /// The process whose messages it waited for, if it is known and can be changed.
+    /// The process whose messages it waited for, if it is known and still runs.
     pub(super) server: Option<Server>,
-    /// Where the threads of the path were, if that was recorded.
+    /// The stacks of the threads on the path, if stacks were wanted.
     pub(super) stacks: Option<Support<Stacks>>,
 }
 
@@ -122,7 +122,7 @@ impl Explained {
         Self::of(Subject::Launch, trace, history, threads, window, clocks, stop)
     }
 
-    /// As `new`, of a thread of a program whose first thread is `first`, from the
+    /// As `new`, for a thread of a program whose first thread is `first`, with the
     /// history of the trace.
     ///
     /// # Errors
@@ -140,9 +140,8 @@ impl Explained {
         if stop.is_requested() { Err(launch.trace) } else { Ok(launch) }
     }
 
-    /// Explains what `thread` of a program that ran before did in a window.
-    /// `asleep`, in order of time, are threads that slept at a moment in the
-    /// trace.
+    /// Explains a window of `thread`, whose program ran before the recording. `asleep` are
+    /// threads that were seen asleep during the recording, in order of time.
     pub fn in_window(
         trace: Trace,
         asleep: &[Asleep],
@@ -206,15 +205,15 @@ impl Explained {
         self.warnings.push(warning.into());
     }
 
-    /// Says that the recording ended before the launch was ready, and why. What is
-    /// explained is only its beginning.
+    /// Notes that the recording ended before the launch was ready, and why. Only the
+    /// beginning of the launch is explained.
     pub fn cut_short(&mut self, why: impl Into<String>) {
         self.is_cut = true;
         self.warn(why);
     }
 
-    /// Whether what counts as a launch is a time of a program that ran before, as in many
-    /// recordings in files. These do not tell which older threads are of its process.
+    /// Whether the program of a launch ran before the recording, as in many recordings in
+    /// files. These do not show which older threads belong to its process.
     pub(super) fn is_older_than_its_recording(&self) -> bool {
         let first = self.history.life(self.first, self.from);
         self.subject == Subject::Launch && first.is_none_or(|life| life.birth.is_none())
@@ -230,7 +229,7 @@ impl Explained {
         &self.trace
     }
 
-    /// What all threads did in it.
+    /// The history of all threads in the recording.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -284,7 +283,7 @@ impl Explained {
         self.files = files;
     }
 
-    /// The threads that the path meets.
+    /// The threads of the path's segments and waits, and the holders of locks.
     pub fn threads_on_path(&self) -> BTreeSet<ThreadId> {
         let Path { segments, waits, locks, .. } = &self.path;
         let on_path = segments.iter().map(|segment| segment.thread);

@@ -18,9 +18,9 @@ const EXIT_GROUP: i64 = libc::SYS_exit_group as i64;
 pub struct Family {
     threads: BTreeMap<ThreadId, Member>,
     first: ThreadId,
-    /// The first thread ended by itself, and not with its process.
+    /// Whether the first thread called `exit(2)`, which ends a thread without its process.
     first_left: bool,
-    /// The thread that ended the first process.
+    /// The thread that ended the first process by `exit_group(2)`.
     ended_by: Option<ThreadId>,
 }
 
@@ -72,7 +72,7 @@ impl Family {
         self.threads.contains_key(&thread)
     }
 
-    /// The end of a thread.
+    /// When a thread of the family ended; `None` if it did not.
     pub fn end_of(&self, thread: ThreadId) -> Option<Timestamp> {
         self.threads.get(&thread)?.ended
     }

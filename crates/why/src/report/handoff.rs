@@ -1,4 +1,4 @@
-//! What the hand-off of a lock costs on this machine, as `lock probe` measured it.
+//! The time of a lock hand-off on this machine, as `lock probe` measured it.
 
 use unjank_measure::RunRecord;
 use unjank_measure::record::SeriesRecord;
@@ -16,8 +16,8 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// The cheapest way between two CPUs, by medians: half of a round trip of threads
-    /// that spin, or the wake-up of a parked one. `None` if the run has neither.
+    /// The fastest hand-off between two CPUs, by medians: half of a round trip of spinning
+    /// threads, or the wake-up of a parked one. `None` if the run has neither.
     pub fn of(record: &RunRecord) -> Option<Self> {
         let series =
             |name: &'static str| record.findings.series.iter().filter(move |it| it.name == name);

@@ -8,13 +8,13 @@ use unjank_host::tracefs::{EventKind, SystemCall, Trace};
 
 use crate::history::History;
 
-/// The threads of a launch that `thread` belongs to: its first ancestor in the
-/// trace, and all descendants of that.
+/// The threads of a launch that `thread` belongs to: its earliest ancestor that was born in the
+/// trace, and all descendants of that ancestor.
 pub(super) fn of_launch(history: &History, thread: ThreadId, to: Timestamp) -> BTreeSet<ThreadId> {
     let mut first = thread;
     let mut at = to;
     while let Some(birth) = history.life(first, at).and_then(|life| life.birth) {
-        // A thread that is not born in the trace launched it.
+        // A parent that was not born in the trace is the launcher, and not part of the launch.
         let parent = history.life(birth.parent, birth.at);
         if birth.at >= at || birth.parent == first || parent.is_none_or(|it| it.birth.is_none()) {
             break;

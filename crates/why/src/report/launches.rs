@@ -55,13 +55,13 @@ struct Kept {
 }
 
 impl Launches {
-    /// No launches yet. Of their recordings, at most `most` are kept together, but
-    /// always one.
+    /// No launches yet. The kept recordings take at most `most` together, but one is
+    /// always kept.
     pub fn new(most: Bytes, about: &About) -> Self {
         Self { most, handoff: about.handoff.clone(), ..Self::default() }
     }
 
-    /// Adds no launch that is still replayed when a stop is requested.
+    /// The same, with a stop request: a launch whose replays it interrupts is not added.
     #[must_use]
     pub fn until(self, stop: Stop) -> Self {
         Self { stop, ..self }
@@ -79,7 +79,7 @@ impl Launches {
         self
     }
 
-    /// Adds a launch. `size` is what its recording takes, as in `most`.
+    /// Adds a launch. `size` is the memory of its recording, which counts towards the limit.
     pub fn add(&mut self, mut launch: Explained, size: Bytes) {
         if launch.is_cut {
             self.cut += 1;
@@ -113,7 +113,7 @@ impl Launches {
         self.nearest().map(|kept| &kept.launch).or(self.first_cut.as_ref())
     }
 
-    /// Why nothing can be said of launches; `None` if one was recorded to its end.
+    /// The reason why there are no findings; `None` if a launch was recorded to its end.
     pub fn missing(&self) -> Option<&'static str> {
         match (self.all.len(), self.cut) {
             (0, 0) => Some("no launch was explained"),

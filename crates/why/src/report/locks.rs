@@ -12,17 +12,18 @@ use super::names;
 use crate::history::Wait;
 use crate::path::{Certainty, LockWait, is_futex_with_operation};
 
-/// Rows of the table.
+/// The most rows of the table.
 const SHOWN: usize = 10;
-/// Holders that are named in a row.
+/// The most holders that are named in a row.
 const NAMED: usize = 2;
 
-/// Operations of `futex(2)` that lock, without their flags, and the mask of these:
+/// The operations of `futex(2)` that take a lock with priority inheritance, without flags
+/// (`FUTEX_LOCK_PI`, `FUTEX_WAIT_REQUEUE_PI`, `FUTEX_LOCK_PI2`), and the mask of operations:
 /// `include/uapi/linux/futex.h`.
 const LOCKS_PI: [u64; 3] = [6, 11, 13];
 const OPERATION: u64 = 0x7f;
 
-/// A word that threads wait for, by the first thread of its process.
+/// A futex or a kernel lock, with the first thread of the process that waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Lock {
     process: u32,
@@ -30,12 +31,12 @@ struct Lock {
     kind: Kind,
 }
 
-/// What a futex is used for, as far as its calls tell.
+/// The kind of a lock, as far as the waits show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// A mutex, a condition variable, a semaphore: anything.
+    /// A futex for any use: a mutex, a condition variable, a semaphore.
     Any,
-    /// A mutex whose holder inherits priority.
+    /// A futex whose holder inherits priority.
     Inherits,
     /// A lock of the kernel, by its type.
     Kernel(&'static str),
@@ -49,9 +50,8 @@ struct Waited<'a> {
     waits: Vec<(&'a LockWait, Nanos)>,
 }
 
-/// A row for each lock, the one with most time first; `None` if the path never
-/// waited for any. The time of a wait in which the holder waited for another lock is
-/// that lock's.
+/// A row for each lock, the one with most time first; `None` if the path never waited for
+/// one. While the holder of a lock waits for another lock, the time counts for the other one.
 pub(super) fn table(launch: &Explained) -> Option<Table> {
     let mut locks: Vec<(Lock, Waited<'_>)> = waited(launch).into_iter().collect();
     locks.sort_by_key(|(lock, waited)| (std::cmp::Reverse(waited.time), *lock));
@@ -151,7 +151,7 @@ impl Waited<'_> {
         self.longest(|wait| launch.chain_between(wait.waker, (wait.from, wait.to)))
     }
 
-    /// The functions with most time, by those of each wait.
+    /// The chain of functions with the most time, where `functions` gives the chain of a wait.
     fn longest(&self, functions: impl Fn(&LockWait) -> Option<String>) -> String {
         let mut times: BTreeMap<String, Nanos> = BTreeMap::new();
         for (wait, time) in &self.waits {

@@ -1,5 +1,5 @@
-//! What is said of launches: an answer, the split, the longest waits, who had
-//! the CPU, and what changes would save.
+//! Findings about launches: a verdict, the split, the longest waits, the threads that had
+//! the CPU, and the predicted savings of changes.
 
 mod about;
 mod agreement;
@@ -56,8 +56,8 @@ pub use ready::{LastStep, Noticed, last_step};
 pub use spread::Spread;
 pub use window::window_table;
 
-/// What is said of launches of one program; the [`typical`](Launches::typical) one is
-/// drawn.
+/// The findings about launches of one program. Most tables are about the
+/// [`typical`](Launches::typical) launch.
 pub fn findings(launches: &Launches, about: &About) -> Findings {
     said(launches, about, &Stop::default())
 }
@@ -104,7 +104,7 @@ fn said(launches: &Launches, about: &About, stop: &Stop) -> Findings {
     findings
 }
 
-/// The lengths of all launches, or of the beginning that the recording has.
+/// The lengths of all launches; if all were cut short, that of the recorded beginning.
 fn totals(typical: &Explained, all: &[LaunchSummary]) -> SeriesRecord {
     let mut totals = Series::new("why/total");
     if typical.is_cut {

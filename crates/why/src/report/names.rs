@@ -15,7 +15,8 @@ pub(crate) fn thread_name(history: &History, thread: ThreadId) -> String {
     }
 }
 
-/// In what a thread sleeps: `futex 0x7f…`, `page fault 0x55…`, `read`.
+/// The call, page fault or lock in which a thread sleeps: `futex 0x7f…`, `page fault 0x55…`,
+/// `read`.
 pub(crate) fn place(wait: &Wait) -> String {
     match *wait {
         Wait::Call { number, arguments } => match call_name(number) {
@@ -39,7 +40,8 @@ pub(super) fn kernel_lock(lock_type: &str, address: u64) -> String {
     format!("kernel {lock_type} {address:#x}")
 }
 
-/// How sure pieces of the path are: `none` if nothing is known of them.
+/// The evidence for pieces of the path: `proved` if all are, otherwise `inferred`; `none` if
+/// nothing is known of them.
 pub(crate) fn evidence<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> &'static str {
     let (mut known, mut proved) = (false, true);
     for segment in segments {

@@ -1,4 +1,4 @@
-//! The commands that try what the predictions promise.
+//! The table of commands that try the changes with a predicted saving.
 
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 
@@ -6,7 +6,7 @@ use super::about::{About, Remedy};
 use super::shell;
 use super::what_if::Saving;
 
-/// The smallest saving with a command.
+/// The smallest saving that gets a command, as a share of the launch.
 const SMALLEST: f64 = 0.01;
 
 /// A row for each change that saves something, the best first, and one for the
@@ -38,8 +38,8 @@ pub(super) fn table(savings: &[Saving], launches: usize, about: &About) -> Optio
     let may_run_on = !about.command.is_empty() || about.process.is_some();
     if by_server && may_run_on && about.server.is_none() {
         table = table.with_note(
-            "its server first in the run queue: there is no command for it, as none of the \
-             threads that answered runs on",
+            "its server first in the run queue: there is no command for it, because none of the \
+             threads that answered still runs",
         );
     }
     Some(table)

@@ -1,4 +1,4 @@
-//! Where the pages came from that the path waited for: swap, or which file.
+//! The sources of the pages that the path waited for: swap areas and files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +66,8 @@ impl Source {
     }
 }
 
-/// Where a page of `file` came from, or one of which the file is not known, for
-/// which the path waited for `request`.
+/// The source of a page for which the path waited for `request`: the swap area that the request
+/// reads, or else `file`, the file of the page fault, or else the file of the request.
 pub(super) fn source(
     launch: &Explained,
     file: Option<FileId>,
@@ -84,8 +84,8 @@ pub(super) fn source(
     }
 }
 
-/// The files of the pages that the path waited for, whose paths would be shown;
-/// those that took longest, if there are many.
+/// The files of the pages that the path waited for, whose paths are shown if they are known: at
+/// most 100, those with the longest waits.
 pub fn shown_files(launch: &Explained) -> BTreeSet<FileId> {
     let mut times: BTreeMap<FileId, Nanos> = BTreeMap::new();
     for (source, _, segment) in page_ins(launch) {
@@ -231,7 +231,7 @@ mod tests {
     fn a_file_is_named_by_what_was_touched_or_else_by_what_was_read() {
         let [touched, cached] = [StorageEvent::Touched, StorageEvent::Cached];
         let file = |inode| FileId { device: DISK, inode };
-        // The kernel also reads where on the disk the file is.
+        // The kernel also reads metadata of the file system: here inode 13.
         for before in [vec![touched(pages(12)), cached(pages(13))], vec![cached(pages(12))]] {
             let mut launch = with_swap(&faults(&before, 8));
             assert_eq!(row(&launch).0, "file|inode 12 on 254,0|victim (7)");

@@ -1,4 +1,4 @@
-//! A prediction beside what the change really saved.
+//! A prediction compared with the measured effect of the change.
 
 use unjank_measure::number::range;
 use unjank_measure::record::{Cell, Column, Number, Quantity, RunRecord, Table, Verdict};
@@ -14,7 +14,7 @@ const PREDICTED: &str = "why/prove/predicted";
 const PREDICTED_RANGE: [&str; 2] = ["why/prove/predicted/least", "why/prove/predicted/most"];
 /// The fact of a measured change.
 const MEASURED: &str = "why/prove/measured";
-/// The label of both: what `--prove` calls the remedy.
+/// The label of both: the remedy, as a value of `--prove`.
 const REMEDY: &str = "change";
 /// The label of both: the program.
 const PROGRAM: &str = "program";
@@ -24,9 +24,9 @@ const PROGRAM: &str = "program";
 pub struct Shift {
     /// The median.
     pub value: f64,
-    /// How far the launches or pairs lie apart, if there are several.
+    /// The spread over the launches or pairs, if there are several.
     pub spread: Option<Spread>,
-    /// Launches, or pairs of launches.
+    /// The number of launches, or of pairs of launches.
     pub n: u64,
 }
 
@@ -36,12 +36,12 @@ impl Shift {
     }
 }
 
-/// A change that can be applied from outside, and what it is predicted to do.
+/// A change that can be applied from outside, and its predicted effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Prediction {
     /// The change.
     pub remedy: Remedy,
-    /// What it does to the length of a launch.
+    /// The predicted effect on the length of a launch.
     pub shift: Shift,
 }
 
@@ -71,7 +71,7 @@ pub struct Outcome {
     pub shift: Shift,
 }
 
-/// Facts, a table, and whether the prediction held.
+/// The findings of one proof: facts, a table, and a verdict whether the prediction held.
 pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findings {
     let mut findings = Findings::default();
     let program = about.command.first().map_or_else(String::new, |word| word.display().to_string());
@@ -156,10 +156,10 @@ fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
     verdict
 }
 
-/// Whether a prediction held: its interval or range, and the interval of the
-/// measurement, have a value in common. That is not known without an interval of the
-/// measurement, or if it extends further than half of what was predicted to either
-/// side: it would have a value in common with most predictions.
+/// Whether a prediction held: whether its interval or range overlaps the interval of the
+/// measurement. Without an interval of the measurement, the answer is `CannotTell`. It is so, too,
+/// if they overlap and the measurement's interval is wider than the predicted change, because such
+/// an interval overlaps most predictions.
 fn held(predicted: Shift, measured: Shift) -> Answer {
     let [low, high] = predicted.spread.map_or([predicted.value; 2], Spread::ends);
     match measured.interval() {
@@ -176,7 +176,7 @@ pub struct Proved {
     pub at: String,
     /// The program.
     pub program: String,
-    /// What `--prove` calls the change.
+    /// The change, as a value of `--prove`.
     pub change: String,
     /// The prediction.
     pub predicted: Shift,
@@ -209,8 +209,8 @@ impl Proved {
         })
     }
 
-    /// The error of the prediction as a share of what the change saved; `None` if
-    /// it is not certain that it saved anything.
+    /// The error of the prediction as a share of the measured saving; `None` if the interval of
+    /// the measurement does not show a saving.
     fn error(&self) -> Option<f64> {
         let saves = self.measured.interval().is_some_and(|[_, most]| most < 0.0);
         let error = (self.predicted.value - self.measured.value) / self.measured.value.abs();
@@ -218,12 +218,12 @@ impl Proved {
     }
 }
 
-/// Outcomes from which on an answer is given.
+/// The fewest decided outcomes for an answer.
 const ENOUGH: usize = 5;
-/// The share of predictions that hold.
+/// The smallest share of decided predictions that must hold for the answer yes.
 const GOAL: f64 = 0.8;
 
-/// How good the predictions have been, the newest first.
+/// How well past predictions held. The table has the order of `all`.
 pub fn calibration(all: &[Proved]) -> Findings {
     let mut findings = Findings::default();
     let columns = [

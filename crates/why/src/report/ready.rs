@@ -1,8 +1,8 @@
 //! The last step of a program on the way to being ready: which thread made it,
 //! and when.
 //!
-//! A program is ready by what it does, and not by what its first thread does:
-//! that may wait for the end of all others.
+//! Any thread of a program can make it ready. The first thread may only wait for the end
+//! of all others.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +32,10 @@ pub enum Noticed {
 pub struct LastStep {
     /// The thread that made it.
     pub thread: ThreadId,
-    /// When.
+    /// The time of the step.
     pub at: Timestamp,
-    /// The thread, neither of the program nor the one that noticed it, that took
-    /// most of the time from then on; and how much.
+    /// The thread that took most of the time from then on, and that time. Threads of the
+    /// program, and the thread that noticed it, do not count.
     pub then: Option<(ThreadId, Nanos)>,
 }
 
@@ -45,8 +45,8 @@ const NOTABLE: Nanos = Nanos::from_millis(2);
 const NOTABLE_SHARE: u64 = 20;
 
 impl LastStep {
-    /// A warning if it took long until the program, explained up to this step, was
-    /// seen to be ready.
+    /// A warning if the program, which is explained up to this step, was seen to be ready
+    /// much later.
     pub fn rest(&self, launch: &Explained, ready: Timestamp) -> Option<String> {
         let rest = ready.since(self.at);
         if rest < NOTABLE || rest.get() < launch.total().get() / NOTABLE_SHARE {
@@ -74,7 +74,7 @@ const SEND: &[i64] = &[
     libc::SYS_sendmmsg as i64,
 ];
 
-/// The last step of `family` from one moment to the other, at which it was ready.
+/// The last step of `family` before the program was ready, in the time from `from` to `ready`.
 /// `None` if the trace does not have it.
 ///
 /// The thread that received something is followed back to the thread of the

@@ -1,4 +1,4 @@
-//! Who had the CPUs that the path waited for.
+//! The occupants of the CPUs that the path waited for: threads, interrupts, idle states.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,18 +13,18 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use crate::path::{Activity, Detail, Segment};
 
-/// Rows of the table, and one for the way to an idle CPU, however short.
+/// The most rows of the table. The row for wake-ups on an idle CPU is always shown beside them.
 const SHOWN: usize = 5;
-/// The name of the time from a wake-up to the run on an idle CPU, which is nobody's.
+/// The name of the time from a wake-up to the run on an idle CPU, when no thread has the CPU.
 const FROM_IDLE: &str = "waking up from idle";
 /// The name of time on an idle CPU that is longer than a wake-up takes.
 const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
-/// The longest way to an idle CPU: CPUs leave the deepest idle states within some hundred
-/// microseconds.
+/// The longest time from a wake-up to the run on an idle CPU. CPUs leave the deepest idle states
+/// within some hundred microseconds.
 const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);
 
-/// The threads that had them longest, by name; `None` if the path never waited
-/// for a CPU. After a stop request, some are missing.
+/// A row for each occupant of the CPUs that the path waited for, by name, the longest first;
+/// `None` if the path never waited for a CPU. After a stop request, some are missing.
 pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
     let segments = launch.path().segments.iter();
     let times = occupants(launch, segments.take_while(|_| !stop.is_requested()));
@@ -50,8 +50,8 @@ pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
     Some(table)
 }
 
-/// Who had the CPU while the path waited for it in these segments, by name; empty
-/// for segments of another kind.
+/// The occupants of the CPU while the path waited for it in these segments, by name, with
+/// their times; empty for segments of other activities.
 pub(super) fn occupants<'a>(
     launch: &Explained,
     segments: impl IntoIterator<Item = &'a Segment>,
@@ -84,7 +84,7 @@ pub(super) fn occupants<'a>(
     by_name
 }
 
-/// Who has a CPU that a thread waits for.
+/// The occupant of a CPU that a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Who {
     FromIdle,

@@ -1,4 +1,4 @@
-//! The answer in a sentence that needs no other knowledge.
+//! The reason of the verdict, in sentences that can be understood alone.
 
 use unjank_units::Nanos;
 

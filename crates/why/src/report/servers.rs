@@ -11,8 +11,8 @@ use super::names::thread_name;
 use crate::path::{Activity, Way};
 
 impl Explained {
-    /// Threads of other programs on the path whose messages it waited for, without those
-    /// of the kernel: first those that waited longest for a CPU meanwhile.
+    /// Threads of other programs on the path whose messages it waited for, without kernel
+    /// threads. Those that waited longest for a CPU meanwhile come first.
     pub fn servers(&self) -> Vec<ThreadId> {
         let mut delayed: BTreeMap<ThreadId, Nanos> = BTreeMap::new();
         let of_messages = self.path.segments.iter().filter(|segment| segment.way == Way::Ipc);
@@ -28,8 +28,8 @@ impl Explained {
         servers.into_iter().map(|(server, _)| server).collect()
     }
 
-    /// Says which process can be given a CPU before other programs: that of the first of
-    /// [`servers`](Self::servers) that runs on.
+    /// Sets the process that can be given a CPU before other programs: that of the first of
+    /// [`servers`](Self::servers) that still runs.
     pub fn served_by(&mut self, server: Server) {
         self.server = Some(server);
     }
@@ -39,9 +39,9 @@ impl Explained {
         self.server.as_ref().map(|server| server.process)
     }
 
-    /// The threads of that process. If it is not known: those threads on the path that are
-    /// of one process with the first of [`servers`](Self::servers), by the births in the
-    /// trace.
+    /// The threads of that process. If the process is not known: the threads of
+    /// [`servers`](Self::servers) that are of one process with the first of them, by the births
+    /// in the trace.
     pub(super) fn threads_of_server(&self) -> BTreeSet<ThreadId> {
         if let Some(server) = &self.server {
             return server.threads.clone();

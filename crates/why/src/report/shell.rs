@@ -37,13 +37,15 @@ fn quoted(word: &OsStr) -> String {
     line
 }
 
-/// An `=` in a first word would be an assignment, so others are quoted.
+/// Whether a word is an option that needs no quotes. Other words with an `=` are quoted, because a
+/// shell takes such a first word for an assignment.
 fn is_plain_option(word: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=./:,+@".contains(&byte);
     word.starts_with('-') && word.bytes().all(is_plain)
 }
 
-/// In octal, which has at most three digits: a digit that follows is none of them.
+/// Adds bytes in octal, with three digits each: a shell reads at most three, so a digit that
+/// follows is not taken for one of them.
 fn escape(bytes: &[u8], line: &mut String) {
     for byte in bytes {
         let _strings_take_all = write!(line, "\\{byte:03o}");

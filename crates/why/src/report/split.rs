@@ -1,4 +1,4 @@
-//! The split: ways and activities.
+//! The table of the split: time by way and activity.
 
 use unjank_measure::Unit;
 use unjank_measure::record::{Cell as TableCell, Column, Table};

@@ -1,8 +1,8 @@
-//! How far values of several launches lie apart.
+//! The spread of values over several launches.
 
 use unjank_measure::stats::order;
 
-/// How far values lie apart: from six on, their median has an interval.
+/// The spread of several values. From six values on, their median has an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
     /// The 95 % interval of the median.
@@ -12,7 +12,7 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// The median of values, and their spread; no spread of one value.
+    /// The median and the spread of values. A single value has no spread; without values, `None`.
     pub(super) fn of(values: &mut [f64]) -> Option<(f64, Option<Self>)> {
         let (median, interval) = order::median(values)?;
         let spread = match (interval, values) {
@@ -30,7 +30,7 @@ impl Spread {
         }
     }
 
-    /// The ends of an interval.
+    /// The ends of an interval; `None` for a range.
     pub fn interval(self) -> Option<[f64; 2]> {
         match self {
             Self::Interval(ends) => Some(ends),
@@ -38,7 +38,7 @@ impl Spread {
         }
     }
 
-    /// The least and the most.
+    /// The ends of a range; `None` for an interval.
     pub fn range(self) -> Option<[f64; 2]> {
         match self {
             Self::Interval(_) => None,
@@ -46,7 +46,7 @@ impl Spread {
         }
     }
 
-    /// Of the values with the other sign. Zero has no sign.
+    /// The spread of the negated values, without negative zeros.
     pub(super) fn negated(self) -> Self {
         let negate = |[low, high]: [f64; 2]| [0.0 - high, 0.0 - low];
         match self {

@@ -1,4 +1,5 @@
-//! Where a thread was, by the stacks that were recorded beside the trace.
+//! The functions in which threads slept or computed, by the stacks that were recorded beside the
+//! trace.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,10 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use crate::history::State;
 
-/// Functions that a text names.
+/// The most functions in a chain.
 const NAMED: usize = 4;
-/// A stack is recorded just after the switch that it belongs to. A thread that is
-/// woken sooner runs again before that.
+/// How long after a switch its stack may be recorded. The stack of a thread that is woken sooner
+/// comes after the end of its sleep.
 const JUST_AFTER: Nanos = Nanos(20_000);
 
 /// Functions in which threads begin. Their callers are not shown.
@@ -97,13 +98,13 @@ impl Explained {
         chain(&self.functions_of(stack).1, stack.is_whole)
     }
 
-    /// The same of a thread that did not run at the moment before `to`.
+    /// The chain of [`stack_off_cpu`](Self::stack_off_cpu); empty if there is none.
     pub(crate) fn chain_off_cpu(&self, thread: ThreadId, to: Timestamp) -> String {
         self.stack_off_cpu(thread, to).map(|stack| self.chain(stack)).unwrap_or_default()
     }
 
-    /// The most frequent chain of a thread between two moments: by its samples while it
-    /// computed, else where it fell asleep or lost its CPU.
+    /// The most frequent chain of a thread between two moments: of its samples while it computed,
+    /// or, without samples, of the stacks with which it fell asleep or lost its CPU.
     pub(super) fn chain_between(
         &self,
         thread: ThreadId,
@@ -121,24 +122,25 @@ impl Explained {
     }
 }
 
-/// The ends of a chain that goes on, and of one whose rest is not known.
+/// The last element of a chain that has more functions, and of one whose callers are not known.
 const MORE: &str = "…";
 const CUT: &str = "?";
 
 fn chain(frames: &[&Frame], is_whole: bool) -> String {
     let begin = frames.iter().position(|frame| ENTRY_FUNCTIONS.contains(&frame.text.as_str()));
-    // A function that uses the frame pointer otherwise can look like the first one.
+    // If a function uses the frame pointer's register for other data, the stack walk ends there, as
+    // at the outermost function.
     let ends_unnamed = frames.last().is_some_and(|frame| !frame.is_named);
     let is_whole = begin.is_some() || is_whole && ends_unnamed;
     let mut frames = &frames[..begin.unwrap_or(frames.len())];
-    // Between these and main, the C library has a function whose name may be missing.
+    // Between an entry function and `main`, the C library may have a function without a symbol.
     while begin.is_some()
         && let [outer @ .., last] = frames
         && is_of_c_library(last)
     {
         frames = outer;
     }
-    // Inner functions of the C library have no names, either; its outer ones do.
+    // Internal functions of the C library may have no symbols, either; those that programs call do.
     let inner = frames.iter().position(|frame| frame.is_named).unwrap_or(0);
     let mut names: Vec<&str> = frames[inner..].iter().map(|frame| short(frame)).collect();
     names.dedup();

@@ -170,9 +170,10 @@ pub(super) fn requests(launch: &Explained) -> Option<Table> {
 /// At most `most` rows of neighbouring segments, and the length of the slots if
 /// some were merged.
 ///
-/// Segments are merged that are shorter than a slot and begin in the same one,
-/// first those of one thread only. At 128 slots, at most 128 segments are longer
-/// than one, and they leave at most 256 groups between them.
+/// The window is divided into slots. Neighbouring segments are merged if they are shorter
+/// than a slot and begin in the same slot; with many slots, only those of one thread. With
+/// 128 slots, at most 128 segments are longer than a slot, and they leave at most 256
+/// groups between them.
 fn rows<'s, 'a>(
     segments: &'s [&'a Segment],
     launch: &Explained,
@@ -260,7 +261,8 @@ fn threads(launch: &Explained, row: &[&Segment]) -> (String, usize) {
     (first.unwrap_or_default(), times.len().saturating_sub(1))
 }
 
-/// More about a row: the request, who had the CPU, or the parts of a merged one.
+/// The text of the column `detail`: the request, the thread that had the CPU, the device, or the
+/// activities of a merged row.
 fn detail(launch: &Explained, row: &[&Segment]) -> String {
     let [only] = row else {
         let parts = times(row, |segment| Some(segment.activity));

@@ -29,7 +29,7 @@ pub(super) fn verdict(
     let unknown = launch.split.of_cell(Cell::Of(Activity::Unknown));
     let unknown = unknown.get() as f64 / (launch.total().get() as f64).max(1.0);
     let judged = best.map_or(Answer::No, judge);
-    // What is unknown might be saved as well.
+    // The unknown time might be saved as well.
     let most_saved = best.map_or(0.0, |best| best.share_ends()[1]) + unknown;
     let unknown_matters = judged == Answer::No && unknown > 0.0 && most_saved >= WORTH;
     let undecided = launch.is_cut || lost || unknown_matters || !agreement.suffices();
@@ -38,7 +38,7 @@ pub(super) fn verdict(
     if launch.is_cut {
         reason.push_str(". The recording ended there, before the launch did");
     } else if lost {
-        reason = format!("{reason}. Events of this time were lost, so nothing is sure");
+        reason = format!("{reason}. Events of this time were lost, so this is not certain");
     } else if !agreement.suffices() {
         let Agreement { alike, others } = agreement;
         reason = format!(
@@ -72,7 +72,7 @@ pub(super) fn verdict(
     verdict
 }
 
-/// Whether events of the window were lost. Before and after the recording, there are none.
+/// Whether events of the window were lost, within the time that the recording covers.
 fn lost_events(launch: &Explained) -> bool {
     let ends = |cpu: &CpuTrace| Some([cpu.events.first()?.at, cpu.events.last()?.at]);
     let all: Vec<_> = launch.trace.cpus.iter().filter_map(ends).collect();
@@ -81,7 +81,7 @@ fn lost_events(launch: &Explained) -> bool {
     launch.trace.has_gap(launch.from.max(begin), launch.to.min(end))
 }
 
-/// Whether a saving is worth its change, by the interval or range of its share.
+/// Whether a saving is at least [`WORTH`], by the interval or range of its share.
 fn judge(saving: &Saving) -> Answer {
     let [low, high] = saving.share_ends();
     if low >= WORTH {

@@ -13,12 +13,12 @@ use crate::history::{Cause, Origin, Wait};
 use crate::path::{Activity, Detail, OwnWait, Segment};
 use crate::split::Cell;
 
-/// Rows of the table.
+/// The most rows of the table.
 const SHOWN: usize = 10;
-/// Activities that are named in a row.
+/// The most activities that are named in a row.
 const NAMED: usize = 3;
 
-/// The longest waits: how long, in what, who ended it, and what happened
+/// A row for each of the longest waits: its length, the call, the waker, and the activities
 /// meanwhile.
 pub(super) fn table(launch: &Explained) -> Table {
     let columns = [
@@ -54,7 +54,7 @@ pub(super) fn table(launch: &Explained) -> Table {
     table
 }
 
-/// In what it slept; of a page fault, where the page came from.
+/// The call in which a thread slept; for a page fault, the source of the page.
 fn place(launch: &Explained, wait: &OwnWait) -> String {
     let Wait::Fault { file, .. } = wait.wait else { return names::place(&wait.wait) };
     let request = match wait.wake.map(|wake| wake.by) {
@@ -81,7 +81,7 @@ fn meanwhile<'a>(launch: &Explained, segments: impl Iterator<Item = &'a Segment>
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// An activity; with the interrupt of a device, or the function of a work item.
+/// The activity of a segment, with the interrupt of the device or the function of the work item.
 fn part(launch: &Explained, segment: &Segment) -> String {
     let activity = Cell::Of(segment.activity).name();
     match (segment.activity, segment.detail) {

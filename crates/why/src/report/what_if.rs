@@ -1,4 +1,4 @@
-//! What changes would save.
+//! The predicted savings of changes.
 
 use unjank_host::input::Stop;
 use unjank_measure::Unit;
@@ -11,24 +11,24 @@ use super::handoff::Handoff;
 use super::spread::Spread;
 use crate::what_if::{Change, Replays};
 
-/// A read from memory instead of storage: a minor fault, or a copy of a page.
+/// The time of a read from memory instead of storage: a minor fault, or a copy of a page.
 const HIT: Nanos = Nanos::from_micros(1);
-/// From the release of a lock to the run of the thread that waited for it, where that
-/// was not measured.
+/// The time from the release of a lock to the run of the thread that waited for it, if no
+/// run of `lock probe` has measured it.
 const HANDOFF: Nanos = Nanos::from_micros(2);
 
-/// What a change would save.
+/// The predicted saving of a change.
 #[derive(Debug, Clone)]
 pub(super) struct Saving {
     /// What is changed.
     pub(super) remedy: Remedy,
     /// The median predicted length.
     pub(super) after: f64,
-    /// How far the predicted lengths lie apart; `None` for one launch.
+    /// The spread of the predicted lengths; `None` for one launch.
     pub(super) after_spread: Option<Spread>,
     /// The median of the saved shares of each launch.
     pub(super) share: f64,
-    /// As of `after`.
+    /// The spread of the saved shares; `None` for one launch.
     pub(super) share_spread: Option<Spread>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn lengths(
     Some(lengths)
 }
 
-/// What every change would save, by the length of each launch and those predicted.
+/// The saving of every change, from the length of each launch and its predicted lengths.
 pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
     let saving = |(at, remedy): (usize, Remedy)| {
         let lengths = launches.iter().map(|(total, lengths)| (*total, lengths[at]));
@@ -80,7 +80,7 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
     REMEDIES.into_iter().enumerate().filter_map(saving).collect()
 }
 
-/// What a remedy changes in a launch.
+/// The change to a launch that a remedy makes.
 fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
     let none = Change::default();
     match remedy {
@@ -158,15 +158,15 @@ pub(super) fn table(
         table = table.with_note(match &about.handoff {
             Some(measured) => format!("a lock hand-off takes {}", measured.words()),
             None => format!(
-                "a lock hand-off is taken to cost {HANDOFF}; unjank lock probe measures it, \
-                 and the next run uses that"
+                "a lock hand-off is assumed to take {HANDOFF}; after unjank lock probe, the \
+                 measured time is used"
             ),
         });
     }
     if launch.is_older_than_its_recording() {
         table = table.with_note(
-            "the program is older than the recording: threads of it that are older as well count \
-             as other programs",
+            "the program started before the recording: its threads from that time count as other \
+             programs",
         );
     }
     let by_server = |it: &Saving| it.remedy == Remedy::ServersFirst && it.share > 0.0;

@@ -1,4 +1,4 @@
-//! What of a recording is explained.
+//! The table of the thread and the window that were chosen in a recording.
 
 use unjank_host::Timestamp;
 use unjank_measure::record::{Column, Table};

@@ -23,10 +23,10 @@ impl Actor {
     }
 }
 
-/// All lives that reach into a window.
+/// All lives that overlap a window.
 #[derive(Debug)]
 pub(super) struct Actors<'a> {
-    /// Those with one id are side by side, in order of time.
+    /// In order of thread id, and of time within an id.
     lives: Vec<OfWindow<'a>>,
     by_thread: ById<Range<usize>>,
     places: usize,
@@ -37,9 +37,10 @@ pub(super) struct Actors<'a> {
 pub(super) struct OfWindow<'a> {
     pub(super) thread: ThreadId,
     pub(super) life: &'a Life,
-    /// Numbers of spans.
+    /// The numbers of these spans.
     pub(super) spans: Range<usize>,
-    /// A place for each of them, and one for what comes behind.
+    /// The index of the first span's place in a replay. Each span has a place, and one more follows
+    /// for the time after the last span.
     pub(super) place: usize,
 }
 
@@ -72,7 +73,7 @@ impl<'a> Actors<'a> {
         self.lives.len()
     }
 
-    /// The number of places of all their spans.
+    /// The number of places that a replay needs for the spans of all actors.
     pub(super) fn places(&self) -> usize {
         self.places
     }
@@ -86,7 +87,7 @@ impl<'a> Actors<'a> {
         &self.lives[actor.place()]
     }
 
-    /// The life that a thread's id meant at a moment.
+    /// The life of the thread that had an id at a moment.
     pub(super) fn find(&self, thread: ThreadId, at: Timestamp) -> Option<Actor> {
         let all = self.by_thread.get(&thread)?;
         let begun = self.lives[all.clone()].partition_point(|it| it.life.begin() <= at);

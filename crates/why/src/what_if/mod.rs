@@ -1,4 +1,4 @@
-//! The same history with other lengths: when would the window have ended?
+//! Replays of a history with changed lengths, which predict when the window would have ended.
 //!
 //! The spans of all threads are replayed in order of time. A thread begins a span
 //! when its previous span has ended. A wait ends when it has begun and its waker
@@ -35,8 +35,7 @@ pub struct Replays<'a> {
 }
 
 impl<'a> Replays<'a> {
-    /// Puts everything that happened in the window in order; `None` after a stop
-    /// request.
+    /// Collects the steps of all threads in the window, in order; `None` after a stop request.
     pub fn of(window: Window<'a>, stop: &'a Stop) -> Option<Self> {
         let actors = Actors::of(&window);
         let steps = steps(&window, &actors, stop)?;

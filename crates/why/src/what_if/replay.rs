@@ -13,10 +13,10 @@ use crate::history::{Cause, Origin, Queued, Request, Span, Spans, State, Wait, W
 use crate::path::{hands_over, is_sleep_until};
 use crate::split::ClockLosses;
 
-/// Spans on each side of one that can belong to the same wake-up: a thread that
-/// waits for a CPU may be moved to another, which begins a new span.
+/// The most spans before and after one that are taken for the same wake-up: a thread that waits for
+/// a CPU may be migrated, which begins a new span.
 const MOST_MOVES: usize = 16;
-/// Work items that a read passes through, each of which queues the next.
+/// The most work items that are followed, each of which queued the next.
 const MOST_WORK: usize = 8;
 
 /// A span of a thread after the change.
@@ -49,9 +49,10 @@ pub(super) struct Replay<'a> {
     explained: Actor,
     change: &'a Change,
     losses: &'a ClockLosses,
-    /// The spans of each thread so far: wake-ups may lead back to earlier ones.
+    /// The positions of all spans that have begun, by place. A wake-up may lead back to a span that
+    /// has already ended.
     positions: Vec<Position>,
-    /// The number of each thread's.
+    /// The number of spans that each actor has begun.
     begun: Vec<u32>,
 }
 
@@ -68,8 +69,8 @@ impl<'a> Replay<'a> {
         Self { window, actors, explained, change, losses, positions, begun }
     }
 
-    /// Takes all steps up to the end of the window. Returns when the explained
-    /// thread is there; `None` after a stop request.
+    /// Takes all steps up to the end of the window. Returns when the explained thread reaches it,
+    /// counted from the beginning of the window; `None` after a stop request.
     pub(super) fn run(mut self, steps: &[Step], stop: &Stop) -> Option<Nanos> {
         let Window { from, to, .. } = self.window;
         for &step in steps {
@@ -91,7 +92,7 @@ impl<'a> Replay<'a> {
                 self.leave(step, number, &span);
             }
         }
-        // Nothing is known of it from the end of its last span on: that stays as it was.
+        // After the thread's last span nothing is known of it: that time keeps its length.
         let end = self.last(self.explained).map_or(0.0, |last| last.at(to));
         Some(Nanos(end.round() as u64))
     }
@@ -149,16 +150,15 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// As `scale`, of a span between the wake-up and the run of a thread that
-    /// waited in a futex.
+    /// As `scale`, for a span between the wake-up of a thread that waited in a futex and its run.
     fn handoff(&self, actor: Actor, number: usize) -> f64 {
         let Some(handoff) = self.change.lock_handoff else { return 1.0 };
         let way = futex_wake_up_latency(&self.actors.life(actor).life.spans, number);
         way.map_or(1.0, |way| (handoff.get() as f64 / way).min(1.0))
     }
 
-    /// How long a thread that is not boosted had the CPU in a span. The time of
-    /// real-time threads stays: a nice value does not take it from them.
+    /// How long threads that are not boosted had the CPU in a span. Real-time threads do not count,
+    /// because a nice value does not preempt them.
     fn behind_others(&self, cpu: usize, span: &Span) -> Nanos {
         let Some(cpu) = self.window.trace.cpu(cpu) else { return Nanos::ZERO };
         let boosted = &self.change.boosted;
@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
         };
         let end = match wake.by {
             Origin::Thread(waker) => slept.max(self.did(waker, wake.at, sleeper)),
-            // Its own timer runs from its sleep on, another's from when that was armed.
+            // A timer that another thread armed runs from then on, its own one from its sleep on.
             Origin::Interrupt(Cause::Timer(Some(armed))) if cause.is_some() => slept
                 .max(self.did(armed.by, armed.at, sleeper) + wake.at.since(armed.at).get() as f64),
             Origin::Interrupt(Cause::Timer(_)) if is_sleep_until(wait) => {
@@ -211,16 +211,17 @@ impl<'a> Replay<'a> {
         if !self.is_read(thread, wait, wake.by, request) {
             return end;
         }
-        // An idle worker sleeps before a program has asked for what it completes. The kernel's
-        // own workers, which pass requests on, are not needed for what is in memory.
+        // An idle worker of a program may sleep long before the request is issued that ends its
+        // wait, and cannot be woken earlier. A request that a kernel worker passed on sets no such
+        // limit: data in memory needs no worker.
         let asks = |by| !self.window.history.is_kernel(by);
         let asked = request.filter(|it| matches!(it.by, Origin::Thread(by) if asks(by)));
         end.min(slept.max(asked.map_or(slept, issued)) + hit.get() as f64)
     }
 
-    /// The changed moment at which a thread did something for `sleeper`. What a worker of
-    /// the kernel does keeps its distance to the queueing of its work item: the worker would
-    /// have been idle, or another one.
+    /// The changed moment at which a thread did something for `sleeper`. An action of a kernel
+    /// worker keeps its distance to the queueing of the work item: with another queueing time, this
+    /// worker or another one would have been idle.
     fn did(&self, by: ThreadId, at: Timestamp, sleeper: Actor) -> f64 {
         let Window { history, from, .. } = self.window;
         let (mut thread, mut began) = (by, at);
@@ -239,8 +240,8 @@ impl<'a> Replay<'a> {
         moment + at.since(began).get() as f64
     }
 
-    /// The request whose end caused a wake-up, since a moment: by an interrupt, or by the
-    /// work items that followed from it.
+    /// The request whose completion caused a wake-up at `at`: through an interrupt, or through work
+    /// items that began at `since` or later.
     fn completed(&self, by: Origin, since: Timestamp, at: Timestamp) -> Option<&'a Request> {
         let history = self.window.history;
         let (mut by, mut at) = (by, at);
@@ -274,15 +275,15 @@ impl<'a> Replay<'a> {
             Origin::Interrupt(_) => is_fault || reads,
             Origin::Thread(waker) => {
                 let is_kernel = |thread| self.window.history.is_kernel(thread);
-                // An idle worker waits for work, not for what the other one has read.
+                // An idle kernel worker waits for work, not for data that its waker has read.
                 let may_read = !matches!(wait, Wait::KernelLock { .. }) && !is_kernel(sleeper);
                 is_fault && is_kernel(waker) || may_read && reads
             }
         }
     }
 
-    /// The changed moment of something that came from outside and woke `sleeper`.
-    /// It keeps its distance to the program, which is taken to have asked for it.
+    /// The changed moment of an event from outside that woke `sleeper`. It keeps its
+    /// distance to the program, which is assumed to have asked for it.
     fn caused_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
         let thread = self.actors.life(sleeper).thread;
         let asked = if self.window.family.contains(&thread) { sleeper } else { self.explained };
@@ -291,8 +292,8 @@ impl<'a> Replay<'a> {
         moment.unwrap_or(at.since(self.window.from).get() as f64)
     }
 
-    /// The changed moment of something that a thread did; `None` if it did nothing
-    /// in the window yet. What it did before keeps its distance to its first span.
+    /// The changed moment of an action of a thread; `None` if the thread has begun no span yet. An
+    /// action before its first span keeps its distance to that.
     fn moment(&self, actor: Actor, at: Timestamp) -> Option<f64> {
         let placed = self.placed(actor, at)?;
         if at < placed.from {
@@ -304,7 +305,7 @@ impl<'a> Replay<'a> {
     /// The span of a thread at a moment, its first one if that comes later.
     fn placed(&self, actor: Actor, at: Timestamp) -> Option<Placed> {
         match self.last(actor) {
-            // Mostly it is in its last span.
+            // Usually the moment is in the last span, so the others are not searched.
             Some(last) if at < last.from => {
                 let of = self.actors.life(actor);
                 let begun = of.life.spans.begun_by(at).saturating_sub(of.spans.start);
@@ -329,8 +330,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// The nanoseconds from the wake-up of a thread that waited in a futex for another to its
-/// run, of which the span with this number is a part; `None` for other spans.
+/// The time in nanoseconds from the wake-up of a thread that waited in a futex to its run, if the
+/// span with this number is a part of it; `None` for other spans.
 fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
     let is_way = |number: &usize| {
         let state = spans.get(*number).map(|span| span.state);

@@ -1,4 +1,4 @@
-//! Everything that happened in a window, in order.
+//! The steps of all threads in a window, in an order in which they can be replayed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,23 +16,22 @@ use crate::history::{Cause, Origin, Span, State};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) actor: Actor,
-    /// Whoever created it in the window, or ended its wait, if a thread did.
+    /// The thread that created it in the window, or whose progress ends its wait.
     pub(super) cause: Option<Actor>,
 }
 
-/// In the order in which the steps of one moment are taken.
+/// The kinds of steps. Those of one moment are taken in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// The window begins in this span of it.
+    /// The window begins within a span of the thread.
     Begins,
-    /// Its parent creates it; its first span.
+    /// Its parent creates the thread, which begins its first span.
     Born,
-    /// It ends this span: a wait by what the cause did, or by what an interrupt was
-    /// about.
+    /// The thread ends a span. A wait ends through the cause, or through an interrupt.
     Ends,
 }
 
-/// The place of a step among all.
+/// The sort key of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     at: Timestamp,
@@ -94,7 +93,8 @@ fn end(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>, number: u32) -> Opt
     Some(Place { at: span.to, what: What::Ends, from, actor, span: number })
 }
 
-/// The thread whose progress ends a wait, if a thread's does.
+/// The thread whose progress ends a wait: the waker, the issuer of the request, or another thread
+/// that armed the timer. `None` if no thread's progress does.
 fn cause(window: &Window<'_>, actors: &Actors<'_>, sleeper: Actor, span: &Span) -> Option<Actor> {
     let State::Asleep { wake: Some(wake), .. } = span.state else { return None };
     match wake.by {

@@ -135,7 +135,7 @@ fn the_next_longest_path_takes_over() {
         .sleeps(0, 500, 7, 0);
     // Without the wait of 9, 7 would be awake at 100, but 3 keeps it until 420.
     assert_eq!(length(&script, 500, &boosted(&[9])), 500);
-    // Without 3, the end comes by what the wait saves.
+    // Without 3, the window gets shorter by the saved wait.
     let alone = Script::new()
         .runs(0, 0, 0, 7)
         .runs(1, 0, 0, 5)
@@ -244,7 +244,7 @@ fn an_idle_worker_is_not_woken_before_the_read_that_it_waits_for_was_issued() {
         .wakes(1, 550, 7, 0)
         .runs(0, 550, 0, 7)
         .sleeps(0, 600, 7, 0);
-    // It is there at 201, and works for 50 ns before it wakes 7.
+    // The data is there at 201, and 5 works for 50 ns before it wakes 7.
     assert_eq!(length(&script, 600, &cached()), 301);
 }
 

@@ -1,4 +1,4 @@
-//! What is replayed, and what is changed.
+//! The window that is replayed, and the change to it.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use unjank_units::Nanos;
 use crate::history::History;
 use crate::split::HighestClocks;
 
-/// What is changed.
+/// The change to a window. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// Computing takes as long as at the highest clock.
     pub highest_clock: bool,
-    /// What a thread reads from storage, by a page fault or a system call, is in
-    /// memory: the time of such a read.
+    /// If set, all data that threads read from storage, by a page fault or a system call, is in
+    /// memory. The value is the time of such a read.
     pub cached: Option<Nanos>,
     /// These threads never wait while another thread has their CPU.
     pub boosted: BTreeSet<ThreadId>,
-    /// From the wake-up to the run of a thread that waited in a futex.
+    /// If set, the longest time from the wake-up of a thread that waited in a futex to its run.
     pub lock_handoff: Option<Nanos>,
 }
 
-/// What is replayed.
+/// The window that is replayed.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
     /// The recording.
@@ -33,7 +33,8 @@ pub struct Window<'a> {
     pub history: &'a History,
     /// The highest clocks of the machine.
     pub highest: &'a HighestClocks,
-    /// The explained program, which is the cause of what comes to it from outside.
+    /// The threads of the explained program. If an event from outside, such as a packet, wakes one
+    /// of them, it keeps its distance to that thread.
     pub family: &'a BTreeSet<ThreadId>,
     /// The thread whose progress counts.
     pub thread: ThreadId,

@@ -21,7 +21,8 @@ pub(crate) enum Recorded {
     Calls,
 }
 
-/// So many events of three busy CPUs and 64 threads, and the time of the last.
+/// At least `most` events of three busy CPUs and 64 threads, and the time of the last one in
+/// nanoseconds.
 pub(crate) fn recording(recorded: Recorded, most: usize) -> (Trace, u64) {
     use rand::RngExt as _;
     let mut chance: Random = seeded(1, "million");
@@ -92,7 +93,7 @@ pub(crate) fn peak() -> usize {
     PEAK.load(Ordering::Relaxed)
 }
 
-/// What is held now is the most from now on.
+/// Resets the peak to the number of bytes that are allocated now.
 pub(crate) fn forget_peak() {
     PEAK.store(held(), Ordering::Relaxed);
 }

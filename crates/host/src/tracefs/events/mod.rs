@@ -1,10 +1,11 @@
-//! The events of one CPU, packed: 24 bytes each, and a system call's arguments.
+//! The events of one CPU in a compact form: 24 bytes for each event, and 48 bytes
+//! for the arguments of a system call.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `packed` | an event in 24 bytes |
-//! | `sides` | what does not fit: names, arguments, rare events |
-//! | `numbered` | values that occur often, by number |
+//! | `sides` | side tables: names, arguments, rare events |
+//! | `numbered` | interned values: tasks and names |
 
 mod numbered;
 mod packed;
@@ -25,12 +26,12 @@ use crate::clock::Timestamp;
 pub struct Events {
     packed: Vec<Packed>,
     sides: Sides,
-    /// The places of the switches, once somebody has asked for one.
+    /// The indices of all switches, computed by [`last_switch`](Self::last_switch).
     switches: OnceLock<Box<[u32]>>,
 }
 
 impl Events {
-    /// Adds an event behind the others.
+    /// Appends an event, which may be earlier than the last one.
     #[inline]
     pub fn push(&mut self, event: Event) {
         let packed = self.sides.pack(&event);
@@ -38,12 +39,12 @@ impl Events {
         self.switches.take();
     }
 
-    /// Makes room for so many more events, and not for others.
+    /// Reserves memory for `more` further events, as [`Vec::reserve_exact`] does.
     pub fn reserve_exact(&mut self, more: usize) {
         self.packed.reserve_exact(more);
     }
 
-    /// Frees the room that no event uses.
+    /// Frees the reserved memory that no event uses.
     pub fn shrink(&mut self) {
         self.packed.shrink_to_fit();
         self.sides.shrink();
@@ -59,7 +60,7 @@ impl Events {
         self.packed.is_empty()
     }
 
-    /// The event at this place.
+    /// The event with the index `place`.
     pub fn get(&self, place: usize) -> Option<Event> {
         self.packed.get(place).map(|packed| self.sides.unpack(packed))
     }
@@ -89,21 +90,22 @@ impl Events {
         self.range(0..self.len())
     }
 
-    /// The events at these places, as far as there are events.
+    /// The events with these indices; indices beyond the last event are ignored.
     pub fn range(&self, places: Range<usize>) -> Iter<'_> {
         let end = places.end.min(self.len());
         let packed = self.packed.get(places.start.min(end)..end).unwrap_or_default();
         Iter { packed: packed.iter(), sides: &self.sides }
     }
 
-    /// The places of the events from the first moment to the second, both
-    /// inclusive, of events in order of time.
+    /// The indices of the events from the first moment to the second, both
+    /// inclusive. The events must be sorted.
     pub fn places(&self, from: Timestamp, to: Timestamp) -> Range<usize> {
         let first = self.packed.partition_point(|packed| packed.at < from);
         first..self.packed.partition_point(|packed| packed.at <= to).max(first)
     }
 
-    /// The place of the last switch among these places. All are found once.
+    /// The index of the last switch in a range of indices. The first call after a
+    /// change lists all switches; further calls are binary searches.
     pub fn last_switch(&self, places: Range<usize>) -> Option<usize> {
         let switches = self.switches.get_or_init(|| {
             // 2³² events would take 96 GiB.
@@ -115,7 +117,7 @@ impl Events {
         (last >= places.start).then_some(last)
     }
 
-    /// Sorts them by time. Those of one moment keep their order.
+    /// Sorts the events by time. Events with equal times keep their order.
     pub fn sort(&mut self) {
         // The clock may step back by a little when the kernel adjusts it.
         if !self.packed.is_sorted_by_key(|packed| packed.at) {
@@ -157,7 +159,7 @@ impl<'a> IntoIterator for &'a Events {
     }
 }
 
-/// Whether they are the same events, however their names are numbered.
+/// Compares the events, not the numbers of their interned names.
 impl PartialEq for Events {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
@@ -239,7 +241,7 @@ mod tests {
         Event { at, current, context: Context::Softirq, kind }
     }
 
-    /// Events whose numbers do not fit where they usually do, among others.
+    /// Events of most kinds, some with numbers that are too large for the packed form.
     fn extremes() -> Vec<Event> {
         let task = |tid, comm: &[u8], prio| {
             let comm = Comm::new(comm);

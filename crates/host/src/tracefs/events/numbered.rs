@@ -1,11 +1,11 @@
-//! Values that occur often, each once, by number.
+//! Interned values: each distinct value is stored once, and has a number.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-/// Values with their numbers.
+/// A table of interned values.
 #[derive(Debug, Clone)]
 pub(super) struct Numbered<T> {
     values: Vec<T>,
@@ -19,18 +19,18 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Copy + Eq + Hash> Numbered<T> {
-    /// The number of a value, which is new or known.
+    /// The number of a value. A new value is added.
     #[inline]
     pub(super) fn number(&mut self, value: T) -> u32 {
         let Self { values, numbers } = self;
         *numbers.entry(value).or_insert_with(|| {
             values.push(value);
-            // Each came with an event, and 2³² events would take 96 GiB.
+            // An event has at most two values, so 2³² values need 48 GiB of events.
             (values.len() - 1) as u32
         })
     }
 
-    /// The value with a number that was given here.
+    /// The value with a number that [`number`](Self::number) has returned.
     #[inline]
     pub(super) fn value(&self, number: u32) -> T {
         self.values[number as usize]

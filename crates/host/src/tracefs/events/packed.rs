@@ -4,8 +4,8 @@ use super::super::event::Context;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
-/// An event, whose content is in `small` and `words` by its tag, or in a side
-/// table.
+/// An event. Its tag says whether its content is in `small` and `words`, or in a
+/// side table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed {
     pub(super) at: Timestamp,
@@ -16,18 +16,20 @@ pub(super) struct Packed {
     pub(super) words: [u32; 2],
 }
 
-/// The kind of an event. *Task* and *name* are numbers in side tables.
+/// The kind of an event. Each comment lists the content of `words`, and before it,
+/// with a semicolon, that of `small` if it is used. *Task* and *name* are numbers in
+/// side tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// Whether the first is runnable; two tasks.
+    /// Whether the previous task is runnable; the previous and the next task.
     Switch,
     /// A task and a CPU.
     Waking,
     /// A task and a CPU.
     Wakeup,
-    /// Whether it reschedules; a CPU.
+    /// Whether it is a reschedule interrupt; a CPU.
     IpiSent,
-    /// The first CPU; a task and the other CPU.
+    /// The former CPU; a task and the new CPU.
     Migrate,
     /// A number and a name.
     IrqEntry,
@@ -58,9 +60,9 @@ pub(super) enum Tag {
     PacketQueued,
     /// An address.
     PacketTaken,
-    /// The number of the call; the place of its arguments.
+    /// The number of the call; the index of its arguments in a side table.
     Call,
-    /// The place of the whole kind.
+    /// The index of the whole `EventKind` in a side table.
     Other,
 }
 
@@ -75,7 +77,7 @@ pub(super) fn split(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
 
-/// The number that [`split`] made two words of.
+/// The inverse of [`split`].
 pub(super) fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }

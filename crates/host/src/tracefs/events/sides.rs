@@ -1,4 +1,4 @@
-//! What does not fit into a packed event.
+//! Side tables for content that does not fit into a packed event.
 
 use super::super::event::{Event, EventKind, Irq, LockFlags, Softirq, Task};
 use super::super::name::Label;
@@ -13,7 +13,7 @@ pub(super) struct Sides {
     names: Numbered<Label>,
     /// Arguments of system calls.
     calls: Vec<[u64; 6]>,
-    /// Events that are rare, or have unusual numbers.
+    /// Events that are rare, or have numbers too large for the packed form.
     others: Vec<EventKind>,
 }
 
@@ -27,7 +27,7 @@ impl Sides {
         Packed { at, current, tag, context, small, words }
     }
 
-    /// The content of an event; `None` if it belongs to the others.
+    /// The packed content of an event; `None` if the event belongs to `others`.
     #[inline]
     fn content(&mut self, kind: &EventKind) -> Option<Content> {
         Some(match *kind {
@@ -87,7 +87,7 @@ impl Sides {
         (Tag::Other, 0, split(self.others.len() as u64 - 1))
     }
 
-    /// The event that was packed here.
+    /// The inverse of [`pack`](Self::pack).
     #[inline]
     pub(super) fn unpack(&self, packed: &Packed) -> Event {
         let Packed { at, current, context, .. } = *packed;

@@ -1,5 +1,5 @@
-//! Data that an explanation needs besides events. Only unjank's own recordings
-//! have them.
+//! Data that an explanation needs besides events. Only recordings by unjank
+//! contain it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use crate::swap_area::Area;
 
 /// Data that an explanation needs besides the events of a recording.
 ///
-/// In a `trace.dat` they are JSON in the option VERSION, after the name of the
-/// program that wrote the file. Other readers see the name.
+/// A `trace.dat` contains it as JSON in the option VERSION, after the name of the
+/// program that wrote the file. Other readers show only that name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Annex {
@@ -21,7 +21,8 @@ pub struct Annex {
     pub first: u32,
     /// The explained window, in nanoseconds of the trace's clock.
     pub window: [u64; 2],
-    /// When each buffer recorded, in nanoseconds.
+    /// The start and the stop of each buffer's recording, in nanoseconds of the
+    /// trace's clock.
     pub recorded: Vec<[u64; 2]>,
     /// The highest clock frequency of each CPU in kHz.
     pub highest_khz: BTreeMap<usize, u64>,
@@ -44,7 +45,7 @@ impl Annex {
     /// The content of the option VERSION.
     pub(super) fn to_version(&self, version: &str) -> Vec<u8> {
         let mut bytes = format!("{PROGRAM} {version}\0").into_bytes();
-        // Numbers and maps of numbers can always be written.
+        // It cannot fail: the keys of all maps are numbers, which JSON can represent.
         bytes.extend(serde_json::to_vec(self).unwrap_or_default());
         bytes.push(0);
         bytes

@@ -1,4 +1,4 @@
-//! Clocks whose times cannot be compared.
+//! Refuses recordings whose times cannot be compared.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,8 @@ use crate::sched::ThreadId;
 
 /// Trace clocks that count nanoseconds (`Documentation/trace/ftrace.rst`).
 const IN_NANOSECONDS: [&str; 7] = ["local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
-/// A smaller difference of two CPUs' clocks does no harm. Text has microseconds.
+/// Up to this, a difference between the clocks of two CPUs is ignored. Times in text are
+/// rounded to microseconds.
 const HARMLESS: Nanos = Nanos::from_micros(2);
 
 /// Checks that the times of a recording can be compared.
@@ -32,8 +33,8 @@ pub(super) fn check(recorded: &Recorded, stop: &Stop) -> Result<(), Fault> {
     }
     match found {
         Some(Disagreement { cpus: (one, other), thread, by }) => Err(Fault::of_file(format!(
-            "the clocks of CPUs {one} and {other} differ by {by} or more: {thread} would have had \
-             both at once; record with trace-cmd record -C mono"
+            "the clocks of CPUs {one} and {other} differ by {by} or more: {thread} would have run \
+             on both at once; record with trace-cmd record -C mono"
         ))),
         None => Ok(()),
     }
@@ -55,8 +56,8 @@ struct Run {
     cpu: usize,
 }
 
-/// The longest time in which a thread had two CPUs, which it cannot; of a part of the
-/// trace after a stop request.
+/// The longest overlap of two successive runs of one thread on different CPUs, which shows that
+/// their clocks differ. After a stop request, only a part of the trace is searched.
 fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
     let mut runs: HashMap<ThreadId, Vec<Run>> = HashMap::new();
     for cpu in &trace.cpus {
@@ -79,8 +80,8 @@ fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
     worst.filter(|overlap| overlap.by > HARMLESS)
 }
 
-/// Adds the times between two switches of one CPU, without those in which
-/// events are missing.
+/// Adds the runs of all threads on one CPU, except those in which events may be
+/// missing.
 fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>, stop: &Stop) {
     let mut gaps = trace.gaps.iter().peekable();
     let mut since: Option<(ThreadId, Timestamp)> = None;

@@ -1,4 +1,4 @@
-//! Bounds of what is read from a file.
+//! Bounds for reading a recording from a file.
 
 use unjank_units::Bytes;
 
@@ -8,7 +8,7 @@ use super::fault::Fault;
 pub const MOST_BYTES: Bytes = Bytes::from_mib(1024);
 /// The largest number of events; each takes 24 to 88 bytes of memory.
 pub const MOST_EVENTS: usize = 20_000_000;
-/// The highest number of a CPU, as of `CONFIG_NR_CPUS`.
+/// The highest number of a CPU: `CONFIG_NR_CPUS` is at most 8192.
 pub(super) const HIGHEST_CPU: usize = 8191;
 /// The largest sum of all decompressed parts, in bytes.
 const MOST_UNPACKED: usize = 2 << 30;
@@ -27,7 +27,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Counts events.
+    /// Takes events from the budget; an error if they exceed it.
     pub(super) fn spend_events(&mut self, number: usize) -> Result<(), Fault> {
         let rest = self.events.checked_sub(number);
         self.events = rest.ok_or_else(|| {
@@ -38,7 +38,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Counts decompressed bytes.
+    /// Takes decompressed bytes from the budget; an error if they exceed it.
     pub(super) fn spend_unpacked(&mut self, number: usize) -> Result<(), Fault> {
         let rest = self.unpacked.checked_sub(number);
         self.unpacked = rest.ok_or_else(|| {

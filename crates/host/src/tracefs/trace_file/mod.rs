@@ -11,9 +11,9 @@
 //! | `dat` | `trace.dat`, versions 6 and 7 |
 //! | `text` | `trace`, `trace_pipe` and `trace-cmd report -l` |
 //! | `write` | `trace.dat` version 6 |
-//! | `annex` | what an explanation needs beyond events |
+//! | `annex` | data that an explanation needs besides events |
 //! | `clock` | clocks that are not in nanoseconds, or differ between CPUs |
-//! | `limits`, `fault` | bounds, and what is wrong with a file |
+//! | `limits`, `fault` | bounds, and errors in a file |
 //!
 //! Pure functions over bytes. They keep at most [`MOST_EVENTS`] events.
 
@@ -37,7 +37,7 @@ use crate::input::Stop;
 /// Reads a recording: `trace.dat` by its first bytes, else text.
 ///
 /// # Errors
-/// What is wrong with the file, and where.
+/// The error in the file, and its position.
 pub fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
     read_until(bytes, &Stop::default())
 }
@@ -50,7 +50,7 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     let is_dat = dat::is_dat(bytes);
     let recorded = if is_dat { dat::read(bytes, stop)? } else { text::read(bytes, stop)? };
     if recorded.trace.is_empty() {
-        return Err(Fault::of_file("it has no events that are known here"));
+        return Err(Fault::of_file("it has no events that unjank can decode"));
     }
     clock::check(&recorded, stop)?;
     Ok(recorded)

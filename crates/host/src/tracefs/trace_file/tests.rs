@@ -16,7 +16,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
-/// A recorded trace, and what an instance would have captured of it.
+/// A recorded trace, and the capture that an instance would have made of it.
 fn capture(name: &str) -> (Trace, Capture) {
     let top = fixture(name);
     let text = |name: &str| {
@@ -88,7 +88,8 @@ fn annex(buffers: &[Buffer<'_>]) -> Annex {
     }
 }
 
-/// The same kernel recorded the scheduler and storage at different times.
+/// A file with two buffers, its trace and its annex: one kernel recorded the
+/// scheduler and storage, at different times.
 fn written() -> (Vec<u8>, Trace, Annex) {
     let [(trace, machine), (more, storage)] =
         ["tracefs-6.18-x86_64", "tracefs-6.18-x86_64-storage"].map(capture);
@@ -114,10 +115,10 @@ fn what_was_written_is_read_again() {
         assert_eq!((read.cpu, &read.events), (written.cpu, &written.events));
         assert_eq!(read.gaps, written.gaps);
     }
-    assert_eq!(bytes.len() % 4096, 0, "pages begin and end with a page");
+    assert_eq!(bytes.len() % 4096, 0, "the file consists of whole pages");
 }
 
-/// As trace-cmd writes it: nothing says when the buffers recorded.
+/// A file as trace-cmd writes it, without the times of the recordings.
 fn foreign(machine: &Capture, instance: &Capture) -> Trace {
     let buffers =
         [Buffer { name: "", capture: machine }, Buffer { name: "storage", capture: instance }];
@@ -149,7 +150,8 @@ fn a_written_file_that_is_cut_off_is_refused() {
     }
 }
 
-/// Half a million CPUs of all buffers could name one page.
+/// Otherwise half a million CPUs of all buffers could refer to one page, and each
+/// reference would be decoded.
 #[test]
 fn pages_that_two_cpus_name_are_refused() {
     let (mut bytes, ..) = written();
@@ -157,7 +159,7 @@ fn pages_that_two_cpus_name_are_refused() {
     bytes.copy_within(table..table + 16, table + 16);
     let fault = read(&bytes).unwrap_err().to_string();
     assert!(fault.ends_with("these pages were named before"), "{fault}");
-    // The last one is enough.
+    // An overlap of one page is enough.
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let last = number(table) + number(table + 8) - 4096;
     bytes[table + 16..table + 24].copy_from_slice(&last.to_le_bytes());

@@ -1,7 +1,9 @@
-//! Writes `trace.dat`, version 6: every trace-cmd and `KernelShark` reads it.
+//! Writes `trace.dat`, version 6, which every version of trace-cmd and
+//! `KernelShark` reads.
 //!
-//! The first capture is the top buffer, others are instances, as trace-cmd
-//! writes its option `-B`. The pages are the kernel's.
+//! The first capture is the top-level buffer. Further captures are instances, as
+//! with the option `-B` of `trace-cmd record`. Pages are written as the kernel
+//! recorded them.
 //!
 //! Source: `trace-cmd.dat.v6(5)`.
 
@@ -44,7 +46,7 @@ pub fn write(
 ) -> io::Result<()> {
     let Some((top, instances)) = buffers.split_first() else { return Ok(()) };
     let page_size = top.capture.layout.page_size();
-    // All buffers have as many CPUs, without pages where there is none.
+    // All buffers have the same number of CPUs. A CPU that a capture lacks has no pages.
     let cpus = buffers.iter().flat_map(|buffer| &buffer.capture.cpus);
     let cpus = cpus.map(|(cpu, _)| cpu + 1).max().unwrap_or(0);
     let mut head = Head { bytes: Vec::new(), cpus, pages: Vec::new(), page_size };
@@ -60,7 +62,7 @@ pub fn write(
     }
     head.put_pages();
     out.write_all(&head.bytes)?;
-    // Filled up only here: in memory, pages are as long as what they hold.
+    // Pages are padded only here: in memory, they have no unused bytes.
     let filling = vec![0; page_size];
     for page in head.pages.iter().flat_map(|(_, pages)| *pages) {
         out.write_all(page)?;
@@ -133,7 +135,8 @@ impl<'a> Head<'a> {
         self.text64(&lines.collect::<String>());
     }
 
-    /// The options. Returns where the places of instances are to be written.
+    /// Writes the options. Returns the positions at which the places of the instances must be
+    /// written later.
     fn options(&mut self, top: &Buffer<'_>, instances: &[Buffer<'_>], annex: &Annex) -> Vec<usize> {
         self.bytes.extend_from_slice(b"options  \0");
         self.option(TRACE_CLOCK, &terminated(&top.capture.clock));
@@ -152,12 +155,12 @@ impl<'a> Head<'a> {
             self.bytes.len() - name.len() - 8
         });
         let places = places.collect();
-        // The last option.
+        // The option DONE ends the list.
         self.bytes.extend_from_slice(&[0, 0]);
         places
     }
 
-    /// Where the pages of each CPU are, and the clock.
+    /// Writes the places of each CPU's pages, which `put_pages` fills in, and the clock.
     fn places_of_pages(&mut self, capture: &'a Capture) {
         self.bytes.extend_from_slice(b"flyrecord\0");
         for cpu in 0..self.cpus {
@@ -170,7 +173,7 @@ impl<'a> Head<'a> {
         self.text64(&capture.clock);
     }
 
-    /// Fills the head up to a whole page, and writes the places of the pages.
+    /// Pads the head to a whole page, and fills in the places of the pages.
     fn put_pages(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(self.page_size), 0);
         let mut place = self.bytes.len() as u64;

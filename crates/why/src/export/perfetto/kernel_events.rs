@@ -1,8 +1,8 @@
 //! The recording as bundles of kernel events, which Perfetto draws as if it had
 //! recorded them itself.
 //!
-//! Events of which Perfetto makes slices are left out where the recording has
-//! begins without ends (interrupt handlers, work items): they would never end.
+//! Perfetto makes slices of the beginnings and ends of interrupt handlers and work items. If
+//! a recording has beginnings only, these are left out, because their slices would never end.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ use super::write::PacketWriter;
 use crate::history::History;
 use crate::report::Explained;
 
-/// Events of a packet: all that is in memory at a time.
+/// The most events in a packet, and so in memory at a time.
 const BUNDLE: usize = 1_000;
 /// Bits of `common_flags`: `include/linux/trace_events.h`.
 const HARDIRQ: u32 = 0x08;
@@ -109,7 +109,7 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// The message of an event that Perfetto uses.
+    /// The message of an event; `None` for events that are left out.
     fn message(&self, cpu: usize, event: &Event) -> Option<KernelEvent> {
         let Event { at, current, context, kind } = *event;
         let kind = match kind {

@@ -41,7 +41,7 @@ pub fn perfetto(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     tracks::write(launch, &mut packets)
 }
 
-/// Numbers of system calls are those of this machine's architecture.
+/// The system's name and architecture, by which Perfetto names system calls.
 fn system() -> SystemInfo {
     let utsname = Utsname {
         sysname: Some("Linux".to_owned()),

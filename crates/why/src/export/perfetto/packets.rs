@@ -1,5 +1,5 @@
-//! Messages of a Perfetto trace, as far as they are written here. Numbers are
-//! those of `trace_packet.proto`, `track_descriptor.proto`,
+//! The messages of a Perfetto trace that unjank writes. Field numbers are those
+//! of `trace_packet.proto`, `track_descriptor.proto`,
 //! `track_event.proto`, `debug_annotation.proto`, `interned_data.proto` and
 //! `system_info.proto`. Of a `oneof`, exactly one field is set.
 

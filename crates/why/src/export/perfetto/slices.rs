@@ -1,5 +1,5 @@
-//! Begins and ends of slices. Names are interned: each is written once, and
-//! then its number.
+//! Beginnings and ends of slices. Names are interned: each is written once with a
+//! number, and later only the number is written.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! The critical path as tracks: all of it, the waits of the explained thread,
-//! and a lane for each thread on the path, with arrows from lane to lane.
+//! The critical path as tracks: one for the whole path, one for the waits of the explained
+//! thread, and a lane for each thread on the path, with arrows from lane to lane.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -30,9 +30,9 @@ pub(super) fn write<W: Write>(
     let mut slices = SliceWriter::new(packets);
     let explained = thread_name(launch.history(), launch.thread);
     slices.describe(GROUP, None, format!("critical path of {explained}"), "")?;
-    let what = "What the explained thread did or waited for, and on which thread";
+    let what = "The critical path: activities, and the threads that they were on";
     slices.describe(PATH, Some(GROUP), "path".to_owned(), what)?;
-    let what = "In what the explained thread slept, and what ended it";
+    let what = "Calls in which the explained thread slept, and what ended the sleeps";
     slices.describe(WAITS, Some(GROUP), format!("waits of {explained}"), what)?;
     let lanes = describe_lanes(launch, &mut slices)?;
     path(launch, &lanes, &mut slices)?;
@@ -102,7 +102,7 @@ fn waits<W: Write>(launch: &Explained, slices: &mut SliceWriter<'_, '_, W>) -> i
     Ok(())
 }
 
-/// In which functions a thread does not run at the moment before `to`.
+/// The argument `function`: the functions in which a thread slept or lost its CPU before `to`.
 fn function(launch: &Explained, thread: ThreadId, to: Timestamp) -> Option<(&'static str, Value)> {
     let chain = launch.chain_off_cpu(thread, to);
     (!chain.is_empty()).then_some(("function", Value::Text(chain)))

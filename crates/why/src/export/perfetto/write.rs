@@ -1,5 +1,5 @@
-//! Packets into a file, one by one: a file is one message, and messages that
-//! follow each other are read as one.
+//! Writes packets to a file, one by one. A trace file is one message, and protobuf reads
+//! concatenated messages as one, so each packet is written as a `Trace` of its own.
 
 use std::io::{self, Write};
 

@@ -9,8 +9,8 @@ use super::super::wait::Wait;
 use super::Builder;
 
 impl Builder {
-    /// A CPU has an event. If others were lost before, the threads are where this
-    /// one has them.
+    /// A CPU has an event. If others were lost before it, the event's current thread has the CPU
+    /// since the end of the gap, and the thread that had the CPU before has left it.
     pub(super) fn resumes(&mut self, place: usize, event: &Event) {
         let of_cpu = &mut self.cpus[place];
         let (cpu, before) = (of_cpu.number, of_cpu.thread);
@@ -41,8 +41,9 @@ impl Builder {
         }
     }
 
-    /// A thread runs, or is woken if it `slept`. Where it ran before, it may have
-    /// done anything while events were lost; where it was ready, it may have run.
+    /// A thread runs, or is woken (`slept`). If events of its CPU were lost since its last state
+    /// began, this corrects that state: a running thread may have done anything in the gap, and a
+    /// ready one may have run.
     pub(super) fn settle(&mut self, thread: ThreadId, at: Timestamp, slept: bool) {
         let Some(thread) = self.threads.get_mut(&thread) else { return };
         let (cpu, since, ran) = match thread.state {

@@ -1,4 +1,4 @@
-//! How threads begin, become other programs, touch files, and end.
+//! Births, execs and ends of threads, their accesses to files, and block requests.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -13,7 +13,7 @@ use super::super::wait::Wait;
 use super::Builder;
 
 impl Builder {
-    /// Notes requests, the files that they are for, and the lives of threads.
+    /// Applies an event of a block request, of a file's pages, or of a thread's birth, exec or end.
     pub(super) fn storage(
         &mut self,
         event: StorageEvent,
@@ -57,15 +57,16 @@ impl Builder {
         }
     }
 
-    /// An id is free again: its former life is stored.
+    /// Stores the former life of an id that is free again.
     pub(super) fn end_of_id(&mut self, thread: ThreadId, at: Timestamp) {
         if let Some(former) = self.threads.remove(&thread) {
             self.former.push((thread, former.finish(at)));
         }
     }
 
-    /// The last sleep of a thread is over, so its id is that of another. In `exec` this
-    /// may be one of its process, long before the event: the program is loaded between.
+    /// A thread that had ended runs again, so its id now belongs to another thread. In `exec`, this
+    /// may be a thread of the same process, long before the exec event: the program is loaded in
+    /// between.
     pub(super) fn is_another(&mut self, id: ThreadId, cpu: usize, at: Timestamp) {
         self.end_of_id(id, at);
         let mut thread = Thread::running(Life::default(), Wait::Unknown, cpu, at);

@@ -1,5 +1,4 @@
-//! Builds a history: goes over all events in order of time, and changes the
-//! thread, request or work item that each is about.
+//! Builds a history: applies each event, in order of time, to its thread, request or work item.
 
 mod after_gaps;
 mod lives;
@@ -35,9 +34,9 @@ impl History {
         Self::of_running(trace, &[])
     }
 
-    /// As `of`, of programs that ran before. `asleep`, in order of time, are
-    /// threads that slept at a moment in the trace: a trace that does not name a
-    /// thread before that moment does not have what it sleeps in.
+    /// As `of`, for programs that ran before the recording. `asleep` are threads that were seen
+    /// asleep during the recording, in order of time: the trace itself does not have the call of a
+    /// sleep that began before it.
     pub fn of_running(trace: &Trace, asleep: &[Asleep]) -> Self {
         Self::built(trace, asleep, &Stop::default()).unwrap_or_default()
     }
@@ -70,7 +69,7 @@ impl History {
     }
 }
 
-/// The thread that starts all others of the kernel.
+/// `kthreadd`, which starts all other kernel threads.
 const KTHREADD: ThreadId = ThreadId(2);
 
 /// The first moment that the trace covers.
@@ -89,7 +88,7 @@ fn end(trace: &Trace) -> Timestamp {
     last.chain(stopped).max().unwrap_or(BEGINNING)
 }
 
-/// The ends of the gaps before and after a recording.
+/// The beginning of the gap before a recording, and the end of the gap after it.
 const BEGINNING: Timestamp = Timestamp::from_nanos(0);
 const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 
@@ -116,7 +115,7 @@ struct Builder {
     clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
 }
 
-/// A CPU at one event.
+/// The state of a CPU after an event.
 #[derive(Debug)]
 struct Cpu {
     number: usize,
@@ -138,14 +137,14 @@ impl Cpu {
 }
 
 impl Builder {
-    /// Notes an event of the CPU at a place of the trace.
+    /// Applies an event of the CPU with this index in the trace.
     fn apply(&mut self, place: usize, event: &Event) {
         let Event { at, current, context, kind } = *event;
         self.resumes(place, event);
         let Cpu { number: cpu, interrupts, .. } = &mut self.cpus[place];
         let cpu = *cpu;
         if let EventKind::Storage(StorageEvent::Completed(done)) = kind {
-            // Block devices are known by what their handlers do.
+            // An interrupt whose handler completes a request is that of a block device.
             self.storage.extend(interrupts.handler(context));
             let request = self.requests.complete(&done);
             let cause = request.map_or(Cause::StorageOfOld, Cause::Storage);
@@ -163,15 +162,14 @@ impl Builder {
                 interrupts.takes(at, context, self.packets.take(packet));
             }
             EventKind::TimerExpires { timer } => {
-                // The memory of a thread that has ended may be another's by now.
+                // After the end of a thread, its timers' memory may have been reused.
                 let lives = |armed: &Armed| {
                     self.threads.get(&armed.by).is_some_and(|thread| !thread.exiting)
                 };
                 let armed = self.timers.expire(timer).filter(lives);
                 interrupts.is_about(at, context, Cause::Timer(armed));
             }
-            // A soft interrupt works on it (`WQ_BH` of Linux 6.9), not the thread that was
-            // interrupted.
+            // A softirq executes the item (`WQ_BH` of Linux 6.9), not the interrupted thread.
             EventKind::WorkBegins { item, .. } if context != Context::Thread => {
                 if let Some(queued) = self.queues.take(item) {
                     let cause = match queued.by {

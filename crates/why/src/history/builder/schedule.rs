@@ -1,4 +1,4 @@
-//! Who runs, who sleeps, who is woken, and by whom.
+//! Switches, wake-ups and migrations of threads.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -12,7 +12,7 @@ use super::super::wait::{Asleep, Carrier, Wait, Wake};
 use super::Builder;
 
 impl Builder {
-    /// Notes who runs, who is woken, and where.
+    /// Applies a switch, a wake-up, a reschedule interrupt or a migration.
     pub(super) fn schedules(&mut self, place: usize, event: &Event, origin: Origin) {
         let at = event.at;
         let cpu = self.cpus[place].number;
@@ -59,7 +59,7 @@ impl Builder {
             }
             _ => by,
         };
-        // A thread that does the work of an interrupt.
+        // A kernel thread that completes a request, as interrupts of other devices do.
         let completes = self.cpus[place].completes.filter(|_| event.context == Context::Thread);
         let by = completes.map_or(by, Origin::Interrupt);
         let sent = interrupts.packet(event.context).map(|packet| packet.sent);
@@ -80,13 +80,13 @@ impl Builder {
         }
     }
 
-    /// Whether it is the thread of an interrupt, by its name.
+    /// Whether a thread is that of an interrupt handler, by its name (`irq/…`).
     pub(super) fn handles_interrupts(&self, task: Task) -> bool {
         let is_kernel = self.kernel.is_empty() || self.kernel.contains(&task.tid);
         is_kernel && task.comm.as_bytes().starts_with(b"irq/")
     }
 
-    /// Whether a thread is one of the kernel, as far as it is known by now.
+    /// Whether a thread is known to be a kernel thread at this point of the trace.
     pub(super) fn works_for_kernel(&self, thread: ThreadId) -> bool {
         let name = self.threads.get(&thread).map(|thread| thread.life.name).unwrap_or_default();
         let by_name = self.kernel.is_empty() && is_kernel_name(name.as_bytes());
@@ -116,7 +116,7 @@ impl Builder {
         }
     }
 
-    /// A thread was seen asleep. What the trace has of it is newer or the same.
+    /// A thread was seen asleep in `/proc`. A call or a state in the trace takes precedence.
     pub(super) fn is_asleep(&mut self, seen: &Asleep) {
         let begin = self.begin;
         let thread = self.thread(seen.thread);
@@ -140,8 +140,8 @@ impl Builder {
             thread.change(at, State::Ready { cpu });
         } else {
             thread.falls_asleep(at);
-            // The order of two CPUs within a tick of the clock: it would not have fallen
-            // asleep after the wake-up.
+            // Within a tick of the clock, events of two CPUs may be in the wrong order. The wake-up
+            // came later: after it, the thread would not have fallen asleep.
             if let Some((wake, queue)) = thread.unneeded.take().filter(|(wake, _)| wake.at == at) {
                 self.woken(task, queue, wake, true);
             }
@@ -172,14 +172,14 @@ impl Builder {
         let thread = self.thread(task.tid);
         thread.name(task.comm);
         match thread.state {
-            // With the kernel's second event a wake-up is over: it stays awake.
+            // `sched_wakeup` completes a wake-up of a running thread: it stays awake.
             Some((State::Running { .. }, _)) => thread.early = (!in_queue).then_some(wake),
             Some((State::Woken { .. }, _)) if !in_queue => {}
             Some((State::Woken { .. } | State::Ready { .. }, _)) => {
                 thread.change(at, State::Ready { cpu: queue });
             }
             Some((State::Asleep { wait, .. }, since)) => {
-                // The kernel's second event of a wake-up whose first came early.
+                // `sched_waking` of this wake-up came before the thread fell asleep.
                 let wake = if in_queue { thread.early.take().unwrap_or(wake) } else { wake };
                 let wake = Wake { at: wake.at.max(since), ..wake };
                 thread.state = Some((State::Asleep { wait, wake: Some(wake) }, since));

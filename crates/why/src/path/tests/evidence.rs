@@ -1,4 +1,4 @@
-//! What a segment is said to be, and how sure it is, at every depth.
+//! The activity and the certainty of segments at every depth.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
@@ -219,7 +219,7 @@ fn who_wakes_a_waiter_for_a_lock_of_the_kernel_has_held_it() {
     assert!(matches!(wait.wait, Wait::KernelLock { lock: 0x40, call: Some(_), .. }));
     assert_eq!(wait.waker, ThreadId(3));
 
-    // For a spin lock nobody sleeps: it was contended in the time before.
+    // No thread sleeps for a spin lock, so the sleep has another reason.
     let history = History::of(&contends(LockFlags(1)).trace());
     assert_eq!(critical_path(&history, ThreadId(7), at(100), at(510)).locks.len(), 0);
 }

@@ -67,7 +67,7 @@ fn a_thread_is_not_where_another_one_is_after_a_gap() {
     assert_eq!(path(&other.sleeps(0, 600, 7, 0), 7, 0, 600), then);
     let idle = before().wakes(1, 500, 7, 0).runs(0, 510, 0, 7).sleeps(0, 600, 7, 0);
     assert_eq!(path(&idle, 7, 0, 600), then);
-    // It is on another CPU, whither it came in the gap.
+    // It runs on another CPU, to which it moved during the gap.
     let moved = before().runs(2, 300, 0, 7).sleeps(2, 600, 7, 0);
     assert_eq!(
         path(&moved, 7, 0, 600),
@@ -78,7 +78,7 @@ fn a_thread_is_not_where_another_one_is_after_a_gap() {
             "300-600 t7 own Computing"
         ]
     );
-    // It had been ready, and is woken: it has slept.
+    // It was ready before the gap, and is woken after it, so it has slept in between.
     let ready = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).runs(1, 0, 0, 3);
     let ready = ready.loses(0, 150, 200).wakes(1, 500, 7, 0).runs(0, 510, 9, 7);
     assert_eq!(path(&ready, 7, 100, 510)[1..3], [then[1], then[2]]);

@@ -1,4 +1,4 @@
-//! A thread of a program, and the first one from which it descends.
+//! Paths of a thread whose ancestors in the program, up to its first thread, count as its own.
 
 use std::sync::atomic::Ordering;
 
@@ -11,8 +11,8 @@ use super::super::{Path, critical_path, path_of_program};
 use super::wakers::calls;
 use crate::history::History;
 
-/// The first thread, 7, starts 21, which waits for it. 7 computes, and waits for
-/// a message of another program, 4.
+/// The first thread, 7, starts 21, which waits for 7. 7 computes, and waits for a message of
+/// thread 4 of another program.
 fn starts() -> Script {
     let started = StorageEvent::Started { thread: ThreadId(21), same_process: true };
     Script::new()

@@ -1,5 +1,5 @@
-//! Wake-ups that are not what they seem: interrupts that follow each other,
-//! packets, ids that are used again, threads of the kernel.
+//! Wake-ups whose origin is easily mistaken: consecutive interrupts, packets, reused thread ids,
+//! kernel threads.
 
 #![allow(
     clippy::useless_conversion,
@@ -80,7 +80,7 @@ fn an_interrupt_of_the_processor_is_no_device() {
         let script = sleeps().happens(1, 200, Context::Irq, entry(name));
         assert_eq!(ends(script, 201, Context::Irq), "100-201 t7 own Unknown", "{name}");
     }
-    // What a soft interrupt is about on an idle CPU.
+    // The cause of a softirq on an idle CPU.
     let tasklet = |nanos| {
         let done = EventKind::Storage(StorageEvent::Completed(read(8)));
         let script = sleeps().happens(1, 200, Context::Irq, EventKind::IrqEntry(disk()));
@@ -133,7 +133,7 @@ fn a_work_item_of_a_soft_interrupt_is_not_that_of_the_interrupted_thread() {
     let of_device = begins(492, Context::Irq, queued);
     assert_eq!(path(&of_device, 7, 0, 1_000), ["0-1000 t7 own Computing"]);
     assert_eq!(path(&of_device, 9, 100, 505), ["100-505 t9 own Device"]);
-    // The interrupt only came in between.
+    // A thread queued the item; the interrupt in between is unrelated.
     let of_thread = begins(480, Context::Thread, queued);
     assert_eq!(path(&of_thread, 9, 100, 505), ["100-505 t9 own Unknown"]);
 }
@@ -308,7 +308,7 @@ fn a_thread_that_executes_a_program_has_the_id_of_the_first() {
     );
 }
 
-/// The kernel exchanges the ids before it loads the program, and has the event after that.
+/// The kernel exchanges the ids before it loads the program, and the exec event comes after that.
 #[test]
 fn a_thread_that_executes_a_program_has_its_id_while_the_program_is_loaded() {
     let process = ThreadId(7);

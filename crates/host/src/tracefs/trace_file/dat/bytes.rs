@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 
-/// The longest text up to a zero.
+/// The largest size of a text in bytes, with the zero at its end.
 const LONGEST_TEXT: usize = 4096;
 
 /// The rest of a file or of a decompressed part of it.
@@ -13,7 +13,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Begins at a byte of a file.
+    /// A cursor at the byte `offset` of a file.
     pub(super) fn at(file: &'a [u8], offset: u64, what: &str) -> Result<Self, Fault> {
         let at = usize::try_from(offset).ok().filter(|at| *at <= file.len());
         let at = at.ok_or_else(|| {
@@ -22,12 +22,12 @@ impl<'a> Cursor<'a> {
         Ok(Self { rest: &file[at..], at })
     }
 
-    /// Begins in a decompressed part, whose place in the file is `at`.
+    /// A cursor in a decompressed part whose offset in the file is `at`.
     pub(super) fn of_part(part: &'a [u8], at: usize) -> Self {
         Self { rest: part, at }
     }
 
-    /// The present byte of the file.
+    /// The current offset in the file, for error messages.
     pub(super) fn place(&self) -> usize {
         self.at
     }
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// The bytes that come next must be these.
+    /// Consumes `bytes`; other bytes are an error.
     pub(super) fn expect(&mut self, bytes: &[u8], what: &str) -> Result<(), Fault> {
         let at = self.at;
         if self.bytes(bytes.len() as u64, what)? == bytes {

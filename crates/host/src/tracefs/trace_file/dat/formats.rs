@@ -9,8 +9,8 @@ use crate::input::Stop;
 
 /// The largest number of events that are decoded; unjank knows about fifty.
 const MOST_KNOWN: usize = 256;
-/// A thread that was started, in two events of the kernel. The first one says
-/// more, and is not in trace-cmd's `-e sched`.
+/// The kernel's two events for a new thread. Only the first one distinguishes
+/// threads from processes, but `trace-cmd record -e sched` does not record it.
 const NEW_TASK: (&str, &str) = ("task", "task_newtask");
 const FORK: (&str, &str) = ("sched", "sched_process_fork");
 
@@ -71,7 +71,7 @@ impl Formats {
         }
         let size = cursor.u64("size of an event's layout")?;
         let text = cursor.bytes(size, "an event's layout")?;
-        // A layout that cannot be parsed is not one of those that are decoded.
+        // An event whose layout cannot be parsed is skipped.
         let Ok(format) = Format::parse(&String::from_utf8_lossy(text)) else { return Ok(()) };
         let is_new = || !self.has((system, &format.name));
         let is_known = || Decoder::default().learn(system, &format).is_ok();
@@ -81,7 +81,8 @@ impl Formats {
         Ok(())
     }
 
-    /// Decodes all events; new threads by one event or by the other.
+    /// A decoder for the known events. Of the two events for new threads, it
+    /// decodes only the one that `births` names.
     pub(super) fn decoder(&self, births: Births) -> Decoder {
         let left_out = match births {
             Births::NewTask => FORK,
@@ -90,7 +91,7 @@ impl Formats {
         let mut decoder = Decoder::default();
         for (system, format) in &self.known {
             if (system.as_str(), format.name.as_str()) != left_out {
-                // It was learned before.
+                // `read_one` has learned it before, so this succeeds.
                 let _known = decoder.learn(system, format);
             }
         }
@@ -102,18 +103,19 @@ impl Formats {
         self.known.iter().any(|(of, it)| of == system && it.name == name)
     }
 
-    /// The event by which new threads are known.
+    /// `task_newtask` if the file describes it, otherwise `sched_process_fork`.
     pub(super) fn births(&self) -> Births {
         if self.has(NEW_TASK) { Births::NewTask } else { Births::Fork }
     }
 
-    /// Whether the file describes switches, without which nothing is known.
+    /// Whether the file describes `sched_switch`, without which nothing can be
+    /// explained.
     pub(super) fn has_switches(&self) -> bool {
         self.has(("sched", "sched_switch"))
     }
 }
 
-/// The event by which new threads are known.
+/// The event from which new threads are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Births {
     NewTask,

@@ -7,7 +7,7 @@ use super::unpack::Algorithm;
 /// The first bytes of the file.
 pub(super) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
-/// The header's description of the rest.
+/// The content of the header.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) version: Version,
@@ -20,8 +20,8 @@ pub(super) struct Header {
 pub(super) enum Version {
     /// All parts follow one another.
     Six,
-    /// The parts are sections, which may be compressed; the first section of
-    /// options tells their places.
+    /// The parts are sections, which may be compressed. The options contain their
+    /// places; `options` is the place of the first section of options.
     Seven { algorithm: Algorithm, options: u64 },
 }
 
@@ -60,13 +60,13 @@ impl Header {
     }
 }
 
-/// The size of a page: 4 KiB to 64 KiB, or larger parts of a buffer
-/// (`buffer_subbuf_size_kb`).
+/// Reads the size of a page: a power of two from 4 KiB to 1 MiB. Sub-buffers may be
+/// larger than the machine's pages (`buffer_subbuf_size_kb`).
 pub(super) fn page_size(cursor: &mut Cursor<'_>) -> Result<usize, Fault> {
     let at = cursor.place();
     let size = cursor.u32("size of a page")? as usize;
     if size.is_power_of_two() && (1 << 12..=1 << 20).contains(&size) {
         return Ok(size);
     }
-    Err(Fault::at_byte(at, format!("a page of {size} bytes is impossible")))
+    Err(Fault::at_byte(at, format!("expected a page size of 4 KiB to 1 MiB, found {size} bytes")))
 }

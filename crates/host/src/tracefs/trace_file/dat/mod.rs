@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `header` | version, byte order, compression |
-//! | `options` | what was recorded, and where the rest is |
+//! | `options` | clock, machine, and the places of the other parts |
 //! | `parts` | the order of parts in version 6, and the sections of version 7 |
 //! | `formats` | layouts of pages and events |
 //! | `pages` | pages of the ring buffers |
@@ -33,7 +33,8 @@ pub(super) fn is_dat(bytes: &[u8]) -> bool {
     bytes.starts_with(header::MAGIC)
 }
 
-/// Reads a file.
+/// Reads a `trace.dat`. New threads are taken from `task_newtask` if it occurs,
+/// otherwise from `sched_process_fork`.
 pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     let parts = parts::read(bytes, stop)?;
     if !parts.formats.has_switches() {
@@ -57,7 +58,7 @@ pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     })
 }
 
-/// Whether a thread was started in the trace; it does not matter after a stop request.
+/// Whether the trace has the start of a thread. After a stop request the answer is arbitrary.
 fn has_births(trace: &Trace, stop: &Stop) -> bool {
     let starts = |event: Event| {
         matches!(event.kind, EventKind::Storage(StorageEvent::Started { .. }))

@@ -20,7 +20,7 @@ const VERSION: u16 = 9;
 /// Options with the place of a section; the section has the same number.
 const SECTIONS: std::ops::RangeInclusive<u16> = 16..=21;
 const BUFFER_TEXT: u16 = 22;
-/// The largest number of buffers: trace instances.
+/// The largest number of buffers (trace instances) that are read.
 const MOST_BUFFERS: usize = 64;
 
 /// The content of the options.
@@ -41,10 +41,11 @@ pub(super) struct Options {
 /// The trace of one instance.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    /// Where it begins.
+    /// Its place in the file.
     pub(super) offset: u64,
     pub(super) page_size: Option<usize>,
-    /// Where each CPU's pages are; in version 6 this stands at `offset`.
+    /// The places of each CPU's pages. Empty in version 6, which has them at
+    /// `offset`.
     pub(super) cpus: Vec<CpuPages>,
 }
 
@@ -57,8 +58,8 @@ pub(super) struct CpuPages {
 }
 
 impl Options {
-    /// Reads options up to the last one. Returns the place of more, if there
-    /// are more.
+    /// Reads a section of options. Returns the place of the next section, if there
+    /// is one.
     pub(super) fn read(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -154,7 +155,8 @@ impl Buffer {
             let at = cursor.place();
             let cpu = cursor.u32("number of a CPU")? as usize;
             if cpu > HIGHEST_CPU {
-                return Err(Fault::at_byte(at, format!("there is no CPU {cpu}")));
+                let what = format!("expected a CPU from 0 to {HIGHEST_CPU}, found {cpu}");
+                return Err(Fault::at_byte(at, what));
             }
             buffer.cpus.push(CpuPages::read(cursor, cpu)?);
         }
@@ -177,10 +179,11 @@ pub(super) fn cpu_count(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
     if number as usize <= HIGHEST_CPU + 1 {
         return Ok(number);
     }
-    Err(Fault::at_byte(at, format!("{number} CPUs are impossible")))
+    let most = HIGHEST_CPU + 1;
+    Err(Fault::at_byte(at, format!("expected at most {most} CPUs, found {number}")))
 }
 
-/// The refusal of the text of a latency tracer.
+/// The error for a file with the text of a latency tracer.
 pub(super) fn latency_text(at: usize) -> Fault {
     Fault::at_byte(at, "it holds the text of a latency tracer instead of events")
 }

@@ -27,8 +27,9 @@ pub(super) fn trace(
     let recorded = annex.map(|annex| annex.recorded.as_slice()).unwrap_or_default();
     let buffers = parts.buffers.iter().map(|pages| reading.buffer(pages));
     let mut traces = buffers.collect::<Result<Vec<_>, Fault>>()?;
-    // If it is not known when they recorded, nothing is known before the first event of
-    // all and behind the last: a buffer may have none for long.
+    // Without an annex, the times of the recordings are unknown. They are taken to last from
+    // the first to the last event of all buffers, because one buffer may have no events for
+    // a long time.
     let spans = || traces.iter().filter_map(Trace::span);
     let first = spans().map(|(first, _)| first).min().unwrap_or_default();
     let last = spans().map(|(_, last)| last).max().unwrap_or_default();
@@ -50,7 +51,7 @@ struct Reading<'a> {
     parts: &'a Parts,
     decoder: Decoder,
     budget: Budget,
-    /// The places of pages that were read: where each begins and ends.
+    /// The ranges of the file whose pages were read: their ends, by their starts.
     taken: BTreeMap<usize, usize>,
     stop: &'a Stop,
 }
@@ -82,7 +83,7 @@ impl Reading<'_> {
                 let part = self.parts.algorithm.part(&mut cursor, &mut self.budget)?;
                 self.add(&mut trace, pages, &part, at)?;
             }
-            // All at once: a part may be empty, and there may be a hundred million.
+            // One range for all parts: a file may have a hundred million empty ones.
             self.take(begin, cursor.place())?;
         } else {
             let at = cursor.place();
@@ -93,8 +94,9 @@ impl Reading<'_> {
         Ok(trace)
     }
 
-    /// Notes that pages were read here. A file that names pages any number of times
-    /// would take any time and memory.
+    /// Notes that the pages in this range were read, and refuses pages that were read before.
+    /// Otherwise a small file that refers to the same pages again and again would take
+    /// unlimited time and memory.
     fn take(&mut self, from: usize, to: usize) -> Result<(), Fault> {
         if from == to {
             return Ok(());

@@ -15,9 +15,10 @@ const HEADER_INFO: u16 = 16;
 const FTRACE_EVENTS: u16 = 17;
 const EVENT_FORMATS: u16 = 18;
 const OPTIONS: u16 = 0;
-/// A flag of a section.
+/// Flag of a section: its content is compressed.
 const COMPRESSED: u16 = 1;
-/// Sections of options that are read; each names the next.
+/// The largest number of option sections that are read. Each one holds the place
+/// of the next.
 const MOST_OPTION_SECTIONS: usize = 64;
 
 /// A file's description of its pages.
@@ -142,7 +143,7 @@ impl Sections<'_> {
         Ok(Pages { page_size, compressed: section.compressed, cpus: buffer.cpus })
     }
 
-    /// Reads a section, decompressed.
+    /// Calls `read` with the content of a section, decompressed if necessary.
     fn with<T>(
         &self,
         id: u16,

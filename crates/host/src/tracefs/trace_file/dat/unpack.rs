@@ -53,7 +53,8 @@ impl Algorithm {
         Ok(unpacked)
     }
 
-    /// Decompresses, but no more than one byte above the expected size.
+    /// Decompresses at most `size` + 1 bytes, which is enough to detect a part that
+    /// is too long.
     fn decompress(self, packed: &[u8], size: usize) -> io::Result<Vec<u8>> {
         let most = size as u64 + 1;
         let mut unpacked = Vec::new();

@@ -17,10 +17,11 @@ use unjank_units::Hertz;
 const CLONE_THREAD: u64 = 0x0001_0000;
 /// The states in which a thread that was switched away is not runnable.
 const NOT_RUNNABLE: i64 = 0xff;
-/// The size of a page with which the kernel prints offsets in files; larger pages have
-/// other positions.
+/// The page size that is assumed where the text has an offset in a file. On a kernel with
+/// larger pages, the index of a page is a multiple of the kernel's.
 const PRINTED_PAGE: u64 = 4096;
-/// The bits of a number of a device that are its minor number.
+/// The number of bits of the minor number in a device number (`MINORBITS` of
+/// `include/linux/kdev_t.h`).
 const MINOR_BITS: u32 = 20;
 
 /// The kind and content of an event; `None` for events that are not used.
@@ -100,7 +101,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
     }))
 }
 
-/// The kernel's form, the one of trace-cmd, or its form with `-R`.
+/// Parses a switch in the kernel's form, in trace-cmd's, or in trace-cmd's with `-R`.
 fn switch(text: &str) -> Result<EventKind, Wrong> {
     if !text.starts_with("prev_comm=") {
         let (before, after) = text.rsplit_once(" ==> ").ok_or("expected the next thread")?;
@@ -136,7 +137,7 @@ fn item(text: &str) -> Result<u64, Wrong> {
     hexadecimal_word(word)
 }
 
-/// A symbol stands for an address in the kernel.
+/// The address of a page fault; 0 for a symbol, which names an address in the kernel.
 fn address(text: &str) -> Result<u64, Wrong> {
     let word = word(text, "address=").ok_or("expected an address")?;
     Ok(hexadecimal_word(word).unwrap_or(0))
@@ -213,7 +214,8 @@ fn request(text: &str) -> Result<DeviceRequest, Wrong> {
     let (device, rest) = text.split_once(' ').ok_or("expected a device")?;
     let device = device_number(device, ',')?;
     let (letters, rest) = rest.split_once(' ').ok_or("expected an operation")?;
-    // A command in brackets stands before the sector, and a thread's name behind it.
+    // The text before the sector may contain a command in parentheses; a thread's name follows
+    // the sector.
     let rest = rest.split_once(") ").map_or(rest, |(_, behind)| behind);
     let (sector, rest) = rest.split_once(" + ").ok_or("expected a sector")?;
     let sectors = rest.split_whitespace().next().unwrap_or_default();
@@ -225,7 +227,7 @@ fn request(text: &str) -> Result<DeviceRequest, Wrong> {
     })
 }
 
-/// The number of a device in two parts.
+/// A device number as `major` and `minor`, joined by `separator`.
 fn device_number(text: &str, separator: char) -> Result<DeviceNumber, Wrong> {
     let (major, minor) = text.split_once(separator).ok_or("expected a device")?;
     let part = |text: &str| text.parse::<u32>().map_err(|_| "expected a device");

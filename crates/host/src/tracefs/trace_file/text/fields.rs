@@ -1,7 +1,7 @@
 //! Values in the text of an event.
 //!
-//! Names of threads may contain anything, also what looks like a field. So the
-//! fields behind a name are looked for from the end.
+//! A thread's name may contain any text, including text that looks like a field.
+//! So the fields after a name are searched from the end.
 
 use super::super::super::event::Task;
 use super::super::super::name::Comm;

@@ -7,8 +7,8 @@
 //!   <idle>-0       1-0x9 123.456789: irq_handler_entry:     irq=36 …
 //! ```
 //!
-//! The first two are the kernel's, the others `trace-cmd report -l` without and
-//! with `-R`.
+//! The first two lines are the kernel's. The others are printed by
+//! `trace-cmd report -l`, without and with `-R`.
 
 use super::super::super::event::Context;
 use super::super::limits::HIGHEST_CPU;
@@ -26,16 +26,16 @@ pub(super) enum Line<'a> {
         cpu: usize,
         events: u64,
     },
-    /// The next event of a CPU is the first that is left of it, later than the first of
-    /// another CPU.
+    /// The next event of this CPU is the oldest one in its buffer. Other CPUs have older events;
+    /// this CPU's were overwritten.
     Started {
         cpu: usize,
     },
-    /// The head of the file `trace`: events that were written over since.
+    /// From the header of the file `trace`: the number of overwritten events.
     Overwritten {
         events: u64,
     },
-    /// The rest of a head.
+    /// Another line of a header.
     Head,
     /// Anything else.
     Other,
@@ -52,7 +52,7 @@ pub(super) struct Begin<'a> {
     pub(super) what: &'a str,
 }
 
-/// The text before the time.
+/// A word before the time.
 enum Column {
     Flags(Context),
     CpuAndFlags(usize, Context),
@@ -63,8 +63,8 @@ pub(super) fn parse(line: &str) -> Line<'_> {
     if let Some(head) = head(line).or_else(|| lost(line)) {
         return head;
     }
-    // A thread's name may contain anything: the time is the first one that
-    // stands behind a column of flags or a CPU.
+    // A thread's name may contain any text, also a time. The time of the event is
+    // the first one after a column of flags or a CPU.
     let mut before: [Option<&str>; 2] = [None, None];
     let mut rest = line;
     loop {
@@ -82,8 +82,8 @@ pub(super) fn parse(line: &str) -> Line<'_> {
     }
 }
 
-/// The CPU and the context before a time, and the first word of both; `None` of
-/// the two without flags.
+/// The CPU and the context before a time, and the word that names the CPU. The pair
+/// is `None` if the line has no flags.
 fn column(before: [Option<&str>; 2]) -> Option<(Option<(usize, Context)>, &str)> {
     let last = before[1]?;
     match of_word(last)? {
@@ -161,7 +161,7 @@ fn event<'a>(
     at: Timestamp,
     behind: &'a str,
 ) -> Line<'a> {
-    // `cpu_word` is a part of `line`.
+    // `cpu_word` is a slice of `line`, so this is its offset in it.
     let before = cpu_word.as_ptr().addr() - line.as_ptr().addr();
     let Some(current) = line.get(..before).and_then(current) else { return Line::Other };
     let Some((name, what)) = behind.trim_start().split_once(':') else { return Line::Other };

@@ -7,8 +7,8 @@
 //! | `events` | the rest of a line: the event |
 //! | `fields` | values in the rest |
 //!
-//! Text says less than a page: times are microseconds, and a thread's name may
-//! look like a field.
+//! Text is less exact than pages: times are mostly rounded to microseconds, and a
+//! thread's name may look like a field.
 
 mod events;
 mod fields;
@@ -49,13 +49,13 @@ struct Reading {
     cpus: BTreeMap<usize, CpuTrace>,
     budget: Budget,
     lost: u64,
-    /// CPUs that have lost events since their last one.
+    /// The CPUs that have lost events since their last event, with its time.
     losing: BTreeMap<usize, Timestamp>,
     /// Lines that are not events.
     others: usize,
     has_switches: bool,
-    /// `task_newtask` was seen, which precedes `sched_process_fork` and says
-    /// more.
+    /// `task_newtask` was seen. It precedes `sched_process_fork`, and shows
+    /// whether the new thread belongs to the same process.
     has_new_tasks: bool,
 }
 
