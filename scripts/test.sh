@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs all tests in three lanes side by side, because most of them wait most of the time: those in
-# virtual phones, one phone at a time; those of the command `unjank`; and those of the libraries and
-# of Java.
-# The phones take longest, so they start as soon as their programs are built. Prints the output of
-# one lane after the other. All tests run, and the script fails at the end if one failed.
+# virtual phones, one phone at a time; those of the command `unjank` except `why`; and those of the
+# libraries, of Java, and of `unjank why`. They take about the same time.
+# The phones start as soon as their programs are built. Prints the output of one lane after the
+# other. All tests run, and the script fails at the end if one failed.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -29,7 +29,8 @@ test_phones() {
 
 test_command() {
     # shellcheck disable=SC2046 # The names have no spaces.
-    run $(tests_in crates/unjank/tests/*.rs | grep -v -e ' needs_lab' -e ' needs_java')
+    run $(tests_in crates/unjank/tests/*.rs \
+        | grep -v -e ' needs_lab' -e ' needs_java' -e ' needs_root_why')
 }
 
 test_libraries() {
@@ -41,7 +42,7 @@ test_libraries() {
     ./scripts/backoff.sh test || status=1
     # It builds the jars anew, which the test of the command needs.
     ./scripts/java.sh test || status=1
-    run --test needs_java_jitter || status=1
+    run --test needs_java_jitter --test 'needs_root_why*' || status=1
     return $status
 }
 

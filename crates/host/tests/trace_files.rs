@@ -99,6 +99,8 @@ fn other_files_are_refused_by_what_is_wrong_with_them() {
         changed("launch.v7.dat", 18, b'x'),
         "it is compressed with \"xstd\"; zlib and zstd are read"
     );
+    // The number of the second CPU in the option with the places of the pages.
+    assert_eq!(changed("launch.v7.dat", 13_637, 0), "byte 13637: CPU 0 occurs twice in a buffer");
     let without = String::from_utf8(bytes("launch.txt")).unwrap();
     let without = without.replace("sched_switch", "sched_switched");
     assert!(fault(without.as_bytes()).starts_with("it has no events of sched_switch"));

@@ -151,7 +151,7 @@ fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
         let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("a lock"));
         notes.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
-    assert!(note().contains("unjank lock probe measures it"), "{}", note());
+    assert!(note().contains("after unjank lock probe, the measured"), "{}", note());
     let probe = unjank(&["lock", "probe", "--quick"], &[]);
     let id = probe["id"].as_str().unwrap();
     assert!(note().ends_with(&format!("as lock probe measured in run {id}")), "{}", note());

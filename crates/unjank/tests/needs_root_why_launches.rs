@@ -83,7 +83,11 @@ fn a_program_that_another_thread_ends_is_explained_to_the_end_of_that() {
     }
     let (_directory, program) = compiled("ender");
     let record = sleeper_explained(&["--", program.to_str().unwrap()], 299 * MILLISECOND);
-    assert!(warnings(&record).contains("another thread than "), "{}", warnings(&record));
+    assert!(
+        warnings(&record).contains("a thread other than the first ended"),
+        "{}",
+        warnings(&record)
+    );
 }
 
 #[test]

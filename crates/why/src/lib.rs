@@ -21,6 +21,7 @@
 
 pub mod choose;
 pub mod cost;
+mod exec;
 pub mod export;
 pub mod history;
 pub mod live;

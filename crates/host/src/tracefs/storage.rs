@@ -113,7 +113,8 @@ pub struct FilePages {
     pub device: DeviceNumber,
     /// The file's inode.
     pub inode: u64,
-    /// The index of the first one, in the kernel's pages.
+    /// The index of the first one, in the kernel's pages; in text, which has bytes, in pages of
+    /// 4 KiB.
     pub first: u64,
     /// The binary logarithm of their number.
     pub order: u8,

@@ -10,6 +10,7 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Trace;
 use unjank_units::Nanos;
 
+use crate::exec::first_exec;
 use threads::Threads;
 
 /// The user's options for the thread and the window. If unjank made the recording, the recorded
@@ -20,7 +21,8 @@ pub struct Wanted {
     pub process: Option<String>,
     /// The thread, by its name or number; by default the first one of the process.
     pub thread: Option<String>,
-    /// The beginning of the window; by default the first exec of the process.
+    /// The beginning of the window; by default the first exec of the process, or
+    /// its call if that was recorded.
     pub from: Option<Moment>,
     /// The end of the window; by default the end of the thread.
     pub to: Option<Moment>,
@@ -91,7 +93,7 @@ pub fn choose(
         Moment::At(at) => at,
         Moment::After(time) => begin + time,
     };
-    let from = match (wanted.from, window, threads.executed(process)) {
+    let from = match (wanted.from, window, first_exec(trace, process)) {
         (Some(from), ..) => (at(from), "--from"),
         (None, Some((from, _)), _) => (from, "as it was recorded"),
         (None, None, Some(exec)) => (exec, "the first exec of the process"),

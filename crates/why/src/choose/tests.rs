@@ -2,7 +2,7 @@ use std::sync::atomic::Ordering;
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
-use unjank_host::tracefs::{Comm, Context, EventKind, StorageEvent};
+use unjank_host::tracefs::{Comm, Context, EventKind, StorageEvent, SystemCall};
 
 use super::*;
 
@@ -47,6 +47,20 @@ fn a_program_is_chosen_from_its_exec_to_its_end() {
     let hog = choose(&script().trace(), &wanted("hog"), None).unwrap();
     assert_eq!(hog.from, (at(0), "the beginning of the recording"));
     assert_eq!(hog.to, (at(400), "the end of the recording"));
+}
+
+#[test]
+fn a_launch_begins_with_the_call_of_its_exec() {
+    let call =
+        |number: i64| EventKind::SystemCall(SystemCall::Begins { number, arguments: [0; 6] });
+    let script = Script::new().runs(0, 0, 9, 7);
+    let failed = script.happens(0, 10, Context::Thread, call(libc::SYS_execve));
+    let called = failed.happens(0, 20, Context::Thread, call(libc::SYS_execve));
+    let other =
+        executes(called, 40, 7, "app").happens(0, 50, Context::Thread, call(libc::SYS_read));
+    let other = executes(other, 60, 7, "app").runs(0, 100, 7, 9);
+    let chosen = choose(&other.trace(), &wanted("app"), None).unwrap();
+    assert_eq!(chosen.from, (at(20), "the first exec of the process"));
 }
 
 #[test]

@@ -80,10 +80,6 @@ impl Threads {
         Some(threads)
     }
 
-    pub(super) fn executed(&self, process: ThreadId) -> Option<Timestamp> {
-        self.seen.get(&process)?.executed
-    }
-
     pub(super) fn ended(&self, thread: ThreadId) -> Option<Timestamp> {
         self.seen.get(&thread)?.ended
     }
@@ -191,6 +187,7 @@ impl Threads {
         let words = words.collect::<Vec<_>>().join(", ");
         match threads.len().saturating_sub(LISTED) {
             0 => words,
+            1 => format!("{words} and another"),
             others => format!("{words} and {others} others"),
         }
     }

@@ -10,9 +10,10 @@ use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 
 use super::machine::{FOREIGN, State, memory_was_full, name};
+use crate::exec::first_exec;
 use crate::history::History;
 use crate::record::{Kept, Recorded};
-use crate::report::{Clocks, Explained, Family, LastStep, Noticed, first_exec, last_step};
+use crate::report::{Clocks, Explained, Family, LastStep, Noticed, last_step};
 
 /// A warning is given if the end of a program is noticed at least this long after its exit, and if
 /// that time is at least one part in `NOTABLE_SHARE` of the launch.

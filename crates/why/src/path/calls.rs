@@ -87,6 +87,11 @@ pub(super) fn purpose(number: i64) -> Purpose {
     }
 }
 
+/// Whether the call with this number executes a program.
+pub(crate) fn is_exec(number: i64) -> bool {
+    purpose(number) == Purpose::Exec
+}
+
 /// The number of the call without `_time64`, on 32-bit architectures, which have both.
 fn plain(number: i64) -> i64 {
     if cfg!(target_pointer_width = "32") { of_time64(number).unwrap_or(number) } else { number }
@@ -142,6 +147,8 @@ const RECEIVE: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_pread64,
+    libc::SYS_preadv,
+    libc::SYS_preadv2,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_recvmmsg,
@@ -165,6 +172,8 @@ const SEND: &[libc::c_long] = &[
     libc::SYS_write,
     libc::SYS_writev,
     libc::SYS_pwrite64,
+    libc::SYS_pwritev,
+    libc::SYS_pwritev2,
     libc::SYS_mq_timedsend,
     libc::SYS_msgsnd,
     libc::SYS_sendto,
@@ -190,6 +199,8 @@ mod tests {
         assert_eq!(of(libc::SYS_exit_group), Purpose::ExitGroup);
         assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
         assert_eq!(of(libc::SYS_write), Purpose::Send);
+        assert_eq!(of(libc::SYS_preadv2), Purpose::Receive);
+        assert_eq!(of(libc::SYS_pwritev2), Purpose::Send);
         assert_eq!(of(libc::SYS_ioctl), Purpose::Both);
         assert_eq!(purpose(-1), Purpose::Other);
     }

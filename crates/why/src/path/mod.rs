@@ -23,8 +23,8 @@ pub use segment::{Activity, Certainty, Detail, Page, Segment, Way};
 pub use walk::{critical_path, path_of_program};
 
 use crate::history::Wait;
-pub(crate) use calls::is_futex_with_operation;
 use calls::{FUTEX_WAITV, Purpose, purpose};
+pub(crate) use calls::{is_exec, is_futex_with_operation};
 pub(crate) use classify::{hands_over, is_sleep_until};
 
 /// Whether a thread sleeps in a futex.

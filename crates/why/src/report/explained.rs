@@ -7,7 +7,7 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
-use unjank_host::tracefs::{EventKind, StorageEvent, SystemCall, Trace};
+use unjank_host::tracefs::Trace;
 use unjank_host::{Support, Timestamp};
 use unjank_units::Nanos;
 
@@ -16,30 +16,6 @@ use crate::history::{Asleep, History, Origin, WorkItem};
 use crate::path::{Path, path_of_program};
 use crate::split::{HighestClocks, Split};
 use crate::what_if::Window;
-
-/// When a process first executed a program: the beginning of its call of `execve(2)`, which
-/// reads the program from storage. If the call was not recorded, it is the exec event at the
-/// end of the call. `None` without an exec event.
-pub fn first_exec(trace: &Trace, process: ThreadId) -> Option<Timestamp> {
-    let events = || trace.cpus.iter().flat_map(|cpu| &cpu.events);
-    let executed = events().filter_map(|event| match event.kind {
-        EventKind::Storage(StorageEvent::Executed { process: of, .. }) if of == process => {
-            Some(event.at)
-        }
-        _ => None,
-    });
-    let executed = executed.min()?;
-    let called = events().filter(|event| event.current == process && event.at < executed);
-    let called = called.filter(|event| match event.kind {
-        EventKind::SystemCall(SystemCall::Begins { number, .. }) => EXEC.contains(&number),
-        _ => false,
-    });
-    // Earlier calls failed: they did not find the program.
-    Some(called.map(|event| event.at).max().unwrap_or(executed))
-}
-
-/// The calls that execute a program.
-const EXEC: [libc::c_long; 2] = [libc::SYS_execve, libc::SYS_execveat];
 
 /// The clock frequencies of the machine in kHz, by CPU; empty if it does not
 /// report them.

@@ -81,7 +81,8 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     let others = locks.iter().skip(SHOWN).map(|(_, waited)| waited.time);
     let time = others.fold(Nanos::ZERO, |sum, time| sum + time);
     if locks.len() > SHOWN {
-        table = table.with_note(format!("{} other locks: {time} in all", locks.len() - SHOWN));
+        let others = names::counted(locks.len() - SHOWN, "other lock");
+        table = table.with_note(format!("{others}: {time} in all"));
     }
     (!table.rows.is_empty()).then_some(table)
 }

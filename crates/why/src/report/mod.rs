@@ -45,7 +45,7 @@ use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
 pub use delays::{DelayCost, delays};
-pub use explained::{Clocks, Explained, Server, Subject, first_exec};
+pub use explained::{Clocks, Explained, Server, Subject};
 pub use family::Family;
 pub use handoff::Handoff;
 pub use launches::Launches;

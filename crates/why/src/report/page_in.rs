@@ -9,11 +9,11 @@ use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
 use super::explained::Explained;
-use super::names::thread_name;
+use super::names::{counted, thread_name};
 use crate::history::Request;
 use crate::path::{Activity, Detail, Segment};
 
-/// Rows of the table.
+/// The most rows of the table.
 const SHOWN: usize = 10;
 /// The most files whose paths are looked for.
 const NAMED: usize = 100;
@@ -141,7 +141,7 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     let others = rows.len().saturating_sub(SHOWN);
     if others > 0 {
         let time = rows.iter().skip(SHOWN).fold(Nanos::ZERO, |sum, (_, row)| sum + row.time);
-        table = table.with_note(format!("{others} others: {time} in all"));
+        table = table.with_note(format!("{}: {time} in all", counted(others, "other")));
     }
     Some(table)
 }

@@ -49,7 +49,8 @@ pub(super) fn table(launch: &Explained) -> Table {
     if others > 0 {
         let time = waits.iter().skip(SHOWN).map(|(_, wait)| wait.to.since(wait.from));
         let time = time.fold(Nanos::ZERO, |sum, time| sum + time);
-        table = table.with_note(format!("{others} shorter waits: {time} in all"));
+        table =
+            table.with_note(format!("{}: {time} in all", names::counted(others, "shorter wait")));
     }
     table
 }

@@ -56,8 +56,8 @@ struct Run {
     cpu: usize,
 }
 
-/// The longest overlap of two successive runs of one thread on different CPUs, which shows that
-/// their clocks differ. After a stop request, only a part of the trace is searched.
+/// The longest overlap of two runs of one thread on different CPUs, which shows that their clocks
+/// differ. After a stop request, only a part of the trace is searched.
 fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
     let mut runs: HashMap<ThreadId, Vec<Run>> = HashMap::new();
     for cpu in &trace.cpus {
@@ -65,14 +65,17 @@ fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
     }
     let found = runs.iter_mut().filter_map(|(&thread, runs)| {
         runs.sort_unstable();
-        let pairs = runs.windows(2).filter_map(|pair| match pair {
-            [one, other] if one.cpu != other.cpu => Some((one, other)),
-            _ => None,
-        });
-        let overlaps = pairs.map(|(one, other)| Disagreement {
-            cpus: (one.cpu.min(other.cpu), one.cpu.max(other.cpu)),
-            thread,
-            by: one.to.min(other.to).since(other.from),
+        let mut last: Option<Run> = None;
+        let overlaps = runs.iter().filter_map(|&run| {
+            let before = last.filter(|last| last.cpu != run.cpu);
+            // A run on a CPU whose clock is late may contain several of the other's.
+            last = last.filter(|last| last.to > run.to).or(Some(run));
+            let before = before?;
+            Some(Disagreement {
+                cpus: (before.cpu.min(run.cpu), before.cpu.max(run.cpu)),
+                thread,
+                by: before.to.min(run.to).since(run.from),
+            })
         });
         overlaps.max_by_key(|overlap| overlap.by)
     });
@@ -120,6 +123,16 @@ mod tests {
         }
         let fault = check(&recorded("x86-tsc", Trace::default())).unwrap_err();
         assert!(fault.to_string().starts_with("its clock \"x86-tsc\" does not count"), "{fault}");
+    }
+
+    #[test]
+    fn a_run_that_contains_others_is_compared_with_each() {
+        let long = Script::new().runs(0, 10_000, 0, 7).runs(0, 900_000, 7, 0);
+        let two = long.runs(1, 20_000, 0, 7).sleeps(1, 30_000, 7, 0);
+        let three = two.runs(2, 700_000, 0, 7).sleeps(2, 800_000, 7, 0);
+        let fault = check(&recorded("local", three.trace())).unwrap_err();
+        let expected = "the clocks of CPUs 0 and 2 differ by 100 µs or more: thread 7 would";
+        assert!(fault.to_string().starts_with(expected), "{fault}");
     }
 
     #[test]

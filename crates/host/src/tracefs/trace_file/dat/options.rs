@@ -1,6 +1,6 @@
 //! The options of a `trace.dat`: how it was recorded, and where its parts are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::trace::Lost;
 use super::super::annex::Annex;
@@ -31,8 +31,6 @@ pub(super) struct Options {
     pub(super) sections: BTreeMap<u16, u64>,
     pub(super) cpus: Option<u32>,
     pub(super) clock: Option<String>,
-    /// Whether the clock stands behind the places of the pages, too.
-    pub(super) clock_follows: bool,
     pub(super) architecture: Option<String>,
     pub(super) lost: Lost,
     pub(super) annex: Option<Annex>,
@@ -104,7 +102,6 @@ impl Options {
             }
             BUFFER_TEXT => return Err(latency_text(at)),
             TRACE_CLOCK => {
-                self.clock_follows = true;
                 self.clock = chosen_clock(&text(content)).or(self.clock.take());
             }
             UNAME => {
@@ -151,9 +148,13 @@ impl Buffer {
             _ => *clock = Some(own),
         }
         buffer.page_size = Some(page_size(cursor)?);
+        let mut known = BTreeSet::new();
         for _ in 0..cpu_count(cursor)? {
             let at = cursor.place();
             let cpu = cursor.u32("number of a CPU")? as usize;
+            if !known.insert(cpu) {
+                return Err(Fault::at_byte(at, format!("CPU {cpu} occurs twice in a buffer")));
+            }
             if cpu > HIGHEST_CPU {
                 let what = format!("expected a CPU from 0 to {HIGHEST_CPU}, found {cpu}");
                 return Err(Fault::at_byte(at, what));

@@ -66,7 +66,6 @@ impl Reading<'_> {
             cpus.push(cpu);
         }
         cpus.sort_by_key(|cpu: &CpuTrace| cpu.cpu);
-        cpus.dedup_by(|later, earlier| later.cpu == earlier.cpu);
         Ok(Trace { cpus, ..Trace::default() })
     }
 
