@@ -16,7 +16,7 @@ use threads::Threads;
 /// The user's options for the thread and the window. If unjank made the recording, the recorded
 /// thread and window are the defaults.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct ChoiceOptions {
     /// The process, by its name or number.
     pub process: Option<String>,
     /// The thread, by its name or number; by default the first one of the process.
@@ -53,7 +53,7 @@ pub struct Chosen {
 
 /// The thread and window that a recording of unjank's own was made for.
 #[derive(Debug, Clone, Copy)]
-pub struct Recorded {
+pub struct OwnRecording {
     /// The thread.
     pub thread: ThreadId,
     /// The first thread of its program.
@@ -69,8 +69,8 @@ pub struct Recorded {
 /// has several by that name. After a stop request, the message of [`Stopped`].
 pub fn choose(
     trace: &Trace,
-    wanted: &Wanted,
-    own: Option<Recorded>,
+    wanted: &ChoiceOptions,
+    own: Option<OwnRecording>,
     stop: &Stop,
 ) -> Result<Chosen, String> {
     let threads = Threads::until(trace, stop).ok_or_else(|| Stopped.to_string())?;

@@ -6,7 +6,11 @@ use unjank_host::tracefs::{Comm, Context, EventKind, StorageEvent, SystemCall};
 
 use super::*;
 
-fn choose(trace: &Trace, wanted: &Wanted, own: Option<Recorded>) -> Result<Chosen, String> {
+fn choose(
+    trace: &Trace,
+    wanted: &ChoiceOptions,
+    own: Option<OwnRecording>,
+) -> Result<Chosen, String> {
     super::choose(trace, wanted, own, &Stop::default())
 }
 
@@ -23,8 +27,8 @@ fn executes(script: Script, nanos: u64, process: u32, program: &str) -> Script {
     )
 }
 
-fn wanted(process: &str) -> Wanted {
-    Wanted { process: Some(process.to_owned()), ..Wanted::default() }
+fn wanted(process: &str) -> ChoiceOptions {
+    ChoiceOptions { process: Some(process.to_owned()), ..ChoiceOptions::default() }
 }
 
 /// A process that executed `app`, its thread 4, and the process `hog`.
@@ -89,16 +93,16 @@ fn a_window_is_named_by_the_clock_or_after_the_begin() {
 #[test]
 fn what_unjank_recorded_is_chosen_without_a_name() {
     let first = ThreadId(7);
-    let own = Recorded { thread: first, first, window: (at(45), at(250)) };
-    let chosen = choose(&script().trace(), &Wanted::default(), Some(own)).unwrap();
+    let own = OwnRecording { thread: first, first, window: (at(45), at(250)) };
+    let chosen = choose(&script().trace(), &ChoiceOptions::default(), Some(own)).unwrap();
     assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
-    let worker = Recorded { thread: ThreadId(4), ..own };
+    let worker = OwnRecording { thread: ThreadId(4), ..own };
     for process in [None, Some("7".to_owned())] {
-        let wanted = Wanted { process, ..Wanted::default() };
+        let wanted = ChoiceOptions { process, ..ChoiceOptions::default() };
         let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
         assert_eq!((chosen.thread, chosen.first), (ThreadId(4), first));
         assert_eq!((chosen.from.0, chosen.to.0), (at(45), at(250)));
-        let wanted = Wanted { thread: Some("7".to_owned()), ..wanted };
+        let wanted = ChoiceOptions { thread: Some("7".to_owned()), ..wanted };
         let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
         assert_eq!((chosen.thread, chosen.first), (first, first));
         assert_eq!(chosen.to.1, "the end of the thread");
@@ -114,7 +118,7 @@ fn several_processes_of_a_name_are_listed() {
     let expected = "2 processes are called app: victim (7), hog (9); name one by its number: \
                     --process 7";
     assert_eq!(why, expected);
-    let why = choose(&both, &Wanted::default(), None).unwrap_err();
+    let why = choose(&both, &ChoiceOptions::default(), None).unwrap_err();
     assert_eq!(why, "name a process with --process: victim (7), hog (9)");
     let why = choose(&both, &wanted("nobody"), None).unwrap_err();
     assert!(why.starts_with("the recording has no process called nobody; it has "), "{why}");

@@ -12,7 +12,7 @@ use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 use super::machine::{FOREIGN, State, memory_was_full, name};
 use crate::exec::first_exec;
 use crate::history::History;
-use crate::record::{Kept, Recorded};
+use crate::record::{CapturedTraces, Recorded};
 use crate::report::{Clocks, Explained, Family, LastStep, Noticed, last_step};
 
 /// A warning is given if the end of a program is noticed at least this long after its exit, and if
@@ -84,7 +84,7 @@ impl RecordedLaunch {
     /// The file cannot be written.
     pub fn explain(
         self,
-        keep: Option<(Kept, Destination)>,
+        keep: Option<(CapturedTraces, Destination)>,
         root: &Root,
         stop: &Stop,
     ) -> Result<Option<Explained>> {

@@ -13,7 +13,7 @@ use unjank_measure::Monitor;
 use super::machine::{FOREIGN, State, StateReader, memory_was_full, name};
 use super::threads::choose_thread;
 use crate::history::{Asleep, Wait};
-use crate::record::{Recorded, Recording, StacksOf, Wanted};
+use crate::record::{Recorded, Recording, RecordingOptions, StacksOf};
 use crate::report::{Explained, Family};
 
 /// The interval between checks whether the window is over.
@@ -65,7 +65,8 @@ pub fn record_window(
     let State { clocks, swap } = StateReader::new(root).read();
     let mut known = family(root, process);
     let ids: Vec<ThreadId> = known.iter().map(|(_, thread)| *thread).collect();
-    let recording = Recording::start(tracefs, root, &Wanted { threads: &ids, memory, stacks })?;
+    let recording =
+        Recording::start(tracefs, root, &RecordingOptions { threads: &ids, memory, stacks })?;
     follow_new(&recording, root, process, &mut known)?;
     let asleep = asleep(root, &known);
     let from = Timestamp::now();

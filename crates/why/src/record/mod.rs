@@ -2,8 +2,8 @@
 //! devices of the whole machine, and one for the explained program's system calls and page
 //! faults. The stacks of the program are recorded beside them.
 
+mod captured;
 mod instances;
-mod kept;
 mod reader;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +14,8 @@ use unjank_host::threads::of_kernel;
 use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs, buffer_per_cpu};
 use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp, Unsupported};
 
+pub use captured::CapturedTraces;
 use instances::{Instances, Pages};
-pub use kept::Kept;
 use reader::Reader;
 
 /// The events of the whole machine: switches, wake-ups, births and ends of threads, interrupts,
@@ -79,7 +79,7 @@ const EVERY: Nanos = Nanos(1_009_000);
 
 /// The explained program of a recording, and the limit of its memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct RecordingOptions<'a> {
     /// The threads whose system calls and page faults are recorded. Threads and processes
     /// that they start later are recorded as well.
     pub threads: &'a [ThreadId],
@@ -97,7 +97,7 @@ pub enum StacksOf {
     Nobody,
     /// Each program that the calling thread executes in a child.
     NextPrograms,
-    /// [`Wanted::threads`], the threads of a running program.
+    /// [`RecordingOptions::threads`], the threads of a running program.
     Threads,
 }
 
@@ -131,7 +131,7 @@ impl Recording {
     ///
     /// # Errors
     /// A trace instance or the reader's thread cannot be created.
-    pub fn start(tracefs: &Tracefs, root: &Root, wanted: &Wanted<'_>) -> Result<Self> {
+    pub fn start(tracefs: &Tracefs, root: &Root, wanted: &RecordingOptions<'_>) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
         let kernel_threads = of_kernel(root);
@@ -211,8 +211,8 @@ impl Recording {
     ///
     /// # Errors
     /// A trace that cannot be read.
-    pub fn finish_keeping(self) -> Result<(Recorded, Kept)> {
-        self.end(Kept::of)
+    pub fn finish_keeping(self) -> Result<(Recorded, CapturedTraces)> {
+        self.end(CapturedTraces::of)
     }
 
     fn end<T>(self, keep: impl FnOnce(&Instances, &Pages) -> Result<T>) -> Result<(Recorded, T)> {

@@ -51,7 +51,7 @@ pub use handoff::Handoff;
 pub use launches::Launches;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
-pub use proof::{Outcome, Prediction, Proved, Shift, calibration, predictions, proof};
+pub use proof::{Prediction, ProofOutcome, Proved, Shift, calibration, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
 pub use spread::Spread;
 pub use window::window_table;

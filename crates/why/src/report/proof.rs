@@ -64,7 +64,7 @@ pub fn predictions(launches: &Launches) -> Vec<Prediction> {
 
 /// Launches with and without the change, in pairs.
 #[derive(Debug, Clone, Copy)]
-pub struct Outcome {
+pub struct ProofOutcome {
     /// The medians without and with it, in nanoseconds.
     pub medians: [f64; 2],
     /// The median difference within pairs.
@@ -72,7 +72,7 @@ pub struct Outcome {
 }
 
 /// The findings of one proof: facts, a table, and a verdict whether the prediction held.
-pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findings {
+pub fn proof(prediction: &Prediction, outcome: &ProofOutcome, about: &About) -> Findings {
     let mut findings = Findings::default();
     let program = about.command.first().map_or_else(String::new, |word| word.display().to_string());
     let fact = |name: &str, value: f64, n: u64| {
@@ -97,7 +97,7 @@ pub fn proof(prediction: &Prediction, outcome: &Outcome, about: &About) -> Findi
     findings
 }
 
-fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
+fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
     let columns = [
         Column::text("launches"),
         Column::of("median", Unit::Nanoseconds),
@@ -125,7 +125,7 @@ fn table(prediction: &Prediction, outcome: &Outcome) -> Table {
     )
 }
 
-fn verdict(prediction: &Prediction, outcome: &Outcome) -> Verdict {
+fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
     let (predicted, measured) = (prediction.shift, outcome.shift);
     let show = |shift: Shift| match shift.spread.map(Spread::ends) {
         Some([low, high]) => format!(
@@ -339,7 +339,8 @@ mod tests {
     fn a_proof_is_found_again_in_its_record() {
         let prediction =
             Prediction { remedy: Remedy::ProgramFirst, shift: shift(-0.4, Some([-0.5, -0.3])) };
-        let outcome = Outcome { medians: [200.0, 130.0], shift: shift(-0.35, Some([-0.4, -0.3])) };
+        let outcome =
+            ProofOutcome { medians: [200.0, 130.0], shift: shift(-0.35, Some([-0.4, -0.3])) };
         let about = About { command: vec!["git".into()], ..About::default() };
         let findings = proof(&prediction, &outcome, &about);
         assert_eq!(findings.verdicts[0].answer, Answer::Yes);
@@ -355,7 +356,7 @@ mod tests {
         let shift = Shift { value: -0.4, spread: Some(range), n: 4 };
         let prediction = Prediction { remedy: Remedy::ProgramFirst, shift };
         let measured = Shift { value: -0.2, spread: Some(Spread::Interval([-0.3, -0.1])), n: 10 };
-        let outcome = Outcome { medians: [200.0, 130.0], shift: measured };
+        let outcome = ProofOutcome { medians: [200.0, 130.0], shift: measured };
         let findings = proof(&prediction, &outcome, &About::default());
         let value = |name: &str| findings.fact_named(name).unwrap().value;
         assert_eq!(findings.fact_named(PREDICTED).unwrap().interval, None);

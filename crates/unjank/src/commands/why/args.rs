@@ -8,7 +8,7 @@ use unjank_launch::bench::Ready;
 
 use super::export::ExportArgs;
 use super::file::FileArgs;
-use super::prove::{self, Wanted};
+use super::prove::{self, TriedChange};
 use super::window::WindowArgs;
 use crate::commands::measured::OutputArgs;
 use crate::values;
@@ -68,7 +68,7 @@ pub(crate) struct Args {
         default_missing_value = "best",
         conflicts_with_all = ["file", "pid", "cost", "calibration", "trace_file"]
     )]
-    pub(super) prove: Option<Wanted>,
+    pub(super) prove: Option<TriedChange>,
     /// With --prove: pairs of launches with and without the change
     #[arg(long, value_name = "N", default_value_t = 10, requires = "prove", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pairs: u32,

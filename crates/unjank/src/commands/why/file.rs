@@ -11,7 +11,7 @@ use unjank_host::tracefs::EventKind;
 use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
 use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
-use unjank_why::choose::{self, Chosen, Moment, Wanted, choose};
+use unjank_why::choose::{self, ChoiceOptions, Chosen, Moment, choose};
 use unjank_why::history::History;
 use unjank_why::report::{self, Clocks, Explained, Launches};
 
@@ -148,8 +148,8 @@ fn is_of(name: &str, architecture: &str) -> bool {
     }
 }
 
-fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
-    Wanted {
+fn wanted(args: &FileArgs, thread: Option<&str>) -> ChoiceOptions {
+    ChoiceOptions {
         process: args.process.clone(),
         thread: thread.map(str::to_owned),
         from: args.from,
@@ -157,11 +157,11 @@ fn wanted(args: &FileArgs, thread: Option<&str>) -> Wanted {
     }
 }
 
-fn own(annex: &Annex) -> choose::Recorded {
+fn own(annex: &Annex) -> choose::OwnRecording {
     let [from, to] = annex.window.map(Timestamp::from_nanos);
     let thread = ThreadId(annex.thread);
     let first = if annex.first == 0 { thread } else { ThreadId(annex.first) };
-    choose::Recorded { thread, first, window: (from, to) }
+    choose::OwnRecording { thread, first, window: (from, to) }
 }
 
 /// Parses `38735.806062`, the time of an event, or `+250ms`.

@@ -9,7 +9,7 @@ use unjank_host::{Nanos, Root, Timestamp, page_cache};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::cost::{self, Trial};
 use unjank_why::live::{RecordedLaunch, StateReader};
-use unjank_why::record::{Recording, StacksOf, Wanted};
+use unjank_why::record::{Recording, RecordingOptions, StacksOf};
 use unjank_why::report::{About, Launches};
 use unjank_why::unrecorded::{self, Counted};
 
@@ -118,5 +118,5 @@ fn start(plan: &Plan, root: &Root, tracefs: &Tracefs) -> Result<Recording> {
     let threads = &[ThreadId::current()];
     let memory = plan.memory;
     let stacks = if plan.stacks { StacksOf::NextPrograms } else { StacksOf::Nobody };
-    Ok(Recording::start(tracefs, root, &Wanted { threads, memory, stacks })?)
+    Ok(Recording::start(tracefs, root, &RecordingOptions { threads, memory, stacks })?)
 }

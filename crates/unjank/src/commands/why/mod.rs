@@ -32,7 +32,7 @@ use crate::exit;
 pub(crate) use args::Args;
 use export::Exports;
 use launch::Plan;
-use prove::{Experiment, Wanted};
+use prove::{Experiment, TriedChange};
 
 /// Records, explains and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -99,7 +99,7 @@ fn explain(
         until: None,
         // Predictions do not need them.
         stacks: !args.no_stacks && args.prove.is_none(),
-        is_cold: args.prove.is_some_and(Wanted::needs_cold_launches),
+        is_cold: args.prove.is_some_and(TriedChange::needs_cold_launches),
     };
     let keep = destination(args)?;
     let tracefs = match open_tracefs(root) {

@@ -8,7 +8,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Launches, Outcome, Prediction, Remedy, Shift, Spread};
+use unjank_why::report::{self, About, Launches, Prediction, ProofOutcome, Remedy, Shift, Spread};
 
 use super::about::with_server;
 use super::launch::Plan;
@@ -25,14 +25,14 @@ const SMALLEST: f64 = 0.01;
 
 /// Which change is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum TriedChange {
     /// The one that is predicted to save most.
     Best,
     /// This one.
     Of(Remedy),
 }
 
-impl FromStr for Wanted {
+impl FromStr for TriedChange {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
@@ -45,7 +45,7 @@ impl FromStr for Wanted {
     }
 }
 
-impl Wanted {
+impl TriedChange {
     /// Whether launches must find their files on storage to show what it saves.
     pub(super) fn needs_cold_launches(self) -> bool {
         self == Self::Of(Remedy::Cached)
@@ -63,7 +63,7 @@ impl Wanted {
 /// What is tried, and how often.
 #[derive(Debug)]
 pub(super) struct Experiment {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: TriedChange,
     pub(super) pairs: usize,
     pub(super) plan: Plan,
     pub(super) about: About,
@@ -80,7 +80,7 @@ impl Experiment {
     ) -> Result<(Launches, Findings)> {
         // Before minutes of launches: whether this machine has the change at all. Servers are
         // known afterwards.
-        if let Wanted::Of(remedy) = self.wanted
+        if let TriedChange::Of(remedy) = self.wanted
             && remedy != Remedy::ServersFirst
         {
             arms(remedy, None, root)?;
@@ -117,7 +117,7 @@ impl Experiment {
             findings.warn("no pair of launches was measured");
             return Ok((launches, findings));
         };
-        let outcome = Outcome {
+        let outcome = ProofOutcome {
             medians: [without.value, with.value],
             shift: Shift {
                 value: difference.value,
@@ -146,11 +146,11 @@ impl Experiment {
         let mut predictions = report::predictions(launches).into_iter();
         let with_arms = |it: Prediction| arms(it.remedy, server, root).map(|arms| (it, arms));
         match self.wanted {
-            Wanted::Of(wanted) => {
+            TriedChange::Of(wanted) => {
                 let of_wanted = predictions.find(|it| it.remedy == wanted);
                 with_arms(of_wanted.context("the change is not predicted")?)
             }
-            Wanted::Best => predictions
+            TriedChange::Best => predictions
                 .filter(|it| it.shift.value <= -SMALLEST)
                 // Launches that are not cold have nothing to gain from a warm cache.
                 .filter(|it| it.remedy != Remedy::Cached)
@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn changes_have_names_and_conditions() {
-        assert_eq!("best".parse(), Ok(Wanted::Best));
+        assert_eq!("best".parse(), Ok(TriedChange::Best));
         for name in ["cpu", "servers", "cache", "clock"] {
-            assert_eq!(name.parse::<Wanted>().unwrap().name(), name);
+            assert_eq!(name.parse::<TriedChange>().unwrap().name(), name);
         }
-        assert!("locks".parse::<Wanted>().is_err());
+        assert!("locks".parse::<TriedChange>().is_err());
         let root = Root::at("/nonexistent");
         let [cold, warm] = arms(Remedy::Cached, None, &root).unwrap();
         assert!(cold.is_cold && !warm.is_cold);

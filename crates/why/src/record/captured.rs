@@ -12,12 +12,12 @@ use super::{MACHINE_EVENTS, PROGRAM_EVENTS};
 
 /// The two traces of a recording, as the kernel wrote them.
 #[derive(Debug)]
-pub struct Kept {
+pub struct CapturedTraces {
     machine: Capture,
     program: Capture,
 }
 
-impl Kept {
+impl CapturedTraces {
     /// Captures the pages that were taken out of stopped instances.
     pub(super) fn of(instances: &Instances, pages: &Pages) -> Result<Self> {
         Ok(Self {
