@@ -5,32 +5,23 @@
 
 mod phone;
 
-use phone::{lab, lab_run_counted, texts};
+use phone::{compiled, lab, lab_run_counted, texts};
 use serde_json::Value;
 
-/// The recorded program is unjank itself, which needs a multiple of its limit and would take long.
+/// The recorded program needs twice its limit.
 #[test]
 fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
     if !lab() {
         return;
     }
-    // The phone counts instructions, so the fifteen seconds hold the same work on any machine.
+    let directory = tempfile::tempdir().unwrap();
+    let program = compiled(directory.path(), "pages", include_str!("phone/pages.c"));
     let output = lab_run_counted()
-        .args(["--cpu-count", "1", "--no-store", "--", "unjank", "swap", "record", "--json"])
-        .args(["--out", "/run/trace.parquet", "--memory-limit", "16MiB", "--swap", "128MiB"])
-        .args([
-            "--directory",
-            "/run",
-            "--for",
-            "60s",
-            "--",
-            "unjank",
-            "swap",
-            "simulate",
-            "--preset",
-            "games",
-        ])
-        .args(["--no-store", "--and", "unjank", "swap", "convert", "--to", "csv"])
+        .args(["--cpu-count", "1", "--no-store", "--add"])
+        .arg(program)
+        .args(["--", "unjank", "swap", "record", "--json", "--out", "/run/trace.parquet"])
+        .args(["--memory-limit", "16MiB", "--swap", "128MiB", "--directory", "/run"])
+        .args(["--", "pages", "--and", "unjank", "swap", "convert", "--to", "csv"])
         .args(["/run/trace.parquet", "-"])
         .output()
         .unwrap();
