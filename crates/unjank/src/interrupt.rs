@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use unjank_host::input::Stop;
-use unjank_host::process::ignores_signal;
+use unjank_host::process::{ignores_signal, with_signals_blocked};
 
 use crate::exit;
 
@@ -36,16 +36,22 @@ impl Interrupt {
     /// command calls this once.
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupt = Self(stop());
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            if signal == SIGHUP && ignores_signal(signal) {
-                continue;
-            }
-            // Registered first, so it sees only the flag of an earlier signal.
-            let code = i32::from(exit::INTERRUPTED);
-            flag::register_conditional_shutdown(signal, code, interrupt.0.flag())?;
-            flag::register(signal, interrupt.0.flag())?;
-        }
+        let signals = [SIGINT, SIGTERM, SIGHUP];
+        with_signals_blocked(&signals, || {
+            signals.into_iter().try_for_each(|signal| interrupt.register(signal))
+        })?;
         Ok(interrupt)
+    }
+
+    fn register(&self, signal: i32) -> io::Result<()> {
+        if signal == SIGHUP && ignores_signal(signal) {
+            return Ok(());
+        }
+        // Registered first, so it sees only the flag of an earlier signal.
+        let code = i32::from(exit::INTERRUPTED);
+        flag::register_conditional_shutdown(signal, code, self.0.flag())?;
+        flag::register(signal, self.0.flag())?;
+        Ok(())
     }
 
     /// Whether a signal has arrived.

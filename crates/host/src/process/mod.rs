@@ -10,6 +10,7 @@
 //! | [`connector`] | the proc connector: every process that starts or ends |
 //! | [`group`] | a program in its own process group |
 //! | [`strays`] | descendants that left a program's process group |
+//! | `signal_mask` | signals that wait until their handlers are complete |
 //! | [`init`] | the tasks of the first process of a virtual machine |
 //!
 //! A helper of a measurement must not outlive it: [`Helper`].
@@ -22,6 +23,7 @@ pub mod peer;
 pub mod pid;
 pub mod pid_info;
 pub mod pid_namespace;
+mod signal_mask;
 pub mod strays;
 pub mod usage;
 
@@ -38,6 +40,8 @@ use crate::error::{Error, Result};
 use crate::machine::capabilities;
 use crate::root::Root;
 use unjank_units::Bytes;
+
+pub use signal_mask::with_signals_blocked;
 
 /// The largest size of the stack of this process's first thread; `None` if it is
 /// unlimited: `RLIMIT_STACK` of `getrlimit(2)`.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
-use unjank_host::process::ignores_signal;
+use unjank_host::process::{ignores_signal, with_signals_blocked};
 use unjank_host::wait::until_readable;
 use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_jitter::rt::{self, Follower, Scope};
@@ -125,10 +125,13 @@ fn watch(
 /// A socket that becomes readable when a signal asks for the end.
 fn signals() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        if !(signal == SIGHUP && ignores_signal(signal)) {
-            pipe::register(signal, theirs.try_clone()?)?;
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    with_signals_blocked(&signals, || {
+        for signal in signals {
+            if !(signal == SIGHUP && ignores_signal(signal)) {
+                pipe::register(signal, theirs.try_clone()?)?;
+            }
         }
-    }
-    Ok(ours)
+        Ok(ours)
+    })
 }

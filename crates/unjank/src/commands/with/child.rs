@@ -11,7 +11,8 @@ use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator;
 use signal_hook::low_level::pipe;
-use unjank_host::{Error, process, terminal};
+use unjank_host::process::{self, with_signals_blocked};
+use unjank_host::{Error, terminal};
 
 /// The signals that ask a program to end.
 const STOP: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
@@ -32,7 +33,8 @@ pub(crate) enum End {
 impl Signals {
     /// Installs the handlers.
     pub(crate) fn listen() -> io::Result<Self> {
-        iterator::Signals::new(STOP.into_iter().chain([SIGCHLD])).map(Self)
+        let signals = STOP.into_iter().chain([SIGCHLD]);
+        with_signals_blocked(&STOP, || iterator::Signals::new(signals)).map(Self)
     }
 
     /// A pending signal that asks for an end.
@@ -120,10 +122,12 @@ impl SignalPipe {
     pub(crate) fn new() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        for signal in STOP.into_iter().chain([SIGCHLD]) {
-            pipe::register(signal, theirs.try_clone()?)?;
-        }
-        Ok(Self(ours))
+        with_signals_blocked(&STOP, || {
+            for signal in STOP.into_iter().chain([SIGCHLD]) {
+                pipe::register(signal, theirs.try_clone()?)?;
+            }
+            Ok(Self(ours))
+        })
     }
 
     /// Clears it.

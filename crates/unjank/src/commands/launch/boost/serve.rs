@@ -15,9 +15,10 @@ use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
 use unjank_host::memory::{self, MemoryLock};
+use unjank_host::process::{ignores_signal, pid, with_signals_blocked};
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{ErrorClass, Nanos, Root, Timestamp, process::pid};
+use unjank_host::{ErrorClass, Nanos, Root, Timestamp};
 use unjank_launch::remedy::engine::{Engine, Limits};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};
@@ -154,12 +155,15 @@ fn realtime(args: &ServiceArgs) -> Result<Option<Realtime>> {
 /// A stream that becomes readable when a signal asks the service to end.
 fn signals() -> std::io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        if !(signal == SIGHUP && unjank_host::process::ignores_signal(signal)) {
-            pipe::register(signal, theirs.try_clone()?)?;
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    with_signals_blocked(&signals, || {
+        for signal in signals {
+            if !(signal == SIGHUP && ignores_signal(signal)) {
+                pipe::register(signal, theirs.try_clone()?)?;
+            }
         }
-    }
-    Ok(ours)
+        Ok(ours)
+    })
 }
 
 /// Notifies systemd, if it started this process.
