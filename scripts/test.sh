@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs all tests in three lanes side by side, because most of them wait most of the time: those in
-# virtual phones, one phone at a time; those of the command `unjank` except `why`; and those of the
-# libraries, of Java, and of `unjank why`. They take about the same time.
+# virtual phones, one phone at a time, and then those of `unjank why`; those of all other commands;
+# and those of the libraries and of Java. They take about the same time.
 # The phones start as soon as their programs are built. Prints the output of one lane after the
 # other. All tests run, and the script fails at the end if one failed.
 set -u
@@ -24,7 +24,10 @@ run() {
 }
 
 test_phones() {
-    run --test 'needs_lab*' -- --test-threads 1
+    status=0
+    run --test 'needs_lab*' -- --test-threads 1 || status=1
+    run --test 'needs_root_why*' || status=1
+    return $status
 }
 
 test_command() {
@@ -42,7 +45,7 @@ test_libraries() {
     ./scripts/backoff.sh test || status=1
     # It builds the jars anew, which the test of the command needs.
     ./scripts/java.sh test || status=1
-    run --test needs_java_jitter --test 'needs_root_why*' || status=1
+    run --test needs_java_jitter || status=1
     return $status
 }
 

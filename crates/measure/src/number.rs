@@ -1,8 +1,13 @@
-//! Numbers in texts: digits in groups of three, and ranges.
+//! Numbers in texts: digits in groups of three, counts and ranges.
 
 /// A whole number with its digits in groups of three: `120,000`.
 pub fn grouped(number: u64) -> String {
     in_groups(&number.to_string())
+}
+
+/// A number with the word for what it counts: `1 other`, `1,200 others`.
+pub fn counted(number: usize, singular: &str, plural: &str) -> String {
+    format!("{} {}", grouped(number as u64), if number == 1 { singular } else { plural })
 }
 
 /// A decimal number, as `format!` writes it, with the digits before the point in groups
@@ -59,6 +64,14 @@ mod tests {
             ["0", "999", "1,000", "1,234,567"].map(str::to_owned)
         );
         assert_eq!(["12", "-1234.56", "0.0004"].map(decimal), ["12", "−1,234.56", "0.0004"]);
+    }
+
+    #[test]
+    fn the_word_after_a_number_depends_on_it() {
+        assert_eq!(
+            [0, 1, 1_200].map(|number| counted(number, "other", "others")),
+            ["0 others", "1 other", "1,200 others"]
+        );
     }
 
     #[test]

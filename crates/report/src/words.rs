@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Nanos;
-pub(crate) use unjank_measure::number::grouped;
 use unjank_measure::number::range;
+pub(crate) use unjank_measure::number::{counted, grouped};
 use unjank_measure::{Change, Curve, Point, Quantity, SeriesRecord, Unit, Verdict};
 
 use crate::visible::visible;
@@ -202,11 +202,6 @@ pub(crate) fn label_meaning(label: &str) -> Option<&'static str> {
         "icount" => Some("time of the emulated machine counts its instructions"),
         _ => None,
     }
-}
-
-/// `singular` for one, else `plural`, after the number.
-pub(crate) fn counted(number: usize, singular: &str, plural: &str) -> String {
-    format!("{} {}", grouped(number as u64), if number == 1 { singular } else { plural })
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //! second one ends the process at once.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::sync::LazyLock;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::low_level::pipe;
 use unjank_host::input::Stop;
 use unjank_host::process::{ignores_signal, with_signals_blocked};
 
@@ -27,6 +29,24 @@ pub(crate) fn stop_from_now() -> Stop {
     if stop.is_requested() { Stop::default() } else { stop }
 }
 
+/// A stream that becomes readable when SIGINT, SIGTERM or, except under `nohup`, SIGHUP asks this
+/// process to end, for loops that also wait for other things.
+pub(crate) fn stream() -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    for_each_signal(|signal| pipe::register(signal, theirs.try_clone()?).map(drop))?;
+    Ok(ours)
+}
+
+/// Registers handlers of each signal that asks this process to end. Those that arrive meanwhile
+/// are handled afterwards.
+fn for_each_signal(register: impl FnMut(i32) -> io::Result<()>) -> io::Result<()> {
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    with_signals_blocked(&signals, || {
+        let mut handled = signals.into_iter().filter(|&it| !(it == SIGHUP && ignores_signal(it)));
+        handled.try_for_each(register)
+    })
+}
+
 /// Whether the user has asked the run to end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Stop);
@@ -36,22 +56,13 @@ impl Interrupt {
     /// command calls this once.
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupt = Self(stop());
-        let signals = [SIGINT, SIGTERM, SIGHUP];
-        with_signals_blocked(&signals, || {
-            signals.into_iter().try_for_each(|signal| interrupt.register(signal))
+        for_each_signal(|signal| {
+            // Registered first, so it sees only the flag of an earlier signal.
+            let code = i32::from(exit::INTERRUPTED);
+            flag::register_conditional_shutdown(signal, code, interrupt.0.flag())?;
+            flag::register(signal, interrupt.0.flag()).map(drop)
         })?;
         Ok(interrupt)
-    }
-
-    fn register(&self, signal: i32) -> io::Result<()> {
-        if signal == SIGHUP && ignores_signal(signal) {
-            return Ok(());
-        }
-        // Registered first, so it sees only the flag of an earlier signal.
-        let code = i32::from(exit::INTERRUPTED);
-        flag::register_conditional_shutdown(signal, code, self.0.flag())?;
-        flag::register(signal, self.0.flag())?;
-        Ok(())
     }
 
     /// Whether a signal has arrived.

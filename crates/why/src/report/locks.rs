@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use unjank_host::sched::ThreadId;
 use unjank_measure::Unit;
+use unjank_measure::number::counted;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
@@ -81,7 +82,7 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     let others = locks.iter().skip(SHOWN).map(|(_, waited)| waited.time);
     let time = others.fold(Nanos::ZERO, |sum, time| sum + time);
     if locks.len() > SHOWN {
-        let others = names::counted(locks.len() - SHOWN, "other lock");
+        let others = counted(locks.len() - SHOWN, "other lock", "other locks");
         table = table.with_note(format!("{others}: {time} in all"));
     }
     (!table.rows.is_empty()).then_some(table)

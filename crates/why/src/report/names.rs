@@ -15,12 +15,6 @@ pub(crate) fn thread_name(history: &History, thread: ThreadId) -> String {
     }
 }
 
-/// `1 other`, `3 others`.
-pub(super) fn counted(number: usize, one: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {one}{plural}")
-}
-
 /// The call, page fault or lock in which a thread sleeps: `futex 0x7f…`, `page fault 0x55…`,
 /// `read`.
 pub(crate) fn place(wait: &Wait) -> String {

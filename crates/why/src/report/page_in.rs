@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_measure::Unit;
+use unjank_measure::number::counted;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
 use super::explained::Explained;
-use super::names::{counted, thread_name};
+use super::names::thread_name;
 use crate::history::Request;
 use crate::path::{Activity, Detail, Segment};
 
@@ -141,7 +142,7 @@ pub(super) fn table(launch: &Explained) -> Option<Table> {
     let others = rows.len().saturating_sub(SHOWN);
     if others > 0 {
         let time = rows.iter().skip(SHOWN).fold(Nanos::ZERO, |sum, (_, row)| sum + row.time);
-        table = table.with_note(format!("{}: {time} in all", counted(others, "other")));
+        table = table.with_note(format!("{}: {time} in all", counted(others, "other", "others")));
     }
     Some(table)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use unjank_measure::Unit;
+use unjank_measure::number::counted;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
@@ -49,8 +50,10 @@ pub(super) fn table(launch: &Explained) -> Table {
     if others > 0 {
         let time = waits.iter().skip(SHOWN).map(|(_, wait)| wait.to.since(wait.from));
         let time = time.fold(Nanos::ZERO, |sum, time| sum + time);
-        table =
-            table.with_note(format!("{}: {time} in all", names::counted(others, "shorter wait")));
+        table = table.with_note(format!(
+            "{}: {time} in all",
+            counted(others, "shorter wait", "shorter waits")
+        ));
     }
     table
 }

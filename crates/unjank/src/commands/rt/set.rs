@@ -1,15 +1,11 @@
 //! `unjank rt set`: gives threads of a running process policies by their names.
 
-use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use sd_notify::NotifyState;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
-use unjank_host::process::{ignores_signal, with_signals_blocked};
 use unjank_host::wait::until_readable;
 use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_jitter::rt::{self, Follower, Scope};
@@ -20,7 +16,7 @@ use super::reporter::Reporter;
 use super::restore;
 use crate::commands::keeper;
 use crate::output::Stream;
-use crate::{exit, values};
+use crate::{exit, interrupt, values};
 
 /// Arguments of `unjank rt set`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let rules = args.changes.rules()?;
     let dir = args.changes.state.dir()?;
     let reporter = Reporter::new(args.changes.form(), Stream::Stdout);
-    let signals = signals().context("while listening for signals")?;
+    let signals = interrupt::stream().context("while listening for signals")?;
     let found = Means::find(&root, &rules);
     restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
     // Before the first look, so that no new thread is missed in between.
@@ -120,18 +116,4 @@ fn watch(
             return Ok(());
         }
     }
-}
-
-/// A socket that becomes readable when a signal asks for the end.
-fn signals() -> io::Result<UnixStream> {
-    let (ours, theirs) = UnixStream::pair()?;
-    let signals = [SIGINT, SIGTERM, SIGHUP];
-    with_signals_blocked(&signals, || {
-        for signal in signals {
-            if !(signal == SIGHUP && ignores_signal(signal)) {
-                pipe::register(signal, theirs.try_clone()?)?;
-            }
-        }
-        Ok(ours)
-    })
 }

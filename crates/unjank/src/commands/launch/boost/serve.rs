@@ -10,12 +10,10 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 use sd_notify::NotifyState;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
 use unjank_host::memory::{self, MemoryLock};
-use unjank_host::process::{ignores_signal, pid, with_signals_blocked};
+use unjank_host::process::pid;
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{ErrorClass, Nanos, Root, Timestamp};
@@ -31,7 +29,7 @@ use super::requests::{self, Action, Request};
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
 use crate::commands::{session, storing};
-use crate::{exit, output};
+use crate::{exit, interrupt, output};
 
 /// Interval between readings of the state: for the watchdog, the metrics file
 /// and new clocks.
@@ -46,7 +44,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     if let Some(path) = &args.metrics_file {
         Destination::open_file(path)?;
     }
-    let signals = signals().context("while listening for signals")?;
+    let signals = interrupt::stream().context("while listening for signals")?;
     // Programs start on this machine, even if `--root` replaces its knobs.
     let rules = config.rules(&Root::system())?;
     let state_dir = args.place.state_dir()?;
@@ -150,20 +148,6 @@ fn realtime(args: &ServiceArgs) -> Result<Option<Realtime>> {
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// A stream that becomes readable when a signal asks the service to end.
-fn signals() -> std::io::Result<UnixStream> {
-    let (ours, theirs) = UnixStream::pair()?;
-    let signals = [SIGINT, SIGTERM, SIGHUP];
-    with_signals_blocked(&signals, || {
-        for signal in signals {
-            if !(signal == SIGHUP && ignores_signal(signal)) {
-                pipe::register(signal, theirs.try_clone()?)?;
-            }
-        }
-        Ok(ours)
-    })
 }
 
 /// Notifies systemd, if it started this process.
