@@ -12,10 +12,12 @@ if [ "$(id -u)" != 0 ]; then
 fi
 attacks='needs_root_files needs_root_homes needs_root_steering needs_root_hidden file_size_limit
     hostile_text needs_root_hostile_text endless_input kill needs_root_boost_safety
-    needs_root_killed_traces restore'
+    needs_root_killed_traces needs_root_swap_record needs_root_rt needs_root_checkup restore'
 tests=
 for attack in $attacks; do
     tests="$tests --test $attack"
 done
 # shellcheck disable=SC2086 # The names have no spaces.
-exec "${CARGO:-cargo}" test --release --locked --package unjank --no-fail-fast $tests -- "$@"
+"${CARGO:-cargo}" test --release --locked --package unjank --no-fail-fast $tests -- "$@"
+# Races for sockets and trees, and damaged journals.
+exec "${CARGO:-cargo}" test --release --locked --package unjank-host --lib -- "$@"

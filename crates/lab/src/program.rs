@@ -4,20 +4,23 @@
 //! with it and with its libraries; the dynamic linker itself lists them, as for
 //! `ldd(1)`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use object::elf::{EM_X86_64, FileHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, elf};
-use unjank_host::{Error, Result};
+use unjank_host::input::{Input, Stop};
+use unjank_host::{Bytes, Error, Result};
 
 /// Dynamic linkers that list libraries without running the program: glibc's and
 /// musl's. An unknown one could be any program, which must not be run on this
 /// machine.
 const DYNAMIC_LINKERS: [&str; 3] =
     ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
+
+/// The largest program that is packed: more would not fit the guest's memory.
+const LARGEST: Bytes = Bytes::from_mib(1024);
 
 /// A program for the guest's processor.
 #[derive(Debug)]
@@ -44,8 +47,12 @@ impl Program {
     /// # Errors
     /// `Invalid` for a file that is not a program of this architecture.
     pub fn read(file: &Path) -> Result<Self> {
-        let content =
-            fs::read(file).map_err(|error| Error::file("read", file, error).of_named_file())?;
+        let failed = |error| Error::file("read", file, error).of_named_file();
+        let input = Input::open(file, &Stop::default()).map_err(failed)?;
+        if input.regular().is_none() {
+            return Err(Error::Invalid(format!("{} is not a regular file", file.display())));
+        }
+        let content = input.bytes(LARGEST).map_err(failed)?;
         let dynamic_linker = dynamic_linker(&content)
             .map_err(|what| Error::Invalid(format!("{} is not {what}", file.display())))?;
         Ok(Self { file: file.to_owned(), content, dynamic_linker })

@@ -79,6 +79,24 @@ fn a_signal_ends_the_wait_for_a_pipe_that_is_idle() {
     }
 }
 
+/// Nobody could pack such programs into the phone.
+#[test]
+fn a_program_for_the_phone_is_a_regular_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = fifo(dir.path());
+    let kernel = dir.path().join("vmlinuz");
+    File::create(&kernel).unwrap();
+    let lab = ["lab", "run", "--no-store", "--kernel", kernel.to_str().unwrap()];
+    for file in [fifo.to_str().unwrap(), "/dev/zero"] {
+        for named in ["--guest", "--add"] {
+            let output = unjank(&lab).args([named, file, "--", "true"]).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(&format!("{file} is not a regular file")), "{said}");
+        }
+    }
+}
+
 #[test]
 fn an_endless_line_is_an_error_and_not_read_whole() {
     let dir = tempfile::tempdir().unwrap();

@@ -172,6 +172,9 @@ fn a_missing_file_is_a_usage_error_in_every_command() {
         &["launch", "boost", "plan", "--config", missing],
         &["launch", "power", "--meter", "csv:/no/such/file.json", "--for", "1s"],
         &["lab", "run", "--pstates", missing, "--", "true"],
+        &["lab", "run", "--no-store", "--kernel", missing, "--", "true"],
+        &["why", "--no-store", missing],
+        &["jitter", "jvm", "--no-store", "--jar", missing],
         &["with", "--root", missing, "vm.swappiness=1", "--", "true"],
         &["host", "--root", missing],
     ] {
@@ -197,6 +200,24 @@ fn the_error_of_a_negative_value_names_its_option() {
     }
     // An unknown option is still an error.
     assert!(fails(&["checkup", "-5"], 2).contains("unexpected argument '-5'"));
+}
+
+/// A kernel's trace has names of threads that may contain escape sequences.
+#[test]
+fn a_trace_is_not_written_to_a_terminal() {
+    for command in [
+        &["ipc", "latency", "--no-store", "--trace", "--trace-file", "-"][..],
+        &["schd-dbg", "--no-store", "--trace", "--trace_file", "-"],
+        &["why", "--no-store", "--trace-file", "-", "--", "true"],
+    ] {
+        // script(1) gives its command a terminal.
+        let typed = [&[env!("CARGO_BIN_EXE_unjank")], command].concat().join(" ");
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &typed, "/dev/null"]);
+        let output = script.assert().code(2).get_output().clone();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("to a terminal: redirect stdout, or name a file"), "{said}");
+    }
 }
 
 #[test]

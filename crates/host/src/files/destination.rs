@@ -71,14 +71,15 @@ impl Destination {
         Ok(Self { path: owned, target: Target::Entry { directory, name } })
     }
 
-    /// As [`open`](Self::open), for bytes that a terminal cannot show.
+    /// As [`open`](Self::open), for bytes that a terminal cannot show, or that may contain control
+    /// characters.
     ///
     /// # Errors
     /// Also `Invalid` if `path` is the standard output, and that is a terminal.
     pub fn open_binary(path: &Path) -> Result<Self> {
         if is_stdout(path) && io::stdout().is_terminal() {
             return Err(Error::Invalid(
-                "cannot write binary data to a terminal: redirect stdout, or name a file"
+                "cannot write a trace or binary data to a terminal: redirect stdout, or name a file"
                     .to_owned(),
             ));
         }

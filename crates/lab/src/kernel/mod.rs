@@ -45,7 +45,8 @@ impl Kernel {
             let directory = package::unpack_below(scratch, path)?;
             Self { _unpacked: None, ..Self::unpacked(directory.path())? }.kept_in(directory)
         } else {
-            fs::metadata(path).map_err(|error| HostError::file("read", path, error))?;
+            fs::metadata(path)
+                .map_err(|error| HostError::file("read", path, error).of_named_file())?;
             Self { image: path.to_owned(), modules: None, _unpacked: None }
         };
         if let Some(modules) = modules {

@@ -35,10 +35,13 @@ use unjank_host::process::survive_file_size_limit;
 use unjank_host::tracefs::keep_instances_with;
 
 use crate::cli::{Cli, Command};
+use crate::paths;
 
 /// Runs the given command.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     survive_file_size_limit();
+    // If it has a directory already, that is one of ours.
+    let _set_before = tempfile::env::override_temp_dir(&paths::temporary());
     keep_instances_with(keeper::command(Path::new("tracing")));
     match cli.command {
         Command::Checkup(args) => checkup::run(&args),

@@ -103,7 +103,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         raw: args.raw_data,
     };
     if let Some(path) = &options.trace {
-        Destination::open(path)?;
+        // The kernel writes the names of threads as they are.
+        Destination::open_binary(path)?;
     }
     let settings = Settings::default()
         .with("transport", options.transports[0].name())

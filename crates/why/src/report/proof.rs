@@ -249,14 +249,16 @@ pub fn calibration(all: &[Proved]) -> Findings {
         ]);
     }
     findings.tables.push(table.with_note(
-        "held: the intervals overlap, and the measured one is no wider than the predicted change; \
-         the error is a share of what the change saved, positive if \
-         it saved more than was predicted",
+        "held: the intervals overlap; cannot tell: they do, but the measured one is wider than the \
+         predicted change; the error is a share of what the change saved, positive if it saved \
+         more than was predicted",
     ));
-    let answers: Vec<Answer> = all.iter().map(|one| held(one.predicted, one.measured)).collect();
-    let decided = answers.iter().filter(|answer| **answer != Answer::CannotTell).count();
-    let kept = answers.iter().filter(|answer| **answer == Answer::Yes).count();
-    let errors: Vec<f64> = all.iter().filter_map(Proved::error).map(f64::abs).collect();
+    let outcome = |one: &Proved| held(one.predicted, one.measured);
+    let decided: Vec<&Proved> =
+        all.iter().filter(|one| outcome(one) != Answer::CannotTell).collect();
+    let kept = decided.iter().filter(|one| outcome(one) == Answer::Yes).count();
+    let errors: Vec<f64> = decided.iter().filter_map(|one| one.error()).map(f64::abs).collect();
+    let decided = decided.len();
     let mean = errors.iter().sum::<f64>() / (errors.len() as f64).max(1.0);
     let count = |name: &str, value: usize| Fact::new(name, value as f64, Unit::Count);
     findings.facts.push(count("why/calibration/outcomes", decided));
@@ -268,7 +270,7 @@ pub fn calibration(all: &[Proved]) -> Findings {
         findings.facts.push(fact);
         let off = Unit::Ratio.show(mean);
         reason = format!(
-            "{reason}; where the change saved time, predictions were off by {off} of the saving on \
+            "{reason}; where the change saved time, those were off by {off} of the saving on \
              average"
         );
     }
@@ -329,6 +331,10 @@ mod tests {
         assert!(verdict.reason.starts_with("4 of 5 predictions held; "), "{}", verdict.reason);
         let error = findings.fact_named("why/calibration/error").unwrap();
         assert!((error.value - (4.0 * 0.01 / 0.31 + 1.0) / 5.0).abs() < 1e-9, "{}", error.value);
+        let undecided = Proved { measured: shift(-0.2, Some([-0.6, -0.1])), ..proved(-0.1, 0.0) };
+        let with_it = calibration(&[all.as_slice(), &[undecided]].concat());
+        let same = with_it.fact_named("why/calibration/error").unwrap();
+        assert_eq!((same.value, same.n), (error.value, Some(5)), "it was not decided");
         let bad = vec![proved(-0.5, -0.1); 5];
         assert_eq!(calibration(&bad).verdicts[0].answer, Answer::No);
         let none = vec![proved(0.0, 0.0); 5];

@@ -117,7 +117,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         raw: false,
     };
     if let Some(path) = &options.trace {
-        Destination::open(path)?;
+        // The kernel writes the names of threads as they are.
+        Destination::open_binary(path)?;
     }
     let command = measured::Command {
         name: "ipc latency",

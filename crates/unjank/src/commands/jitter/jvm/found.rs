@@ -1,6 +1,7 @@
 //! Finds the JVMs and the measuring application on this machine.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -35,6 +36,8 @@ pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
 /// The jar that was given, or the one beside this program or in its source tree.
 pub(super) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(jar) = named {
+        let missing = |why| Error::file("read", jar, why).of_named_file();
+        fs::metadata(jar).map_err(missing)?;
         return Ok(jar.clone());
     }
     let program = env::current_exe().context("while looking for the measuring application")?;

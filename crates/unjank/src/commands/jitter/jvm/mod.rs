@@ -121,8 +121,8 @@ enum Garbage {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let jdks = found::jdks(&args.jdk)?;
     let jar = found::jar(args.jar.as_ref())?;
+    let jdks = found::jdks(&args.jdk)?;
     if args.vm_priority >= args.priority && args.variants.contains(&Variant::InversionAware) {
         let what = format!(
             "--vm-priority {} is not below --priority {}",
