@@ -2,27 +2,46 @@
 //! the client.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use unjank_host::sched::{AffinityGuard, Realtime};
-use unjank_host::{Error, Nanos, Result, Timestamp};
+use unjank_host::{Error, Result, Timestamp};
 
 use super::options::Options;
 
-/// Switches a hog on and off. The flags carry no other data, so they are
-/// relaxed.
+/// Switches a hog on and off. The flags carry no other data, so they are relaxed.
+///
+/// A hog that is off waits for the switch. If it looked at it from time to time instead, a CPU that
+/// is slow enough (an emulated one on a busy machine) would be busy with looking, at real-time
+/// priority.
 #[derive(Debug, Default)]
 pub(super) struct Switch {
     on: AtomicBool,
     over: AtomicBool,
+    turning: Mutex<()>,
+    turned: Condvar,
 }
-
-/// How often a hog that is off checks whether it is on.
-const LOOK: Nanos = Nanos::from_millis(1);
 
 impl Switch {
     pub(super) fn turn(&self, on: bool) {
-        self.on.store(on, Ordering::Relaxed);
+        self.set(&self.on, on);
+    }
+
+    fn set(&self, flag: &AtomicBool, to: bool) {
+        let _turning = self.turning.lock().unwrap_or_else(PoisonError::into_inner);
+        flag.store(to, Ordering::Relaxed);
+        self.turned.notify_all();
+    }
+
+    /// Waits until it is on or over; `false` if it is over.
+    fn is_on(&self) -> bool {
+        let turning = self.turning.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_off =
+            |(): &mut ()| !self.on.load(Ordering::Relaxed) && !self.over.load(Ordering::Relaxed);
+        let waited = self.turned.wait_while(turning, is_off);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        !self.over.load(Ordering::Relaxed)
     }
 }
 
@@ -56,7 +75,7 @@ impl<'scope> Hog<'scope> {
     }
 
     fn end(&mut self) -> Result<()> {
-        self.switch.over.store(true, Ordering::Relaxed);
+        self.switch.set(&self.switch.over, true);
         match self.thread.take() {
             Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             None => Ok(()),
@@ -74,11 +93,7 @@ impl Drop for Hog<'_> {
 fn hog(options: &Options, realtime: &Realtime, switch: &Switch) -> Result<()> {
     let _pinned = AffinityGuard::pin_to(options.cpu)?;
     let _realtime = realtime.enter()?;
-    while !switch.over.load(Ordering::Relaxed) {
-        if !switch.on.load(Ordering::Relaxed) {
-            (Timestamp::now() + LOOK).sleep_until();
-            continue;
-        }
+    while switch.is_on() {
         let end = Timestamp::now() + options.burst;
         while Timestamp::now() < end && switch.on.load(Ordering::Relaxed) {
             std::hint::spin_loop();
@@ -86,4 +101,26 @@ fn hog(options: &Options, realtime: &Realtime, switch: &Switch) -> Result<()> {
         (Timestamp::now() + options.pause()).sleep_until();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hog_waits_until_it_is_on_and_ends_while_it_is_off() {
+        let switch = Switch::default();
+        thread::scope(|scope| {
+            let hog = scope.spawn(|| while switch.is_on() {});
+            switch.turn(true);
+            switch.turn(false);
+            switch.set(&switch.over, true);
+            hog.join().unwrap();
+        });
+        let switch = Switch::default();
+        switch.turn(true);
+        assert!(switch.is_on());
+        switch.set(&switch.over, true);
+        assert!(!switch.is_on());
+    }
 }
