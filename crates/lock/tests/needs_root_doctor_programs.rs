@@ -147,10 +147,10 @@ fn a_program_whose_memory_never_arrives_does_not_stall_the_doctor() {
     std::fs::create_dir(&mount).expect("a directory");
     build(Command::new("cc").arg("-o").arg(&program).arg(source("stalls.c")));
     let victim = Victim::of(Command::new(&program).arg(&mount));
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let process = victim.id();
-    thread::spawn(move || tell.send(answer(&examine(process, false, SECOND))));
-    let answer = told.recv_timeout(Duration::from_secs(120));
+    thread::spawn(move || sender.send(answer(&examine(process, false, SECOND))));
+    let answer = receiver.recv_timeout(Duration::from_secs(120));
     drop(victim);
     assert!(answer.is_ok(), "the doctor waits for the program");
 }

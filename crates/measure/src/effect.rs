@@ -47,7 +47,7 @@ pub struct Effect {
 /// One side of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// The value.
+    /// In the unit of the effect.
     pub value: f64,
     /// Its 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,

@@ -16,7 +16,7 @@ const ROOT_GROUP: &str = "/";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Launches {
     /// The launch of each process, by the process's index, since the last launch or exit.
-    known: Vec<Known>,
+    known: Vec<CachedLaunch>,
     by_number: HashMap<(Option<u32>, u32), u32>,
     by_pid: HashMap<u32, u32>,
     by_name: HashMap<String, u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Launches {
 
 /// The cached launch of a process.
 #[derive(Debug, Clone, Copy, Default)]
-enum Known {
+enum CachedLaunch {
     #[default]
     NotAsked,
     Is(Option<u32>),
@@ -107,16 +107,16 @@ impl Launches {
             return None;
         }
         let index = event.who.0 as usize;
-        if let Some(Known::Is(launch)) = self.known.get(index) {
+        if let Some(CachedLaunch::Is(launch)) = self.known.get(index) {
             return *launch;
         }
         let process = names.process(event.who);
         self.events.note(process);
         let launch = self.look(process);
         if index >= self.known.len() {
-            self.known.resize(index + 1, Known::NotAsked);
+            self.known.resize(index + 1, CachedLaunch::NotAsked);
         }
-        self.known[index] = Known::Is(launch);
+        self.known[index] = CachedLaunch::Is(launch);
         launch
     }
 

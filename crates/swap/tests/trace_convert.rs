@@ -146,7 +146,7 @@ fn an_existing_file_is_kept_and_a_failure_leaves_no_file() {
     let mut trace = Trace::open(&[fixture("msr.csv")], &Options::default()).unwrap();
     let options = convert::Options { to: To::Parquet, sort: false, force: false };
     let error = convert::to_file(&mut trace, &there, options, &Quiet).unwrap_err();
-    assert!(error.to_string().ends_with("already exists; --force replaces it"), "{error}");
+    assert!(error.to_string().ends_with("already exists; --replace allows it"), "{error}");
     assert_eq!(std::fs::read(&there).unwrap(), b"precious");
     let bad = dir.path().join("bad.csv");
     std::fs::write(&bad, "page\n1\nx\n3\n").unwrap();

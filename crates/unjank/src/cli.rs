@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, lab, launch, lock, peer, restore, rt, runs, schd_dbg, swap,
-    why, with,
+    checkup, host, ipc, jitter, keeper, lab, launch, lock, parent, restore, rt, runs, schd_dbg,
+    swap, why, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Keeper(keeper::Args),
     /// Run one start of a probe in its own process; started by the probe
     #[command(hide = true)]
-    Repetition(peer::Parent),
+    Repetition(parent::Parent),
 }
 
 impl Cli {

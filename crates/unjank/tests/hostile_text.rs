@@ -48,12 +48,12 @@ fn names_in_records_have_no_effect() {
     let commands: [&[&str]; 8] = [
         &["runs", "list"],
         &["runs", "show", "last"],
-        &["runs", "show", "last", "--markdown"],
+        &["runs", "show", "last", "--markdown", "-"],
         &["runs", "list", "--json"],
         &["runs", "show", "last", "--json"],
-        &["runs", "export", "last", "--format", "json"],
-        &["runs", "prune", "--keep", "0", "--dry-run"],
-        &["runs", "prune", "--keep", "0", "--dry-run", "--json"],
+        &["runs", "export", "last", "--to", "json"],
+        &["runs", "prune", "--newest", "0", "--dry-run"],
+        &["runs", "prune", "--newest", "0", "--dry-run", "--json"],
     ];
     for words in commands {
         let output = with_store(words);
@@ -62,14 +62,14 @@ fn names_in_records_have_no_effect() {
     }
     check_both(&unjank(&["runs", "compare", file, file]), "runs compare");
     check_both(&unjank(&["runs", "compare", file, file, "--json"]), "runs compare --json");
-    let pruned = with_store(&["runs", "prune", "--keep", "1"]);
+    let pruned = with_store(&["runs", "prune", "--newest", "1"]);
     assert!(pruned.status.success(), "{pruned:?}");
     // A document keeps its meaning.
     let shown: Value =
         serde_json::from_slice(&with_store(&["runs", "show", "last", "--json"]).stdout).unwrap();
     let was: Value = serde_json::from_str(&record).unwrap();
     assert_eq!((&shown["labels"], &shown["warnings"]), (&was["labels"], &was["warnings"]));
-    check_both(&with_store(&["runs", "prune", "--keep", "0"]), "runs prune");
+    check_both(&with_store(&["runs", "prune", "--newest", "0"]), "runs prune");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn stderr(words: &[&str]) -> String {
 fn programs_and_traces_have_no_effect() {
     let (_dir, at) = place();
     let says = format!("printf '%s' '{ESCAPE}{BIDI}' >&2; exit 3");
-    let bench = ["launch", "bench", "--no-store", "-n", "1", "--gap", "0"];
+    let bench = ["launch", "bench", "--no-store", "--pairs", "1", "--gap", "0"];
     let launch = ["--ready", "notify", "--", "sh", "-c", &says];
     let launched = unjank(&[&bench[..], &launch].concat());
     let said = check_both(&launched, "launch bench");
@@ -141,7 +141,7 @@ fn programs_and_traces_have_no_effect() {
     check(&fs::read_to_string(out).unwrap(), "the converted trace");
     let wrong = format!("time,page\n1,{ESCAPE}\n");
     fs::write(trace, wrong).unwrap();
-    let failed = unjank(&["swap", "convert", "--format", "csv", "--force", trace, out]);
+    let failed = unjank(&["swap", "convert", "--format", "csv", "--replace", trace, out]);
     check(&String::from_utf8(failed.stderr).unwrap(), "swap convert of a bad line");
 }
 

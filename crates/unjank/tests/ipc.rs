@@ -147,7 +147,7 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
         .expect("unjank runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a record");
-    assert_eq!(record["settings"]["iterations"], 500);
+    assert_eq!(record["settings"]["count"], 500);
     let mut series = record["series"].as_array().expect("series").iter();
     let other = series.find(|series| series["name"] == "ipc/pipe/other/round_trip");
     assert_eq!(other.expect("ordinary calls")["n"], 500);

@@ -61,7 +61,7 @@ fn flat(text: &str) -> String {
 
 #[test]
 fn programs_that_end_are_compared() {
-    let record = record(&["-n", "7", "--", "true"]);
+    let record = record(&["--pairs", "7", "--", "true"]);
     assert_eq!(counts(&record, "launch/bench/total"), [(7, 0); 2]);
     let facts = record["facts"].as_array().unwrap();
     let fact = |name: &str| facts.iter().find(|fact| fact["name"] == name).unwrap();
@@ -75,7 +75,7 @@ fn programs_that_end_are_compared() {
 #[test]
 fn a_server_may_be_ready_after_the_end_of_the_script_that_starts_it() {
     let script = "{ sleep 1.5; echo up; exec sleep 600; } & exit 0";
-    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1", "--json"])
+    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "--pairs", "1", "--json"])
         .args(["--warm-up", "0", "--ready", "stdout:up", "--", "sh", "-c", script])
         .output()
         .unwrap();
@@ -105,7 +105,7 @@ fn a_service_may_be_ready_late_and_a_program_may_end_late() {
         "slow",
         &format!("trap 'sleep 2.5; echo >>{ends}; exit' TERM\necho up\nwhile :; do sleep 1; done"),
     );
-    let mut command = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1"]);
+    let mut command = unjank(&["launch", "bench", "--gap", "0", "--no-store", "--pairs", "1"]);
     command.args(["--b", &format!("notify:{late}"), "--ready", "stdout:up", "--", &slow]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -117,7 +117,7 @@ fn a_service_may_be_ready_late_and_a_program_may_end_late() {
 #[test]
 fn a_service_ends_with_its_condition() {
     let mut command = unjank(&["launch", "bench", "--b", "with:sleep 677", "--gap", "0"]);
-    let output = command.args(["--no-store", "-n", "1", "--", "true"]).output().unwrap();
+    let output = command.args(["--no-store", "--pairs", "1", "--", "true"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(running("sleep\x00677"), 0);
 }
@@ -137,7 +137,7 @@ fn fact<'a>(record: &'a Value, name: &str) -> Option<&'a Value> {
 #[test]
 fn a_condition_alone_is_compared_with_itself() {
     // With --b the same as --a it is the same question.
-    for options in [&["-n", "8"][..], &["-n", "8", "--b", "as-is"]] {
+    for options in [&["--pairs", "8"][..], &["--pairs", "8", "--b", "as-is"]] {
         let (code, record) = alone(&[options, &["--", "true"]].concat());
         assert_eq!(code, Some(0));
         for arm in ["as is", "as is again"] {
@@ -147,26 +147,26 @@ fn a_condition_alone_is_compared_with_itself() {
         assert!(floor["value"].as_f64().unwrap() > 0.0, "{floor}");
         assert_eq!((&floor["unit"], &floor["n"]), (&Value::from("ratio"), &Value::from(8)));
     }
-    let others = record(&["-n", "7", "--", "true"]);
+    let others = record(&["--pairs", "7", "--", "true"]);
     assert!(fact(&others, "launch/bench/total/noise_floor").is_none());
 }
 
 #[test]
 fn three_pairs_have_medians_but_no_interval() {
-    let output = bench(&["-n", "3", "--", "true"]);
+    let output = bench(&["--pairs", "3", "--", "true"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let line = stdout(&output).lines().find(|line| line.starts_with("total ")).unwrap();
     assert!(line.contains(" %") && line.contains("cannot tell"), "{line}");
     let why = "total: cannot tell: fewer than 6 pairs (here 3) decide nothing.";
     assert!(stdout(&output).contains(why), "{}", stdout(&output));
-    let record = record(&["-n", "3", "--", "true"]);
+    let record = record(&["--pairs", "3", "--", "true"]);
     let difference = fact(&record, "launch/bench/total/difference").unwrap();
     assert!(difference["value"].is_number() && difference["interval"].is_null());
 }
 
 #[test]
 fn launches_that_all_failed_are_no_success() {
-    let (code, record) = alone(&["-n", "7", "--", "false"]);
+    let (code, record) = alone(&["--pairs", "7", "--", "false"]);
     assert_eq!(code, Some(1));
     let failed = fact(&record, "launch/bench/failed").unwrap();
     assert_eq!((&failed["value"], &failed["n"]), (&Value::from(7.0), &Value::from(7)));
@@ -181,7 +181,7 @@ fn launches_that_all_failed_are_no_success() {
     fs::set_permissions(&script, Permissions::from_mode(0o700)).unwrap();
     let condition = format!("with:{}", script.display());
     let launch = format!("! grep -qsx {name} /proc/[0-9]*/comm");
-    let (code, record) = alone(&["-n", "2", "--b", &condition, "--", "sh", "-c", &launch]);
+    let (code, record) = alone(&["--pairs", "2", "--b", &condition, "--", "sh", "-c", &launch]);
     assert_eq!(code, Some(1), "{record:#}");
     let failed = fact(&record, "launch/bench/failed").unwrap();
     assert_eq!(failed["labels"]["arm"], condition.as_str());
@@ -195,7 +195,7 @@ fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
     let unjank_itself = env!("CARGO_BIN_EXE_unjank");
     let condition =
         format!("notify:sh -c 'touch \"{}\"; {unjank_itself} {notify}'", mark.display());
-    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "-n", "1"])
+    let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "--pairs", "1"])
         .args(["--b", &condition, "--", "true"])
         .output()
         .unwrap();
@@ -233,7 +233,7 @@ fn every_way_of_being_ready_is_detected_and_no_process_is_left_behind() {
     ] {
         let app = [own, "launch", "load", "0", "--basic", "0", "--rate", "1000"];
         let options = ["--ready", says, "--linger", linger];
-        let arguments = [&["-n", "2", "--ready", ready, "--"], &app[..], &options].concat();
+        let arguments = [&["--pairs", "2", "--ready", ready, "--"], &app[..], &options].concat();
         let record = record(&arguments);
         assert_eq!(counts(&record, "launch/bench/total"), [(2, 0); 2], "{ready}");
         assert_eq!(running(&format!("--linger\0{linger}\0")), 0, "{ready}");
@@ -242,7 +242,7 @@ fn every_way_of_being_ready_is_detected_and_no_process_is_left_behind() {
 
 #[test]
 fn the_built_in_load_has_a_basic_launch_time() {
-    let options = ["--load", "0,3ms", "--basic", "2ms", "--threads", "2", "-n", "3"];
+    let options = ["--load", "0,3ms", "--basic", "2ms", "--threads", "2", "--pairs", "3"];
     let record = record(&options);
     for name in ["launch/bench/load-0/total", "launch/bench/load-3ms/total"] {
         assert_eq!(counts(&record, name), [(3, 0); 2], "{name}");
@@ -268,7 +268,7 @@ fn a_launch_that_is_never_ready_counts_as_missed() {
             count.display()
         );
         let script = script(directory.path(), &text);
-        let options = ["--warm-up", "0", "-n", "2", "--timeout", timeout, "--ready"];
+        let options = ["--warm-up", "0", "--pairs", "2", "--timeout", timeout, "--ready"];
         let launch = ["stdout:ready", "--json", "--", "sh", &script];
         let output = bench(&[&options[..], &launch].concat());
         assert_eq!(running(&script), 0);
@@ -333,7 +333,7 @@ fn ctrl_c_prints_what_was_measured() {
     let directory = tempfile::tempdir().unwrap();
     let launches = directory.path().join("launches");
     let program = format!("echo >>{}; sleep 0.02", launches.display());
-    command.args(["--no-store", "-n", "100000", "--json", "--", "sh", "-c", &program]);
+    command.args(["--no-store", "--pairs", "100000", "--json", "--", "sh", "-c", &program]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     until("some launches", || fs::read(&launches).is_ok_and(|lines| lines.len() > 12));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
@@ -348,7 +348,7 @@ fn ctrl_c_prints_what_was_measured() {
 
 #[test]
 fn a_comparison_is_printed_line_by_line() {
-    let output = bench(&["-n", "2", "--load", "0,3ms", "--basic", "2ms"]);
+    let output = bench(&["--pairs", "2", "--load", "0,3ms", "--basic", "2ms"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lines = stdout(&output).lines();
     let lines: Vec<&str> = lines.skip_while(|line| !line.starts_with("A: as is;")).collect();
@@ -388,7 +388,7 @@ fn the_papers_experiments_need_ondemand() {
         let output = unjank(&["launch", "paper"]).args(arguments).output().unwrap();
         output.status.code()
     };
-    assert_eq!(wrong(&["--quick", "-n", "3"]), Some(2));
+    assert_eq!(wrong(&["--quick", "--pairs", "3"]), Some(2));
     assert_eq!(wrong(&["--load", "fast"]), Some(2));
     assert_eq!(wrong(&["--device", "no-such-device"]), Some(2));
 }

@@ -66,7 +66,7 @@ fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
     let mut phone = with_clock();
     phone.args(["unjank", "host", "--json"]);
     phone.args(["--and", "unjank", "launch", "bench", "--load", "0", "--basic", "200ms"]);
-    phone.args(["--emulated-clock", "-n", "3", "--json", "--a", "as-is"]);
+    phone.args(["--emulated-clock", "--pairs", "3", "--json", "--a", "as-is"]);
     let methods = ["--method sampling-rate", "--double-tap", "--method min-freq"];
     let conditions = methods.map(|method| format!("boost:{method} --no-store"));
     for condition in &conditions {

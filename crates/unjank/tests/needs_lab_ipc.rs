@@ -289,7 +289,7 @@ fn inversion_and_checkup_measure_both_devices() {
     let beside_hog = |transport: &str| {
         let name = format!("ipc/{transport}/inversion/round_trip");
         let series = named(&record, "series", &name, Some(("load", "hog")));
-        assert_eq!(series["n"], record["settings"]["calls"]);
+        assert_eq!(series["n"], record["settings"]["count"]);
         series["summary"]["p50"].as_u64().unwrap()
     };
     // The hog takes four fifths of the CPU time, and precedes servers that inherit no

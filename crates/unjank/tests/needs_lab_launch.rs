@@ -20,7 +20,7 @@ fn a_sampling_rate_is_compared_and_put_back() {
         .args(["--no-store", "--pstates", "exynos4210", "--cpu-count", "2"])
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "bench"])
         .args(loads)
-        .args(["--b", "sampling_rate=50ms", "-n", "3", "--meter", "model"])
+        .args(["--b", "sampling_rate=50ms", "--pairs", "3", "--meter", "model"])
         .args(["--device", "exynos4210", "--energy-window", "2s", "--json"])
         .args(["--and", "unjank", "host", "--json"])
         .output()

@@ -19,9 +19,9 @@ fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
         return;
     }
     let compare = "unjank launch power --meter model --device exynos4210 --discard 1s --for 2s \
-                   --rates 10ms,50ms,100ms,200ms -n 3 --json --no-store";
+                   --rates 10ms,50ms,100ms,200ms --rounds 3 --json --no-store";
     let refused = "unjank launch power --meter model --device exynos4210 --for 300ms \
-                   --rates 1ms,50ms,100ms -n 6 --json --no-store";
+                   --rates 1ms,50ms,100ms --rounds 6 --json --no-store";
     let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210"])
         .args(["--", "unjank", "host", "--json", "--and"])

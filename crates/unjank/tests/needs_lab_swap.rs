@@ -20,7 +20,7 @@ fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
         .args(["--cpu-count", "1", "--no-store", "--add"])
         .arg(program)
         .args(["--", "unjank", "swap", "record", "--json", "--out", "/run/trace.parquet"])
-        .args(["--memory-limit", "16MiB", "--swap", "128MiB", "--directory", "/run"])
+        .args(["--memory-limit", "16MiB", "--swap-size", "128MiB", "--directory", "/run"])
         .args(["--", "pages", "--and", "unjank", "swap", "convert", "--to", "csv"])
         .args(["/run/trace.parquet", "-"])
         .output()

@@ -39,7 +39,7 @@ impl Thrashing {
     /// Begins, and waits until pages come back from swap.
     fn begin(recording: &Recording) -> Self {
         let mut unjank = recording.record();
-        unjank.args(["--memory-limit", LIMIT, "--swap", "256MiB", "--"]);
+        unjank.args(["--memory-limit", LIMIT, "--swap-size", "256MiB", "--"]);
         unjank.arg(std::env::current_exe().unwrap()).args(["hog", "--exact"]).env(ROLE, "hog");
         let swapped_in = || {
             let counters = fs::read_to_string("/proc/vmstat").unwrap();

@@ -24,7 +24,7 @@ const WRITERS: [&[&str]; 4] = [
     &["swap", "mrc", "--no-store", "TRACE", "--csv"],
     &["swap", "mrc", "--no-store", "TRACE", "--html"],
     &["swap", "mrc", "--no-store", "TRACE", "--markdown"],
-    &["swap", "synth", "games", "--count", "2", "--force"],
+    &["swap", "synth", "games", "--count", "2", "--replace"],
 ];
 
 #[test]

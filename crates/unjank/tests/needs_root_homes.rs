@@ -171,13 +171,13 @@ fn root_creates_nothing_in_the_temporary_directory_of_another_user() {
     )
     .unwrap();
     fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let told = places.dir.path().join("told");
-    let bench = ["launch", "bench", "--no-store", "-n", "1", "--warm-up", "0", "--ready=notify"];
-    let words = [program.to_str().unwrap(), told.to_str().unwrap()];
+    let socket = places.dir.path().join("socket");
+    let bench = ["launch", "bench", "--no-store", "--pairs=1", "--warm-up", "0", "--ready=notify"];
+    let words = [program.to_str().unwrap(), socket.to_str().unwrap()];
     let notified = |temporary: &Path| {
         let launched = with(temporary, &[&bench[..], &["--"], &words[..]].concat());
         assert_eq!(launched.status.code(), Some(0), "{}", stderr(&launched));
-        PathBuf::from(fs::read_to_string(&told).unwrap())
+        PathBuf::from(fs::read_to_string(&socket).unwrap())
     };
     assert!(!notified(&theirs).starts_with(&theirs));
     assert_eq!(changed(), before, "nothing was created there");

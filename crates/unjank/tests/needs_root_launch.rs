@@ -21,7 +21,7 @@ fn a_knob_is_changed_for_its_launches_only() {
     let before = fs::read_to_string(KNOB).unwrap();
     let launch = format!("cat {KNOB} >> {}", seen.display());
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "bench", "--b", "vm.dirtytime_expire_seconds=40007", "-n", "4"])
+        .args(["launch", "bench", "--b", "vm.dirtytime_expire_seconds=40007", "--pairs", "4"])
         .args(["--warm-up", "0", "--gap", "1ms", "--drop-caches", "--json", "--no-store"])
         .arg("--state-dir")
         .arg(directory.path().join("state"))
@@ -65,7 +65,7 @@ fn a_nice_value_and_a_cold_cache_are_those_of_the_program() {
     let seen = directory.path().join("seen");
     let drops = vmstat("drop_pagecache ");
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "bench", "--b", "nice=-7,cold", "-n", "3", "--warm-up", "0"])
+        .args(["launch", "bench", "--b", "nice=-7,cold", "--pairs", "3", "--warm-up", "0"])
         .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
         .arg(directory.path().join("state"))
         .args(["--", "sh", "-c", &format!("nice >> {}", seen.display())])
@@ -119,7 +119,7 @@ fn a_daemon_that_a_program_leaves_behind_loses_the_nice_value() {
     let session = "setsid sh -c 'sleep 600 >/dev/null 2>&1 & echo $!'";
     let daemon = format!("daemon=$({session}); echo $daemon >> {}", seen.display());
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "bench", "--b", "nice=-7", "-n", "1", "--warm-up", "0"])
+        .args(["launch", "bench", "--b", "nice=-7", "--pairs", "1", "--warm-up", "0"])
         .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
         .arg(directory.path().join("state"))
         .args(["--", "sh", "-c", &daemon])

@@ -70,7 +70,7 @@ fn a_thread_that_never_sleeps_becomes_ordinary_for_good() {
         return;
     }
     let (place, mut program) = (PrivateState::new(), Program::start(&["meas"]));
-    let rules = ["--process", "fifo:1", "--max-busy", "200ms"];
+    let rules = ["--others", "fifo:1", "--max-busy", "200ms"];
     let (unjank, mut lines) = place.watch(&program, &rules);
     program.order("spin meas-spins");
     let demoted = loop {
@@ -114,7 +114,7 @@ fn a_command_whose_unjank_is_killed_is_ordinary_again() {
     let place = PrivateState::new();
     let script = "echo $$; exec sleep 600";
     let mut unjank = place
-        .rt(&["exec", "--process", "fifo:1", "--", "sh", "-c", script])
+        .rt(&["exec", "--others", "fifo:1", "--", "sh", "-c", script])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -211,7 +211,7 @@ fn a_process_may_end_while_it_is_walked() {
         program.order("churn short");
         program.order("many 60");
         let id = program.id().to_string();
-        let rules = ["set", &id, "--process", "fifo:1", "--keep"];
+        let rules = ["set", &id, "--others", "fifo:1", "--keep"];
         let unjank = place.rt(&rules).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(round));
         program.kill();
@@ -235,7 +235,7 @@ fn short_lived_threads_cause_no_failure() {
     }
     let (place, mut program) = (PrivateState::new(), Program::start(&["meas"]));
     program.order("churn short");
-    let (unjank, lines) = place.watch(&program, &["--process", "fifo:1"]);
+    let (unjank, lines) = place.watch(&program, &["--others", "fifo:1"]);
     std::thread::sleep(Duration::from_millis(500));
     let output = end(unjank, lines);
     assert!(!output.contains("\"failed\""), "{output}");
@@ -250,7 +250,7 @@ fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
     }
     let place = PrivateState::new();
     let script = "sleep 600 >/dev/null 2>&1 & echo $!; read end; exit 0";
-    let options = ["--process", "fifo:1", "--", "sh", "-c", script];
+    let options = ["--others", "fifo:1", "--", "sh", "-c", script];
     let (output, left) = place.exec_and_leave(&options);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("): fifo:1 reset-on-fork → "), "{}", stderr(&output));

@@ -50,7 +50,7 @@ fn recorded(recording: &Recording, arguments: &[&str], role: &str) -> Command {
 /// few pages may have a slot and not be written yet, or belong to another program.
 fn begin(recording: &Recording) -> Child {
     let mut unjank = recording.record();
-    unjank.args(["--memory-limit", LIMIT, "--swap", "256MiB", "--", "sh", "-c"]);
+    unjank.args(["--memory-limit", LIMIT, "--swap-size", "256MiB", "--", "sh", "-c"]);
     // A child of the program, which only its control group identifies.
     unjank
         .arg("\"$0\" hog --exact & exec \"$0\" hog --exact")
@@ -140,7 +140,7 @@ fn swap_is_recorded_and_nothing_is_left() {
     }
     // One after the other: all of them use the whole machine's swap.
     let recording = Recording::new();
-    check(&recording, &["--swap", "256MiB"], "/dev/loop");
+    check(&recording, &["--swap-size", "256MiB"], "/dev/loop");
     assert!(is_tidy());
     requests_to_a_swap_file_are_recognised();
     a_kill_leaves_nothing();
@@ -205,7 +205,7 @@ fn an_interrupt_keeps_the_trace() {
 fn two_recordings_at_a_time_detect_each_other() {
     let (one, other) = (Recording::new(), Recording::new());
     let first = begin(&one);
-    let second = recorded(&other, &["--swap", "256MiB"], "once").output().unwrap();
+    let second = recorded(&other, &["--swap-size", "256MiB"], "once").output().unwrap();
     send_signal(first.id(), 2).unwrap();
     let first = first.wait_with_output().unwrap();
     let talk = String::from_utf8_lossy(&second.stderr);
@@ -239,7 +239,7 @@ fn two_recordings_at_a_time_detect_each_other() {
 fn a_launch_has_the_name_of_the_wrapped_program() {
     let recording = Recording::new();
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-    unjank.args(["swap", "record", "--no-store", "--swap", "16MiB", "--memory-limit", LIMIT]);
+    unjank.args(["swap", "record", "--no-store", "--swap-size", "16MiB", "--memory-limit", LIMIT]);
     unjank.arg("--out").arg(&recording.out).env("XDG_DATA_HOME", recording.dir.path());
     // The mark of a launch is held back for 2 s, in case the process executes another program.
     // The last shell does so only later.
@@ -271,9 +271,9 @@ fn wrong_options_are_refused_before_anything_is_done() {
         let output = unjank.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, said) = ended(&["--swap", "16MiB"], "/no/such/program");
+    let (code, said) = ended(&["--swap-size", "16MiB"], "/no/such/program");
     assert_eq!((code, said.as_str()), (Some(2), "error: command not found: /no/such/program\n"));
-    let (code, said) = ended(&["--device", "no-such-device"], "true");
+    let (code, said) = ended(&["--block-device", "no-such-device"], "true");
     assert_eq!((code, said.as_str()), (Some(3), "error: no such block device: no-such-device\n"));
     assert!(!recording.out.exists());
     assert!(is_tidy());

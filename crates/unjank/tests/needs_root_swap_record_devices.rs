@@ -159,7 +159,7 @@ fn every_request_to_a_device_is_recorded() {
     let script = "dd if=$0 of=/dev/null bs=64k skip=16 count=4 iflag=direct; \
                   dd if=/dev/zero of=$0 bs=8k seek=3 count=2 oflag=direct,sync conv=notrunc";
     let mut command = Command::new("sh");
-    run(&recording, &["--device", name], command.args(["-c", script, &device.0]));
+    run(&recording, &["--block-device", name], command.args(["-c", script, &device.0]));
     let events = recording.events();
     let pages = |operation: &str| -> Vec<u64> {
         let ours = events.iter().filter(|event| event.space == name);

@@ -210,9 +210,9 @@ fn the_next_commands_can_be_typed() {
     }
     let known = Known::new();
     let words = ["sh", "-c", "exec \"$@\"", "a 'quoted' word"].map(str::to_owned);
-    let options = ["--timeout", "2m", "--memory", "64MiB"];
+    let options = ["--timeout", "2m", "--max-memory", "64MiB"];
     let command = [&words[..], &known.command("hog", &[])].concat();
-    let proof = "why --prove=cpu --timeout 120s --memory 64MiB --no-store -- ";
+    let proof = "why --prove=cpu --timeout 120s --max-memory 64MiB --no-store -- ";
     // Where events are lost, no change is proposed.
     let commands = until_ok(|| {
         let record = record(&options, &command);

@@ -25,9 +25,9 @@ fn memory_for_events_is_bounded() {
         return;
     }
     let script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done";
-    let record = explained(&["--memory", "64KiB", "--", "sh", "-c", script]);
+    let record = explained(&["--max-memory", "64KiB", "--", "sh", "-c", script]);
     let warnings = warnings(&record);
-    assert!(warnings.contains("(--memory) were full"), "{warnings}");
+    assert!(warnings.contains("(--max-memory) were full"), "{warnings}");
     assert!(of(&record, "own", "computing") > 0);
     // Only the beginning of the launch was recorded.
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");

@@ -92,6 +92,17 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
         .unwrap();
     let list: Value = serde_json::from_slice(&list.stdout).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 2, "the calibration is not a run: {list}");
+
+    let mut of_phone = cold;
+    of_phone["id"] = "20261124T190000-abcdef".into();
+    of_phone["host"]["kernel"]["release"] = "4.14.113".into();
+    let file = known.file("phone.json");
+    fs::write(&file, of_phone.to_string()).unwrap();
+    let import = ["runs", "import", &file, "--store", &store];
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank")).args(import).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let read = record(&why(&["--calibration", "--json", "--store", &store], &[]));
+    assert_eq!(rows(&read, "why/calibration").len(), 2, "that was another machine");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Display {
 
     fn bench(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "-n", "2"])
+            .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--pairs", "2"])
             .args(["--ready", "window", "--no-store", "--json"])
             .args(arguments)
             .env("DISPLAY", &self.name)

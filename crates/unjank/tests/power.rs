@@ -115,7 +115,7 @@ fn the_model_computes_the_power_of_the_device() {
 #[test]
 fn periods_are_compared_and_the_former_one_is_put_back() {
     let machine = phone();
-    let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "-n", "6"];
+    let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "--rounds", "6"];
     let output = run(&machine, &[&MODEL[..], &options, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let record = json(&output);
@@ -139,7 +139,7 @@ fn periods_are_compared_and_the_former_one_is_put_back() {
 
 #[test]
 fn the_table_has_the_papers_figures_beside_ours() {
-    let options = ["--rates", "10ms,100ms", "--for", "3ms", "--discard", "1ms", "-n", "6"];
+    let options = ["--rates", "10ms,100ms", "--for", "3ms", "--discard", "1ms", "--rounds", "6"];
     let output = run(&phone(), &[&MODEL[..], &options].concat());
     let text = stdout(&output);
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
@@ -155,7 +155,7 @@ fn a_comparison_of_periods_is_shown_again() {
     let [root, state] = [machine.root().clone(), machine.state_dir().clone()]
         .map(|path| path.into_os_string().into_string().unwrap());
     let places = ["launch", "power", "--root", &root, "--state-dir", &state];
-    let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "-n", "6"];
+    let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "--rounds", "6"];
     let text = shown::check(&[&places[..], &MODEL, &options].concat());
     assert!(text.contains("100 ms *"), "{text}");
 }
@@ -173,7 +173,7 @@ fn a_governor_without_a_period_is_not_supported() {
 fn a_change_by_another_program_ends_it_and_keeps_the_results() {
     for disturb in ["governor", "unplug"] {
         let machine = phone();
-        let options = ["--rates", "50ms,100ms", "--for", "50ms", "--discard", "10ms", "-n", "400"];
+        let options = ["--rates", "50ms,100ms", "--for", "50ms", "--discard=10ms", "--rounds=400"];
         let child = power(&machine)
             .args(MODEL)
             .args(options)
@@ -248,7 +248,7 @@ fn options_that_cannot_work_are_usage_errors() {
             vec!["--rates", "100ms,50ms", "--min-effect", "-1"],
             "expected a share such as 5% or 0.05",
         ),
-        (vec!["-n", "5"], "--rates"),
+        (vec!["--rounds", "5"], "--rates"),
     ] {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };
         let output = run(&phone(), &[model, &arguments].concat());

@@ -243,7 +243,7 @@ fn signals_go_on_to_the_command() {
     let (place, batch) = (PrivateState::new(), batch());
     let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
     let mut unjank = place
-        .rt(&["exec", "--process", &batch, "--json", "--", "sh", "-c", script])
+        .rt(&["exec", "--others", &batch, "--json", "--", "sh", "-c", script])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -257,9 +257,9 @@ fn signals_go_on_to_the_command() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
     assert!(stderr(&output).contains("\"now\":\"batch"), "{}", stderr(&output));
-    let output = place.run(&["exec", "--process", &batch, "-q", "--", "sh", "-c", "kill -9 $$"]);
+    let output = place.run(&["exec", "--others", &batch, "-q", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(137), ""));
-    let output = place.run(&["exec", "--process", &batch, "--", "/no/such/command"]);
+    let output = place.run(&["exec", "--others", &batch, "--", "/no/such/command"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("command not found: /no/such/command"));
     assert_eq!(place.ledgers(), 0);
@@ -280,7 +280,7 @@ fn a_killed_session_is_put_back_by_its_keeper() {
 fn an_exec_killed_with_its_keeper_is_put_back() {
     let (place, batch) = (PrivateState::new(), batch());
     let mut unjank = place
-        .rt(&["exec", "--process", &batch, "--", "sh", "-c", "echo $$; exec sleep 600"])
+        .rt(&["exec", "--others", &batch, "--", "sh", "-c", "echo $$; exec sleep 600"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -89,15 +89,15 @@ fn runs_are_kept_listed_shown_and_pruned() {
     let shown: Value =
         serde_json::from_str(&kept.prints(&["runs", "show", "last~2", "--json"])).expect("JSON");
     assert_eq!(shown["id"], ids[2].as_str());
-    assert!(kept.prints(&["runs", "show", &ids[1], "--markdown"]).starts_with("# "));
+    assert!(kept.prints(&["runs", "show", &ids[1], "--markdown", "-"]).starts_with("# "));
     let page = kept.dir.path().join("page.html");
     kept.prints(&["runs", "show", "last", "last~1", "--html", page.to_str().expect("UTF-8")]);
     let page = fs::read_to_string(page).expect("the page");
     assert!(page.contains(&ids[0]) && page.contains(&ids[1]));
 
-    kept.prints(&["runs", "prune", "--keep", "1", "--dry-run"]);
+    kept.prints(&["runs", "prune", "--newest", "1", "--dry-run"]);
     assert_eq!(kept.ids().len(), 3);
-    kept.prints(&["runs", "prune", "--keep", "1"]);
+    kept.prints(&["runs", "prune", "--newest", "1"]);
     assert_eq!(kept.ids(), ids[..1]);
     assert_eq!(kept.prints(&["runs", "prune", "--older-than", "1d"]), "no run removed\n");
 }
@@ -113,7 +113,7 @@ fn runs_travel_as_json_lines() {
     assert_eq!(elsewhere.ids(), kept.ids());
     let again = import().success().get_output().stdout.clone();
     assert!(String::from_utf8_lossy(&again).contains("already stored"));
-    let csv = kept.prints(&["runs", "export", "last", "--format", "csv"]);
+    let csv = kept.prints(&["runs", "export", "last", "--to", "csv"]);
     assert!(csv.starts_with("run,started_at,command,series,labels,unit,n,missed,min,p50"));
     assert!(csv.contains("lock/park_wake") || csv.contains("lock/park/round_trip"), "{csv}");
 }
@@ -149,7 +149,7 @@ fn a_damaged_record_keeps_no_other_from_being_exported() {
     let raw = rusqlite::Connection::open(kept.path()).expect("a database");
     let damage = "UPDATE run SET record = substr(record, 1, 99) WHERE id = ?1";
     assert_eq!(raw.execute(damage, [&kept.ids()[1]]).expect("a table"), 1);
-    let csv = kept.unjank(&["runs", "export", "--format", "csv"]).assert().code(1);
+    let csv = kept.unjank(&["runs", "export", "--to", "csv"]).assert().code(1);
     let csv = csv.get_output();
     let stderr = String::from_utf8_lossy(&csv.stderr).into_owned();
     assert!(stderr.contains(&kept.ids()[1]) && stderr.contains("EOF while parsing"), "{stderr}");
@@ -162,14 +162,14 @@ fn a_damaged_record_keeps_no_other_from_being_exported() {
 fn one_series_is_exported_as_a_distribution() {
     let kept = Kept::with_runs(1);
     let series = "lock/uncontended_none";
-    let stderr = kept.fails(&["runs", "export", "last", "--format", "hgrm", "--series", series], 2);
+    let stderr = kept.fails(&["runs", "export", "last", "--to", "hgrm", "--series", series], 2);
     assert!(stderr.contains("choose it with --series from lock/"), "{stderr}");
     let (_, names) = stderr.trim_end().split_once(" from ").expect("series");
     let name = names.split("; ").next().expect("a series");
-    let text = kept.prints(&["runs", "export", "last", "--format", "hgrm", "--series", name]);
+    let text = kept.prints(&["runs", "export", "last", "--to", "hgrm", "--series", name]);
     assert!(text.starts_with("       Value     Percentile TotalCount 1/(1-Percentile)\n\n"));
     assert!(text.contains("#[Max     ="), "{text}");
-    kept.fails(&["runs", "export", "last", "last", "--format", "hgrm"], 2);
+    kept.fails(&["runs", "export", "last", "last", "--to", "hgrm"], 2);
     kept.fails(&["runs", "export", "last", "--series", name], 2);
 }
 
@@ -185,7 +185,7 @@ fn a_later_store_is_listed_and_not_written() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("lock/pause"));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("store version 9, this one knows 1"), "{stderr}");
-    kept.fails(&["runs", "prune", "--keep", "0"], 3);
+    kept.fails(&["runs", "prune", "--newest", "0"], 3);
     assert_eq!(kept.ids().len(), 1);
 }
 

@@ -25,6 +25,7 @@ fn probes() {
 fn recordings() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
     assert!(check(&["why", file, "--process", "sh"]).contains("What is explained"));
+    check(&["why", "--calibration"]);
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn papers() {
 
 #[test]
 fn launches() {
-    check(&["launch", "bench", "-n", "6", "--", "true"]);
+    check(&["launch", "bench", "--pairs", "6", "--", "true"]);
     check(&["launch", "simulate", "--phases", "2"]);
     check(&["launch", "simulate", "--phases", "2", "--paper"]);
     let sweep = "up_threshold=60..95/2";

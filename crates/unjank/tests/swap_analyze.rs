@@ -56,7 +56,7 @@ fn flat(text: &str) -> String {
 fn a_trace_gives_skew_reuse_paging_and_launches() {
     let mut command = analyze();
     command.arg(fixture("paging.csv")).args(["--thrash-rate", "2", "--hot", "25%"]);
-    let record = json(command.args(["--priority", "zram0=100", "--priority", "disk=5"]));
+    let record = json(command.args(["--swap-priority", "zram0=100", "--swap-priority", "disk=5"]));
     // 17 accesses of 8 pages: 7, 2, 2, 2, 1, 1, 1, 1.
     assert!(near(fact(&record, "pages", &[]), 8.0));
     assert!(near(fact(&record, "accesses", &[("operation", "page-out")]), 8.0));
@@ -209,11 +209,11 @@ fn a_trace_that_names_only_threads_gives_a_warning() {
 
 #[test]
 fn only_selected_operations_count_as_accesses() {
-    let record = json(analyze().arg(fixture("paging.csv")).args(["--only", "page-in"]));
+    let record = json(analyze().arg(fixture("paging.csv")).args(["--operations", "page-in"]));
     assert!(near(fact(&record, "accesses", &[("operation", "page-in")]), 5.0));
     assert!(near(fact(&record, "pages", &[]), 3.0));
     assert!(near(fact(&record, "evictions", &[]), 8.0), "paging is followed all the same");
-    let error = fails(analyze().arg("x").args(["--only", "exit"]), 2);
+    let error = fails(analyze().arg("x").args(["--operations", "exit"]), 2);
     assert!(error.contains("unknown operation \"exit\"; expected one of read, write,"), "{error}");
 }
 
@@ -261,8 +261,8 @@ fn columns_without_a_header_are_named_by_the_user() {
 #[test]
 fn errors_say_what_would_be_right() {
     let trace = fixture("paging.csv");
-    let error = fails(analyze().arg(&trace).args(["--priority", "zram0=1"]), 2);
-    assert!(error.contains("--priority compares devices: give it for 2 to 8"), "{error}");
+    let error = fails(analyze().arg(&trace).args(["--swap-priority", "zram0=1"]), 2);
+    assert!(error.contains("--swap-priority compares devices: give it for 2 to 8"), "{error}");
     let error = fails(analyze().arg(&trace).args(["--label", "a,b"]), 2);
     assert!(error.contains("--label names 2 traces, but there are 1"), "{error}");
     let error = fails(analyze().args(["-", "-"]), 2);

@@ -87,11 +87,11 @@ fn an_output_is_replaced_only_with_force() {
     let there = dir.path().join("there.csv");
     fs::write(&there, "page\n1\n").unwrap();
     let error = stderr(convert().arg(fixture("spc.csv")).arg(&there), 2);
-    assert!(error.ends_with("there.csv already exists; --force replaces it\n"), "{error}");
+    assert!(error.ends_with("there.csv already exists; --replace allows it\n"), "{error}");
     assert_eq!(fs::read(&there).unwrap(), b"page\n1\n");
-    stdout(convert().arg("--force").arg(fixture("spc.csv")).arg(&there));
+    stdout(convert().arg("--replace").arg(fixture("spc.csv")).arg(&there));
     assert!(fs::read(&there).unwrap().starts_with(b"time_ns,"));
-    let error = stderr(convert().arg("--force").arg(&there).arg(&there), 2);
+    let error = stderr(convert().arg("--replace").arg(&there).arg(&there), 2);
     assert!(error.contains("is an input; the output would replace it"), "{error}");
 }
 

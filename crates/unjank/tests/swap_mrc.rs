@@ -146,8 +146,8 @@ fn a_sample_has_intervals_and_repeats_with_its_seed() {
     let text = stdout(mrc().arg(&trace).args(["--sample", "0.2", "--sizes", "10p,1000p"]));
     assert!(flat(&text).contains("± is a 95 % interval"), "{text}");
     assert!(flat(&text).contains("have no interval"), "{text}");
-    let text = stdout(mrc().arg(&trace).args(["--memory", "40000"]));
-    assert!(flat(&text).contains("do not fit into 39.1 KiB (--memory)"), "{text}");
+    let text = stdout(mrc().arg(&trace).args(["--max-memory", "40000"]));
+    assert!(flat(&text).contains("do not fit into 39.1 KiB (--max-memory)"), "{text}");
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn wrong_options_are_errors() {
         (["--policy", "mq:queues=9"], "queues of mq must be 1 to 8, not \"9\""),
         (["--sample", "2"], "expected a share such as 1% or 0.01"),
         (["--sample", "0.0000001"], "is in the sample; give --sample a larger share"),
-        (["--only", "launch"], "unknown operation \"launch\""),
-        (["--memory", "1"], "--memory must be at least 4 KiB"),
+        (["--operations", "launch"], "unknown operation \"launch\""),
+        (["--max-memory", "1"], "--max-memory must be at least 4 KiB"),
     ] {
         let mut command = mrc();
         command.arg(&trace).args(arguments);
@@ -189,6 +189,6 @@ fn wrong_options_are_errors() {
     fs::write(&cut, [0x1f, 0x8b, 8, 0, 0, 0]).unwrap();
     let error = fails(mrc().arg(&cut), 1);
     assert!(error.contains("cut.csv.gz"), "{error}");
-    let none = stdout(mrc().arg(&trace).args(["--only", "write", "--sizes", "1p"]));
+    let none = stdout(mrc().arg(&trace).args(["--operations", "write", "--sizes", "1p"]));
     assert!(none.contains("\n1 requests for 1 different pages"), "{none}");
 }

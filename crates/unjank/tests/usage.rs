@@ -65,7 +65,7 @@ fn a_recording_needs_an_end_and_a_place() {
     let stderr = fails(&["swap", "record", "--out", "/no/such/x.parquet"], 2);
     assert_eq!(stderr, "error: give a command to record (-- COMMAND) or a time (--for TIME)\n");
     let stderr = fails(&["swap", "record", "--out", "/dev/null", "--for", "1s"], 2);
-    assert_eq!(stderr, "error: /dev/null already exists; --force replaces it\n");
+    assert_eq!(stderr, "error: /dev/null already exists; --replace allows it\n");
     let limited = ["swap", "record", "--out", "x", "--for", "1s", "--memory-limit", "1GiB"];
     let stderr = fails(&limited, 2);
     assert_eq!(stderr, "error: --memory-limit needs a command\n");
@@ -191,7 +191,7 @@ fn a_missing_file_is_a_usage_error_in_every_command() {
 fn the_error_of_a_negative_value_names_its_option() {
     for (command, message) in [
         (&["swap", "simulate", "--preset", "games", "--tier", "-5"][..], "'--tier <SIZE>'"),
-        (&["launch", "bench", "-n", "-5", "--", "true"], "'--pairs <N>'"),
+        (&["launch", "bench", "--pairs", "-5", "--", "true"], "'--pairs <N>'"),
         (&["launch", "load", "-5"], "'<LENGTH>'"),
         (&["jitter", "native", "--count", "-1"], "'--count <N>'"),
     ] {

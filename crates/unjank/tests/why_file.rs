@@ -71,10 +71,10 @@ fn the_output_says_what_was_chosen() {
     assert_eq!(whole[7], "the end of the thread");
     let child = window(&record(&[&file, "--process", "sleep"]));
     assert_eq!(child[4], "the first exec of the process");
-    let part = record(&[&file, "--process", "25395", "--from", "40328.893", "--to", "+4ms"]);
+    let part = record(&[&file, "--process", "25395", "--since", "40328.893", "--until", "+4ms"]);
     let chosen = window(&part);
-    assert_eq!(chosen[3..5], ["40328.893000000 s", "--from"]);
-    assert_eq!(chosen[7], "--to");
+    assert_eq!(chosen[3..5], ["40328.893000000 s", "--since"]);
+    assert_eq!(chosen[7], "--until");
     let shown = String::from_utf8(why(&[&file, "--process", "sh"]).stdout).unwrap();
     assert!(shown.contains("What is explained"), "{shown}");
 }
@@ -89,7 +89,7 @@ fn a_process_must_be_named_so_that_it_is_one() {
     assert!(said.contains("has no process called nobody; it has "), "{said}");
     let said = refused(&[&file, "--process", "rustc"], 2);
     assert!(said.contains("2 processes are called rustc: rustc (25082), rustc ("), "{said}");
-    let said = refused(&[&file, "--process", "sh", "--to", "+0"], 2);
+    let said = refused(&[&file, "--process", "sh", "--until", "+0"], 2);
     assert!(said.contains("there is nothing from "), "{said}");
 }
 

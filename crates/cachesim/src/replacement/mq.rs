@@ -43,7 +43,7 @@ impl Parameters {
 
 /// The state of a page besides its neighbours.
 #[derive(Clone, Copy)]
-struct Known {
+struct PageState {
     /// The request after which the page is demoted. Wraps.
     expires: u32,
     queue: u8,
@@ -51,7 +51,7 @@ struct Known {
     requests: u8,
 }
 
-const UNKNOWN: Known = Known { expires: 0, queue: ABSENT, requests: 0 };
+const UNKNOWN: PageState = PageState { expires: 0, queue: ABSENT, requests: 0 };
 
 /// The lists and the queue of remembered pages, the latest in front.
 pub struct Mq {
@@ -63,7 +63,7 @@ pub struct Mq {
     now: u32,
     len: u32,
     ghosts: u32,
-    known: Box<[Known]>,
+    known: Box<[PageState]>,
     links: Links<9>,
 }
 
@@ -92,7 +92,7 @@ impl Mq {
     /// Puts a page that is in no list into the one for its number of requests.
     fn put(&mut self, page: Page, requests: u8) {
         let queue = (requests.ilog2() as u8).min(self.queues - 1);
-        self.known[page.index()] = Known { expires: self.expiry(), queue, requests };
+        self.known[page.index()] = PageState { expires: self.expiry(), queue, requests };
         self.links.push_front(self.list(queue), page);
         self.adjust();
     }

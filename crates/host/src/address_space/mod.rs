@@ -11,7 +11,7 @@ pub use region::Region;
 use std::fs::File;
 
 use crate::error::Result;
-use crate::process::patient;
+use crate::process::bounded_read;
 use crate::root::Root;
 
 /// The memory map of a process at one moment.
@@ -60,7 +60,7 @@ impl AddressSpace {
     /// mapped there, or if its owner has the kernel wait for the content.
     pub fn bytes(&self, root: &Root, address: u64, length: usize) -> Option<Vec<u8>> {
         let memory = File::open(root.resolve(format!("/proc/{}/mem", self.process))).ok()?;
-        patient::read(&memory, address, length).filter(|bytes| bytes.len() == length)
+        bounded_read::read(&memory, address, length).filter(|bytes| bytes.len() == length)
     }
 }
 

@@ -16,7 +16,6 @@ const SUPPLIES: &str = "/sys/class/power_supply";
 /// second to several seconds.
 const PERIOD: Nanos = Nanos::from_millis(250);
 
-/// A battery.
 struct Battery {
     root: Root,
     path: PathBuf,

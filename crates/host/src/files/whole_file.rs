@@ -182,7 +182,7 @@ impl Drop for WholeFile {
 
 /// The error for an existing file that is to be kept.
 pub fn exists(path: &Path) -> Error {
-    Error::Invalid(format!("{} already exists; --force replaces it", path.display()))
+    Error::Invalid(format!("{} already exists; --replace allows it", path.display()))
 }
 
 /// Creates a file in `directory`, without a name if possible.
@@ -256,7 +256,7 @@ mod tests {
         whole.finish().unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let error = WholeFile::create(&path, Existing::Keep, Readers::Owner).unwrap_err();
-        assert!(error.to_string().ends_with("already exists; --force replaces it"), "{error}");
+        assert!(error.to_string().ends_with("already exists; --replace allows it"), "{error}");
         drop(WholeFile::create(&path, Existing::Replace, Readers::AsUsual).unwrap());
         drop(with_a_name(&path, Existing::Replace));
         assert_eq!(fs::read(&path).unwrap(), b"x");

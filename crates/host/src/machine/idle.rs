@@ -65,23 +65,23 @@ pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Option<Idle> {
     }
     // A stable sort: equally deep forms keep the order of their CPUs.
     states.sort_by_key(|state| state.index);
-    Some(Idle { driver, governor, states: states.into_iter().map(Form::finish).collect() })
+    Some(Idle { driver, governor, states: states.into_iter().map(StateForm::finish).collect() })
 }
 
 /// One form of a state, and the CPUs that have it.
-struct Form {
+struct StateForm {
     index: usize,
     state: IdleState,
     cpus: Vec<usize>,
 }
 
-impl Form {
+impl StateForm {
     fn finish(self) -> IdleState {
         IdleState { cpus: CpuSet::new(self.cpus).to_string(), ..self.state }
     }
 }
 
-fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<Form>) -> Result<()> {
+fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<StateForm>) -> Result<()> {
     let dir = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     for name in root.list(&dir)? {
         let index = name.strip_prefix("state").and_then(|index| index.parse::<usize>().ok());
@@ -98,7 +98,7 @@ fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<Form>) -> Result<()> {
                 form.cpus.push(cpu);
                 form.state.disabled |= state.disabled;
             }
-            None => forms.push(Form { index, state, cpus: vec![cpu] }),
+            None => forms.push(StateForm { index, state, cpus: vec![cpu] }),
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
-//! | `patient` | reads of the memory of another process that end in any case |
+//! | `bounded_read` | reads of the memory of another process that end in any case |
 //! | [`peer`] | processes of this program that measure for another one, and their protocol |
 //! | [`pid_namespace`] | whether a recording has the numbers of this process |
 //! | [`usage`] | resource usage of ended children |
@@ -15,10 +15,10 @@
 //!
 //! A helper of a measurement must not outlive it: [`Helper`].
 
+pub(crate) mod bounded_read;
 pub mod connector;
 pub mod group;
 pub mod init;
-pub(crate) mod patient;
 pub mod peer;
 pub mod pid;
 pub mod pid_info;

@@ -12,7 +12,7 @@ use unjank_units::Hertz;
 /// Decodes the records of the events whose formats it was given.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
-    known: Vec<Known>,
+    known: Vec<LearnedEvent>,
     /// For the id of an event, its index in `known` plus 1; 0 for an event that
     /// was not learned.
     places: Vec<u16>,
@@ -20,7 +20,7 @@ pub struct Decoder {
 
 /// A learned event.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct LearnedEvent {
     /// `common_pid`: the current thread.
     current: Field,
     /// `common_flags`: the [`Context`] of the event.
@@ -149,7 +149,7 @@ impl Decoder {
             },
         };
         let (current, flags) = (field("common_pid")?, field("common_flags")?);
-        let known = Known { current, flags, recipe };
+        let known = LearnedEvent { current, flags, recipe };
         let id = usize::from(format.id);
         self.places.resize(self.places.len().max(id + 1), 0);
         if let Some(before) = usize::from(self.places[id]).checked_sub(1) {

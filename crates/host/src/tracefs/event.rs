@@ -245,6 +245,11 @@ impl LockFlags {
         self.0 & !(Self::READ | Self::WRITE) == Self::SPIN
     }
 
+    /// Whether the thread wants to share the lock with other readers.
+    pub fn is_read(self) -> bool {
+        self.0 & Self::READ != 0
+    }
+
     /// The type of the lock, by the kernel's name; reader-writer locks that spin count as
     /// `spinlock`.
     pub fn lock_type(self) -> &'static str {

@@ -88,7 +88,6 @@ fn compute_for(time: Nanos) {
 /// A peer's CPU and thread while it served a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SelfReport {
-    /// Its CPU.
     pub(crate) cpu: u32,
     /// Its thread, if the request asked for it.
     pub(crate) thread: Option<ExaminedThread>,

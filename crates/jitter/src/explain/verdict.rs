@@ -11,7 +11,6 @@ use crate::probe::PERIOD_LABEL;
 /// garbage collector.
 pub const HEALTHY: Nanos = Nanos::from_micros(3_000);
 
-/// The source of [`HEALTHY`].
 pub(crate) const HEALTHY_SOURCE: &str = "one time slice of the Linux scheduler on 8 CPUs or more \
                                          (4 × 0.75 ms, kernel/sched/fair.c): the wait for one \
                                          thread in front";

@@ -38,7 +38,7 @@ pub struct Changer<'a> {
     setter: &'a PolicySetter<'a>,
     ledger: Ledger<'a>,
     options: Options,
-    known: HashMap<ThreadId, Known>,
+    known: HashMap<ThreadId, SeenThread>,
     limited: HashSet<u32>,
     refused: HashSet<(ThreadId, Began)>,
     matched: BTreeSet<usize>,
@@ -46,7 +46,7 @@ pub struct Changer<'a> {
 
 /// A thread as last seen.
 #[derive(Debug)]
-struct Known {
+struct SeenThread {
     process: u32,
     began: Began,
     name: String,
@@ -209,7 +209,8 @@ impl<'a> Changer<'a> {
     fn apply(&mut self, process: u32, threads: Vec<Thread>, walk: &mut Walk) -> Result<()> {
         let mut intents = Vec::new();
         for thread in threads {
-            let is_known = |known: &Known| known.began == thread.began && known.name == thread.name;
+            let is_known =
+                |known: &SeenThread| known.began == thread.began && known.name == thread.name;
             if self.known.get(&thread.id).is_some_and(is_known) {
                 continue;
             }
@@ -231,7 +232,7 @@ impl<'a> Changer<'a> {
             let Thread { id, name, began, policy, .. } = thread;
             let realtime = policy.is_some_and(Policy::is_realtime)
                 && self.known.get(&id).is_some_and(|known| known.realtime);
-            self.known.insert(id, Known { process, began, name, realtime });
+            self.known.insert(id, SeenThread { process, began, name, realtime });
         }
         if intents.is_empty() {
             return Ok(());

@@ -13,7 +13,7 @@ use super::rule::Rule;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     rules: Vec<Rule>,
-    process: Option<Policy>,
+    others: Option<Policy>,
 }
 
 /// The part of the [`Rules`] that applies to a thread.
@@ -21,32 +21,32 @@ pub struct Rules {
 pub enum RuleMatch {
     /// The rule with this number.
     Rule(usize),
-    /// No rule; the policy of the whole process.
-    Process,
+    /// No rule; the policy of all other threads.
+    Others,
 }
 
 impl Rules {
-    /// Combines the rules of the command line, `--process` and a profile.
+    /// Combines the rules of the command line, `--others` and a profile.
     ///
     /// # Errors
     /// `Invalid` if there is no rule.
     pub fn new(
         typed: Vec<Rule>,
-        process: Option<Policy>,
+        others: Option<Policy>,
         profile: Option<&Profile>,
     ) -> Result<Self> {
         let mut rules = typed;
         if let Some(profile) = profile {
             rules.extend(profile.rules()?);
         }
-        if rules.is_empty() && process.is_none() {
+        if rules.is_empty() && others.is_none() {
             return Err(Error::Invalid(
-                "there is nothing to set; give --thread 'PATTERN=POLICY', --process POLICY or \
+                "there is nothing to set; give --thread 'PATTERN=POLICY', --others POLICY or \
                  --profile NAME"
                     .to_owned(),
             ));
         }
-        Ok(Self { rules, process })
+        Ok(Self { rules, others })
     }
 
     /// The rules, in the order of precedence.
@@ -56,7 +56,7 @@ impl Rules {
 
     /// Every policy that may be given.
     pub fn policies(&self) -> impl Iterator<Item = Policy> + '_ {
-        self.rules.iter().map(|rule| rule.policy).chain(self.process)
+        self.rules.iter().map(|rule| rule.policy).chain(self.others)
     }
 
     /// Whether one of them is a real-time policy.
@@ -79,7 +79,7 @@ impl Rules {
         let rule = self.rules.iter().position(|rule| rule.pattern.matches(name));
         match rule {
             Some(at) => Some((RuleMatch::Rule(at), self.rules[at].policy)),
-            None => self.process.map(|policy| (RuleMatch::Process, policy)),
+            None => self.others.map(|policy| (RuleMatch::Others, policy)),
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let chosen = |name| rules.choose(name).unwrap().0;
         assert_eq!(chosen("meas"), RuleMatch::Rule(0));
         assert_eq!(chosen("main"), RuleMatch::Rule(1));
-        assert_eq!(chosen("x"), RuleMatch::Process);
+        assert_eq!(chosen("x"), RuleMatch::Others);
         assert_eq!(rules.highest(), Some(80));
         let unmatched = |name| rules.unmatched(&rules.matching(name).collect());
         assert_eq!(unmatched("meas"), Vec::<String>::new());

@@ -45,7 +45,6 @@ impl BootDirectory {
         Ok(Self { directory, _lock: lock })
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -22,7 +22,6 @@ use ramp::Launch;
 /// 2 µs are timed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launched {
-    /// Its CPU.
     cpu: usize,
     launch: Launch,
 }

@@ -109,10 +109,10 @@ fn ratio(name: &str, ratio: Ratio, better: Direction) -> Fact {
 }
 
 /// A heat map: name, title, unit, better direction, value of a strategy in a cell.
-type Shown =
+type HeatMapOf =
     (&'static str, &'static str, Unit, Direction, fn(&Results, &CellResult, &str) -> Option<Point>);
 
-const MAPS: [Shown; 3] = [
+const MAPS: [HeatMapOf; 3] = [
     (
         "lock/bench/map/operations",
         "operations per second, relative",

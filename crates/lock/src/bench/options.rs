@@ -16,7 +16,6 @@ const MOST_THREADS: usize = 1_024;
 const LONGEST_WORK: Nanos = Nanos::from_millis(10);
 /// The shortest and the longest phase.
 const PHASES: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(60_000)];
-/// The most rounds.
 const MOST_ROUNDS: usize = 1_000;
 
 /// Options of `lock bench`.

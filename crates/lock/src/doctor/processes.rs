@@ -20,11 +20,11 @@ const WAITS: &str = " waiting";
 pub(crate) struct Processes {
     leader: u32,
     tree: bool,
-    known: BTreeMap<u32, Known>,
+    known: BTreeMap<u32, TrackedProcess>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct TrackedProcess {
     began: Began,
     alive: bool,
     program: String,
@@ -66,7 +66,7 @@ impl Processes {
                 (Some(known), Some(began)) if known.began == began => known.look(root, process),
                 (Some(known), _) => known.alive = false,
                 (None, Some(began)) => {
-                    let mut known = Known::new(began);
+                    let mut known = TrackedProcess::new(began);
                     known.look(root, process);
                     self.known.insert(process, known);
                 }
@@ -113,7 +113,7 @@ impl Processes {
     }
 }
 
-impl Known {
+impl TrackedProcess {
     fn new(began: Began) -> Self {
         Self {
             began,

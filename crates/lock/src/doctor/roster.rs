@@ -18,13 +18,13 @@ pub(crate) struct Roster {
     /// The time of the last look at all threads, and how much had been traced then.
     looked: Timestamp,
     traced: Nanos,
-    known: BTreeMap<ThreadId, Known>,
+    known: BTreeMap<ThreadId, TrackedThread>,
     /// Threads whose numbers have been reused.
-    past: Vec<Known>,
+    past: Vec<TrackedThread>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct TrackedThread {
     process: u32,
     /// The first reading; `None` if it began while it was watched.
     first: Option<Activity>,
@@ -93,14 +93,15 @@ impl Roster {
                         look.new.push(id);
                         let (since, traced) = (self.looked, [self.traced, traced]);
                         let (last, until) = (seen, now);
-                        let known = Known { process, first: None, since, last, until, traced };
+                        let first = None;
+                        let known = TrackedThread { process, first, since, last, until, traced };
                         self.past.extend(self.known.insert(id, known));
                     }
                 }
             }
         }
         // Threads that have ended were still traced after the previous look.
-        let was_there = |known: &&mut Known| known.traced[1] == self.traced;
+        let was_there = |known: &&mut TrackedThread| known.traced[1] == self.traced;
         let ended = self.known.iter_mut().filter(|(id, _)| !present.contains(*id));
         for known in ended.map(|(_, known)| known).filter(was_there) {
             known.traced[1] = traced;
@@ -139,7 +140,7 @@ impl Roster {
     }
 }
 
-impl Known {
+impl TrackedThread {
     fn observed(&self) -> ObservedThread {
         let last = &self.last;
         let first = self.first.as_ref();

@@ -12,9 +12,9 @@ use crate::record::unit::Unit;
 pub struct Fact {
     /// A path that begins with the delay: `lock/break_even`.
     pub name: String,
-    /// The value.
+    /// In `unit`.
     pub value: f64,
-    /// Its unit.
+    /// The unit of `value` and `interval`.
     pub unit: Unit,
     /// 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,

@@ -85,9 +85,9 @@ impl Verdict {
 pub struct Quantity {
     /// Its name: `p99 of wake-up latency, SCHED_FIFO`.
     pub name: String,
-    /// The value.
+    /// In `unit`.
     pub value: f64,
-    /// Its unit.
+    /// The unit of `value` and its bounds.
     pub unit: Unit,
     /// 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,

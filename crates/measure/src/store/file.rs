@@ -157,7 +157,6 @@ fn protect(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA cell_size_check = ON")
 }
 
-/// The kind of a database.
 enum DatabaseKind {
     /// A store of this version.
     Store(i64),

@@ -33,7 +33,6 @@ impl<'a> Key<'a> {
         Self { places, width: paper.width }
     }
 
-    /// Its height.
     pub(crate) fn height(&self) -> f64 {
         self.places.last().map_or(0.0, |(_, _, line)| (line + 1.0) * LINE)
     }

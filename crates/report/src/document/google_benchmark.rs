@@ -9,7 +9,6 @@ use unjank_measure::{Cell, RunRecord};
 
 use super::cells::{number, rows, text};
 
-/// The document.
 pub(super) fn document(record: &RunRecord) -> String {
     let turns = rows(record, "ipc/throughput/turns");
     let families = turns.chunk_by(|one, other| text(one, 0) == text(other, 0));

@@ -25,7 +25,6 @@ pub(super) fn changes(record: &RunRecord, width: usize) -> Vec<String> {
     lines
 }
 
-/// The warnings.
 pub(super) fn warnings(record: &RunRecord, width: usize) -> Vec<String> {
     let warnings = &record.findings.warnings;
     if warnings.is_empty() {

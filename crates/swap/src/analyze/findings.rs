@@ -235,7 +235,7 @@ fn single(number: u32, episode: &Episode, by: &str, to: &mut To) {
 }
 
 /// One of the shares of a moment.
-type Of = fn(&Instant) -> f64;
+type InstantShare = fn(&Instant) -> f64;
 
 fn inverted(inversion: &Inversion, to: &mut To) {
     let label = format!("{} before {}", inversion.fast, inversion.slow);
@@ -248,7 +248,7 @@ fn inverted(inversion: &Inversion, to: &mut To) {
     ] {
         to.labelled(name, median, Unit::Ratio, of).n = n;
     }
-    let lines: [(&str, Of); 3] = [
+    let lines: [(&str, InstantShare); 3] = [
         ("by next access", |instant| instant.by_next),
         ("by last access", |instant| instant.by_last),
         ("by chance", |instant| instant.by_chance),

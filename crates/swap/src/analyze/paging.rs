@@ -42,7 +42,7 @@ pub(super) struct ReFault {
 /// Tracks evicted pages. Takes 24 bytes for each page up to the last evicted one.
 pub(super) struct Follower {
     counts: Paging,
-    known: Vec<Known>,
+    known: Vec<LastPaging>,
     evictions: u64,
     /// The number of evictions before the end of each process.
     exits: HashMap<ProcessIndex, u64>,
@@ -51,7 +51,7 @@ pub(super) struct Follower {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct LastPaging {
     at: Nanos,
     /// The number of the page's eviction, counted from 1; 0 while it is not evicted.
     number: u64,
@@ -94,7 +94,7 @@ impl Follower {
         }
         self.evictions += 1;
         if page.index() >= self.known.len() {
-            self.known.resize(page.index() + 1, Known::default());
+            self.known.resize(page.index() + 1, LastPaging::default());
         }
         let known = &mut self.known[page.index()];
         known.at = event.at;
@@ -121,7 +121,7 @@ impl Follower {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.known.capacity() * size_of::<Known>()
+        self.known.capacity() * size_of::<LastPaging>()
     }
 
     pub(super) fn finish(self, has_times: bool) -> Paging {

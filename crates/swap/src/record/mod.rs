@@ -90,8 +90,8 @@ pub fn run(
     if areas.is_empty() && !options.files {
         findings.not_supported(
             "swap/record",
-            "there is no swap to record: make some with --swap SIZE for the time of the recording, or \
-             with swapon(8); --device and --files record other paging",
+            "there is no swap to record: make some with --swap-size SIZE for the time of the \
+             recording, or with swapon(8); --block-device and --files record other paging",
         );
         return Ok(findings);
     }

@@ -20,7 +20,7 @@ pub(super) struct Tasks {
     processes: HashMap<ThreadId, u32>,
     /// The program that each process executed last.
     programs: HashMap<u32, Comm>,
-    known: HashMap<u32, Known>,
+    known: HashMap<u32, NamedProcess>,
     /// The ancestry of processes, if known.
     families: HashMap<u32, Family>,
     /// The process of the recorded command, and its control group if that is its own.
@@ -32,7 +32,7 @@ pub(super) struct Tasks {
 
 /// A process with its latest name.
 #[derive(Debug)]
-struct Known {
+struct NamedProcess {
     who: ProcessIndex,
     name: Vec<u8>,
 }
@@ -99,7 +99,7 @@ impl Tasks {
             launch: family.launch,
             command: command.map(|(command, _)| *command),
         })?;
-        self.known.insert(process, Known { who, name });
+        self.known.insert(process, NamedProcess { who, name });
         Ok(who)
     }
 

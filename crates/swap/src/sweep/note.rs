@@ -11,13 +11,13 @@ use super::compare::{cheapest, pareto_front, policies};
 use super::tables::tables;
 
 /// A value of a cell in a heat map: its name, its description and how to compute it.
-type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
+type HeatMapOf = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
 
-const IOS: Shown =
+const IOS: HeatMapOf =
     ("swap/sweep/storage_ios", "storage I/O relative to no tier", Cell::relative_ios);
-const WRITES: Shown =
+const WRITES: HeatMapOf =
     ("swap/sweep/tier_writes", "tier writes per evicted page", Cell::relative_writes);
-const OVER_BUDGET: Shown = (
+const OVER_BUDGET: HeatMapOf = (
     "swap/sweep/over_budget",
     "pages that the budget kept out per evicted page",
     Cell::relative_over_budget,
@@ -113,7 +113,7 @@ fn note(findings: &mut Findings, cells: &[&Cell]) {
 }
 
 fn row(
-    (name, what, value): Shown,
+    (name, what, value): HeatMapOf,
     policy: &str,
     cells: &[&Cell],
     labels: BTreeMap<String, String>,

@@ -13,7 +13,7 @@ pub(crate) mod launch;
 mod leftovers;
 pub(crate) mod lock;
 mod measured;
-pub(crate) mod peer;
+pub(crate) mod parent;
 mod place;
 mod repeated;
 pub(crate) mod repetition;

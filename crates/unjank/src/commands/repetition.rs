@@ -11,7 +11,7 @@ use unjank_launch::Launched;
 use unjank_measure::{Findings, Monitor};
 
 use super::ipc::peer as ipc_peer;
-use super::peer::Parent;
+use super::parent::Parent;
 use crate::exit;
 use crate::interrupt::Interrupt;
 
@@ -32,7 +32,7 @@ pub(crate) enum Task {
 
 /// The results of a start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum StartOutcome {
     /// The findings of a probe.
     Findings(Box<Findings>),
     /// A launch, which is judged together with others.
@@ -45,7 +45,7 @@ pub(super) enum Outcome {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// Its results.
-    Done(Outcome),
+    Done(StartOutcome),
     /// The failure, and its exit code.
     Failed { sentence: String, code: u8 },
 }
@@ -72,7 +72,7 @@ pub(super) fn command() -> PeerCommand {
 }
 
 /// Runs one probe.
-fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Outcome> {
+fn measure(task: &Task, monitor: &dyn Monitor) -> Result<StartOutcome> {
     let root = Root::system();
     let findings = match task {
         Task::Swap(options, seed) => unjank_swap::run(options, &root, *seed, monitor)?,
@@ -81,10 +81,11 @@ fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Outcome> {
         Task::Ipc(options) => unjank_ipc::run(options, &ipc_peer::command(), monitor)?,
         Task::Launch(options, start) => {
             let launched = unjank_launch::launch(options, *start, monitor)?;
-            return Ok(launched.map_or(Outcome::Nothing, |it| Outcome::Launch(Box::new(it))));
+            let outcome = launched.map(|it| StartOutcome::Launch(Box::new(it)));
+            return Ok(outcome.unwrap_or(StartOutcome::Nothing));
         }
     };
-    Ok(Outcome::Findings(Box::new(findings)))
+    Ok(StartOutcome::Findings(Box::new(findings)))
 }
 
 /// Shows no progress: the parent does. The parent also passes Ctrl-C on.

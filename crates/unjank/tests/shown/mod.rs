@@ -72,7 +72,7 @@ pub(crate) fn check(arguments: &[&str]) -> String {
     let views = Views {
         arguments,
         text: show(&["--all"]).0,
-        markdown: show(&["--markdown"]).0,
+        markdown: show(&["--markdown", "-"]).0,
         page: fs::read_to_string(page).unwrap(),
     };
     views.check_answers(&record);

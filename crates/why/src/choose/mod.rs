@@ -94,14 +94,16 @@ pub fn choose(
         Moment::After(time) => begin + time,
     };
     let from = match (wanted.from, window, first_exec(trace, process)) {
-        (Some(from), ..) => (at(from), "--from"),
+        (Some(from), ..) => (at(from), "--since"),
         (None, Some((from, _)), _) => (from, "as it was recorded"),
         (None, None, Some(exec)) => (exec, "the first exec of the process"),
         (None, None, None) => (begin, "the beginning of the recording"),
     };
     let to = match (wanted.to, window, threads.ended(thread)) {
-        (Some(to), ..) if at(to) > end => (end, "the end of the recording, which is before --to"),
-        (Some(to), ..) => (at(to), "--to"),
+        (Some(to), ..) if at(to) > end => {
+            (end, "the end of the recording, which is before --until")
+        }
+        (Some(to), ..) => (at(to), "--until"),
         (None, Some((_, to)), _) => (to, "as it was recorded"),
         (None, None, Some(ended)) => (ended, "the end of the thread"),
         (None, None, None) => (end, "the end of the recording"),

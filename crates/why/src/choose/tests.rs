@@ -81,10 +81,10 @@ fn a_window_is_named_by_the_clock_or_after_the_begin() {
     wanted.from = Some(Moment::At(at(60)));
     wanted.to = Some(Moment::After(Nanos(70)));
     let chosen = choose(&script().trace(), &wanted, None).unwrap();
-    assert_eq!((chosen.from, chosen.to), ((at(60), "--from"), (at(70), "--to")));
+    assert_eq!((chosen.from, chosen.to), ((at(60), "--since"), (at(70), "--until")));
     wanted.to = Some(Moment::After(Nanos(1_000)));
     let chosen = choose(&script().trace(), &wanted, None).unwrap();
-    assert_eq!(chosen.to, (at(400), "the end of the recording, which is before --to"));
+    assert_eq!(chosen.to, (at(400), "the end of the recording, which is before --until"));
     wanted.to = Some(Moment::After(Nanos(60)));
     let why = choose(&script().trace(), &wanted, None).unwrap_err();
     assert!(why.ends_with("the recording covers 0.000000000 s to 0.000000400 s"), "{why}");

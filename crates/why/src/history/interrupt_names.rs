@@ -10,8 +10,10 @@ use super::origin::InterruptId;
 /// architectures these have handlers, as devices have (`drivers/clocksource`,
 /// `arch/*/kernel/smp.c`).
 pub(super) fn is_own(name: Label) -> bool {
-    const OWN: [&[u8]; 4] = [b"IPI", b"arch_timer", b"arch_sys_timer", b"riscv-timer"];
-    OWN.contains(&name.as_bytes())
+    const OWN: [&[u8]; 5] = [b"IPI", b"arch_timer", b"arch_sys_timer", b"riscv-timer", b"twd"];
+    let name = name.as_bytes();
+    // `mct_tick0`, one for each CPU of an Exynos.
+    OWN.contains(&name) || name.starts_with(b"mct_tick")
 }
 
 /// Numbers for names of interrupts, in the order in which the names appear.

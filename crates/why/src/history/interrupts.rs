@@ -23,7 +23,7 @@ const SAME: Nanos = Nanos::from_micros(100);
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
     /// The cause of the current interrupt, if it is known.
-    known: Option<Known>,
+    known: Option<KnownInterrupt>,
     /// Whether the ends of timers are recorded.
     timers_end: bool,
     /// The device that interrupted last, and when its handler began or ended; `None` once a thread
@@ -37,7 +37,7 @@ pub(super) struct Interrupts {
 
 /// What is known of an interrupt.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct KnownInterrupt {
     cause: Cause,
     /// The time of the event that shows the cause.
     at: Timestamp,
@@ -49,7 +49,7 @@ struct Known {
 impl Interrupts {
     /// Notes that the handler of a device's interrupt begins.
     pub(super) fn enter(&mut self, at: Timestamp, device: InterruptId) {
-        self.known = Some(Known { cause: Cause::Device(device), at, handled: true });
+        self.known = Some(KnownInterrupt { cause: Cause::Device(device), at, handled: true });
         self.device = Some((device, at));
     }
 
@@ -66,7 +66,7 @@ impl Interrupts {
             // Another interrupt may follow before a thread does something.
             EventKind::IrqExit(_) => {
                 // One of the processor's own interrupts is unrelated to the device before it.
-                if let (Some(Known { handled: true, .. }), Some((_, seen))) =
+                if let (Some(KnownInterrupt { handled: true, .. }), Some((_, seen))) =
                     (self.known, &mut self.device)
                 {
                     *seen = at;
@@ -109,7 +109,9 @@ impl Interrupts {
     /// The device whose handler runs, if nothing else is known of the interrupt.
     pub(super) fn handler(&self, context: Context) -> Option<InterruptId> {
         match self.known {
-            Some(Known { cause: Cause::Device(device), .. }) if context == Context::Irq => {
+            Some(KnownInterrupt { cause: Cause::Device(device), .. })
+                if context == Context::Irq =>
+            {
                 Some(device)
             }
             _ => None,
@@ -123,7 +125,7 @@ impl Interrupts {
             (Some((_, of_soft)), Context::Softirq) => *of_soft = Some(cause),
             _ => {
                 let handled = self.known.is_some_and(|known| known.handled);
-                self.known = Some(Known { cause, at, handled });
+                self.known = Some(KnownInterrupt { cause, at, handled });
             }
         }
     }
@@ -164,7 +166,7 @@ impl Interrupts {
 
     /// The cause of the interrupt at a moment, if it is known.
     fn cause(&self, at: Timestamp) -> Option<Cause> {
-        let is_same = |known: &Known| {
+        let is_same = |known: &KnownInterrupt| {
             let is_marked = known.handled || is_timer(known.cause) && self.timers_end;
             is_marked || at.since(known.at) <= SAME
         };

@@ -40,6 +40,8 @@ pub struct Birth {
     pub parent: ThreadId,
     /// Whether both are of one process.
     pub same_process: bool,
+    /// The first thread of the process, as far as the trace has the births in between.
+    pub first: ThreadId,
 }
 
 impl Life {

@@ -1,7 +1,7 @@
 //! Everything that happened on a machine in the time of a trace, and questions
 //! about it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
@@ -36,6 +36,8 @@ pub struct History {
     pub(super) work: ById<Vec<WorkItem>>,
     /// Clock frequencies in kHz by CPU, in order of time.
     pub(super) clocks: BTreeMap<usize, Vec<(Timestamp, u64)>>,
+    /// The first threads of the processes of threads that ran before the recording.
+    pub(super) processes: BTreeMap<ThreadId, ThreadId>,
 }
 
 impl History {
@@ -47,16 +49,17 @@ impl History {
         lives.get(begun.saturating_sub(1))
     }
 
-    /// The first thread of a thread's process, as far as the trace has the births in between.
+    /// The first thread of a thread's process, as far as the births in between are in the trace or
+    /// the process was known before.
     pub fn first_of_process(&self, thread: ThreadId, at: Timestamp) -> ThreadId {
-        let (mut first, mut at) = (thread, at);
-        while let Some(birth) = self.life(first, at).and_then(|life| life.birth)
-            && birth.same_process
-            && birth.at < at
-        {
-            (first, at) = (birth.parent, birth.at);
-        }
-        first
+        let birth = self.life(thread, at).and_then(|life| life.birth);
+        let first = birth.map_or(thread, |birth| birth.first);
+        self.processes.get(&first).copied().unwrap_or(first)
+    }
+
+    /// These threads ran before the recording, each in the process with this number.
+    pub fn began_with(&mut self, threads: &BTreeSet<(u32, ThreadId)>) {
+        self.processes = threads.iter().map(|&(process, id)| (id, ThreadId(process))).collect();
     }
 
     /// All threads.

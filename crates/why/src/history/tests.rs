@@ -133,7 +133,7 @@ fn a_request_that_a_thread_of_the_kernel_finishes_ends_its_waits() {
     let issued = |sector| EventKind::Storage(StorageEvent::Issued(request(sector)));
     let done = |sector| EventKind::Storage(StorageEvent::Completed(request(sector)));
     let waking = EventKind::Waking { task: task(7), cpu: 0 };
-    let activity = |kernel: &[u32], between: Option<EventKind>| {
+    let activity = |kernel: &[u32], between: Option<EventKind>, lost: u64| {
         let script = Script::new()
             .runs(0, 0, 0, 7)
             .runs(1, 0, 0, 5)
@@ -144,15 +144,17 @@ fn a_request_that_a_thread_of_the_kernel_finishes_ends_its_waits() {
         let script = between
             .into_iter()
             .fold(script, |script, kind| script.happens(1, 301, Context::Thread, kind));
+        let script = script.loses(1, 300, 300 + lost);
         let mut trace = script.happens(1, 302, Context::Thread, waking).runs(0, 310, 0, 7).trace();
         trace.kernel_threads = kernel.iter().copied().map(ThreadId).collect();
         let path = critical_path(&History::of(&trace), ThreadId(7), at(100), at(302));
         let last = path.segments.last().unwrap();
         (last.activity, matches!(last.detail, Detail::Request(_)))
     };
-    assert_eq!(activity(&[5], None), (Activity::PageIn, true));
-    assert_eq!(activity(&[5], Some(issued(16))), (Activity::Computing, false), "it goes on");
-    assert_eq!(activity(&[6], None), (Activity::Computing, false), "a program polls");
+    assert_eq!(activity(&[5], None, 0), (Activity::PageIn, true));
+    assert_eq!(activity(&[5], Some(issued(16)), 0), (Activity::Computing, false), "it goes on");
+    assert_eq!(activity(&[6], None, 0), (Activity::Computing, false), "a program polls");
+    assert_eq!(activity(&[5], None, 1), (Activity::Computing, false), "it may have gone on");
 }
 
 /// The text form of ftrace has a resolution of 1 µs: within it, events of two CPUs have no order.
@@ -187,6 +189,26 @@ fn an_id_may_be_used_any_number_of_times() {
         assert_eq!(history.name(ThreadId(7)), Some("victim".into()));
     }
     assert_eq!(history.life(ThreadId(8), at(5)).map(Life::begin), None);
+}
+
+/// Following all births for each question would take minutes here.
+#[test]
+fn a_process_may_have_any_number_of_threads() {
+    const THREADS: u32 = 100_000;
+    let mut script = Script::new().runs(0, 0, 0, 1);
+    for thread in 1..THREADS {
+        let started = StorageEvent::Started { thread: ThreadId(thread + 1), same_process: true };
+        let nanos = u64::from(thread) * 10;
+        script = script.happens(0, nanos, Context::Thread, EventKind::Storage(started));
+        script = script.runs(0, nanos + 1, thread, thread + 1);
+    }
+    let mut history = History::of(&script.trace());
+    let end = at(u64::from(THREADS) * 10);
+    for thread in 1..=THREADS {
+        assert_eq!(history.first_of_process(ThreadId(thread), end), ThreadId(1));
+    }
+    history.began_with(&[(50, ThreadId(1)), (50, ThreadId(50))].into());
+    assert_eq!(history.first_of_process(ThreadId(THREADS), end), ThreadId(50));
 }
 
 #[test]

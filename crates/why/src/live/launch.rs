@@ -185,7 +185,10 @@ impl Subject {
         if thread != launch.process {
             if !family.first_has_left() {
                 let what = "a thread other than the first ended the program; it is explained";
-                return Some(what.to_owned());
+                let rest = rest_of_end(explained, rest).filter(|_| launch.at_exit);
+                return Some(
+                    rest.map_or_else(|| what.to_owned(), |rest| format!("{what}; {rest}")),
+                );
             }
             let end_of = |thread| family.end_of(thread).unwrap_or(to);
             return Some(format!(

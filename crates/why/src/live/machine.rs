@@ -19,7 +19,7 @@ pub(super) const FOREIGN: &str = "the program's system calls have numbers of ano
 /// A warning that a recording ended early.
 pub(super) fn memory_was_full(memory: Bytes, after: Nanos) -> String {
     format!(
-        "the {memory} for events (--memory) were full: the recording and the explained time \
+        "the {memory} for events (--max-memory) were full: the recording and the explained time \
          ended after {after}"
     )
 }

@@ -62,12 +62,14 @@ pub fn record_window(
 ) -> Result<Explained> {
     let &Window { process, memory, stacks, .. } = wanted;
     let thread = choose_thread(root, process, wanted.thread.as_deref())?;
-    let State { clocks, swap } = StateReader::new(root).read();
+    let machine = StateReader::new(root);
     let mut known = family(root, process);
     let ids: Vec<ThreadId> = known.iter().map(|(_, thread)| *thread).collect();
     let recording =
         Recording::start(tracefs, root, &RecordingOptions { threads: &ids, memory, stacks })?;
     follow_new(&recording, root, process, &mut known)?;
+    // After the start: the recording has every later change of a clock.
+    let State { clocks, swap } = machine.read();
     let asleep = asleep(root, &known);
     let from = Timestamp::now();
     begun();
@@ -76,7 +78,7 @@ pub fn record_window(
     let Recorded { trace, full_at, stacks, .. } = recording.finish()?;
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
-    let mut explained = Explained::in_window(trace, &asleep, thread, (from, to), clocks);
+    let mut explained = Explained::in_window(trace, &asleep, &known, thread, (from, to), clocks);
     name(&mut explained, swap, stacks, root);
     let length = explained.total();
     match end {

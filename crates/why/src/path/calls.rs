@@ -52,6 +52,11 @@ pub(super) fn is_clock_nanosleep(number: i64) -> bool {
     plain(number) == i64::from(libc::SYS_clock_nanosleep)
 }
 
+/// Whether the call with this number is `ioctl`.
+pub(super) fn is_ioctl(number: i64) -> bool {
+    plain(number) == i64::from(libc::SYS_ioctl)
+}
+
 /// The purpose of the call with this number on this machine's architecture.
 pub(super) fn purpose(number: i64) -> Purpose {
     let number = plain(number);

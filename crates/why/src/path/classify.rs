@@ -1,6 +1,6 @@
 //! How the path leaves a waiting thread for its waker, and whether the trace proves the dependency.
 
-use super::calls::{Purpose, is_clock_nanosleep, purpose};
+use super::calls::{Purpose, is_clock_nanosleep, is_ioctl, purpose};
 
 use super::is_in_futex;
 use super::segment::{Certainty, Way};
@@ -29,6 +29,10 @@ pub(crate) fn hands_over(wait: Wait, wake: &Wake) -> bool {
     is_in_futex(wait) && matches!(wake.by, Origin::Thread(_)) && !wake.joined && !is_other
 }
 
+/// The request of `ioctl` with which binder exchanges messages (`include/uapi/linux/android/binder.h`),
+/// where pointers have 64 bits or programs of 32 bits use the same interface.
+const BINDER_WRITE_READ: u32 = 0xc030_6201;
+
 fn purpose_of_waker(wake: &Wake) -> Purpose {
     wake.during.map_or(Purpose::Other, |number| purpose(number.into()))
 }
@@ -52,7 +56,8 @@ pub(super) struct Waker {
 /// | a `percpu_rw_semaphore` | a thread of the kernel | work | inferred: until Linux 6.7, a writer waits for RCU meanwhile |
 /// | a lock of the kernel | kill … | ipc | inferred: the signal may end the wait |
 /// | a lock of the kernel | `exit_group` of its own process | lock | inferred: it may be killed |
-/// | a lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
+/// | a reader-writer lock of the kernel, to read | anything else | lock | inferred: another reader may wake it |
+/// | another lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
 /// | anything | a thread of the kernel | work | inferred |
 /// | any call | `exit_group` of its own process | child | proved: it is killed |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
@@ -70,6 +75,7 @@ pub(super) struct Waker {
 /// | read, poll … | anything else | ipc | inferred |
 /// | write, send, binder … | read, binder … | ipc | proved |
 /// | write, send, binder … | anything else | ipc | inferred |
+/// | another ioctl | anything | ipc | inferred |
 /// | anything else | anything | other | inferred |
 pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certainty) {
     let sure = |proved: bool| if proved { Certainty::Proved } else { Certainty::Inferred };
@@ -80,13 +86,13 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
                 (Way::Work, Certainty::Inferred)
             }
             Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
-            _ => (Way::Lock, sure(!waker.kills)),
+            _ => (Way::Lock, sure(!waker.kills && !flags.is_read())),
         };
     }
     if waker.is_kernel {
         return (Way::Work, Certainty::Inferred);
     }
-    let Wait::Call { number, .. } = wait else {
+    let Wait::Call { number, arguments: [_, second] } = wait else {
         return (Way::Other, Certainty::Inferred);
     };
     match purpose(number) {
@@ -100,7 +106,10 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
         Purpose::Child => (Way::Child, sure(wake.exiting || of_waker == Purpose::Exec)),
         Purpose::Receive => (Way::Ipc, sure(matches!(of_waker, Purpose::Send | Purpose::Both))),
         Purpose::Both | Purpose::Send => {
-            (Way::Ipc, sure(matches!(of_waker, Purpose::Receive | Purpose::Both)))
+            // Two threads may call `ioctl` of unrelated devices.
+            let is_message = !is_ioctl(number) || second as u32 == BINDER_WRITE_READ;
+            let answers = matches!(of_waker, Purpose::Receive | Purpose::Both);
+            (Way::Ipc, sure(is_message && answers))
         }
         Purpose::Exec
         | Purpose::Sleep

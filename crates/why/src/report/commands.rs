@@ -43,7 +43,7 @@ impl About {
     fn for_window(&self, process: u32, remedy: Remedy) -> Option<String> {
         match remedy {
             Remedy::ProgramFirst => {
-                Some(format!("sudo unjank rt set {process} --process other:-20"))
+                Some(format!("sudo unjank rt set {process} --others other:-20"))
             }
             Remedy::SpunLocks => Some(format!("sudo unjank lock doctor {process}")),
             Remedy::Cached => Some("sudo unjank checkup --only swap".to_owned()),
@@ -55,7 +55,7 @@ impl About {
             // Records another window while the server's threads run before others.
             Remedy::ServersFirst => self.server.map(|server| {
                 format!(
-                    "sudo unjank rt set {server} --process other:-20 --keep && sudo {}; \
+                    "sudo unjank rt set {server} --others other:-20 --keep && sudo {}; \
                      sudo unjank rt restore {server}",
                     self.window(process)
                 )

@@ -49,10 +49,11 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
     let mut totals: Vec<f64> = launches.iter().map(|launch| launch.total().get() as f64).collect();
     let Some((total, _)) = order::median(&mut totals) else { return Vec::new() };
     let of = |delay: Delay| {
-        let known = delay.name != "launch" || launches.iter().any(|it| it.has_clocks);
+        let without = launches.iter().map(|it| it.no_clocks.as_deref()).min().flatten();
+        let unknown = without.filter(|_| delay.name == "launch");
         let mut costs: Vec<f64> =
             launches.iter().map(|launch| (delay.cost)(&launch.split).get() as f64).collect();
-        let (value, interval) = order::median(&mut costs).filter(|_| known).unzip();
+        let (value, interval) = order::median(&mut costs).filter(|_| unknown.is_none()).unzip();
         let saving = savings.iter().find(|saving| Some(saving.remedy) == delay.remedy);
         let cost = value.map(|value| Quantity {
             name: format!("of the {} of {}", Nanos(total as u64), about.subject()),
@@ -66,7 +67,10 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
             delay: delay.name,
             question: delay.question,
             total: Nanos(total as u64),
-            notes: notes(cost.as_ref(), total, saving),
+            notes: match (&cost, unknown) {
+                (Some(cost), _) => notes(cost, total, saving),
+                (None, reason) => reason.map(str::to_owned).into_iter().collect(),
+            },
             cost,
             next: saving.and_then(|saving| about.next(saving.remedy)),
         }
@@ -118,10 +122,7 @@ const DELAYS: [Delay; 5] = [
     },
 ];
 
-fn notes(cost: Option<&Quantity>, total: f64, saving: Option<&Saving>) -> Vec<String> {
-    let Some(cost) = cost else {
-        return vec!["this machine does not report clock frequencies".to_owned()];
-    };
+fn notes(cost: &Quantity, total: f64, saving: Option<&Saving>) -> Vec<String> {
     let share = format!("{} of the launch", Unit::Ratio.show(cost.value / total.max(1.0)));
     let saved = saving.filter(|saving| saving.share >= 0.01).map(|saving| {
         let after = Nanos((total * (1.0 - saving.share)).round() as u64);

@@ -117,17 +117,27 @@ impl Explained {
     }
 
     /// Explains a window of `thread`, whose program ran before the recording. `asleep` are
-    /// threads that were seen asleep during the recording, in order of time.
+    /// threads that were seen asleep during the recording, in order of time; `known` are threads
+    /// that ran before it, each with its process.
     pub fn in_window(
         trace: Trace,
         asleep: &[Asleep],
+        known: &BTreeSet<(u32, ThreadId)>,
         thread: ThreadId,
         window: (Timestamp, Timestamp),
         clocks: Clocks,
     ) -> Self {
-        let history = History::of_running(&trace, asleep);
+        let mut history = History::of_running(&trace, asleep);
+        history.began_with(known);
         let (threads, stop) = ((thread, thread), &Stop::default());
         Self::of(Subject::Window, trace, history, threads, window, clocks, stop)
+    }
+
+    /// Why the clock frequency of no CPU is known; `None` if one is.
+    pub(super) fn without_clocks(&self) -> Option<&str> {
+        let reason = self.no_clocks.as_deref();
+        let reason = reason.unwrap_or("this machine does not report clock frequencies");
+        self.highest.is_empty().then_some(reason)
     }
 
     fn of(

@@ -16,8 +16,8 @@ pub(super) struct LaunchSummary {
     pub(super) split: Split,
     /// Its predicted length with each change.
     lengths: Lengths,
-    /// Whether its clock frequencies are known.
-    pub(super) has_clocks: bool,
+    /// Why its clock frequencies are not known; `None` if they are.
+    pub(super) no_clocks: Option<String>,
 }
 
 impl LaunchSummary {
@@ -95,7 +95,7 @@ impl Launches {
         self.all.push(LaunchSummary {
             split: launch.split.clone(),
             lengths,
-            has_clocks: !launch.highest.is_empty(),
+            no_clocks: launch.without_clocks().map(str::to_owned),
         });
         self.recordings.push(Kept { number: self.all.len() - 1, size, launch });
         let distances = self.distances();
@@ -117,7 +117,7 @@ impl Launches {
     pub fn missing(&self) -> Option<&'static str> {
         match (self.all.len(), self.cut) {
             (0, 0) => Some("no launch was explained"),
-            (0, _) => Some("the memory for events (--memory) was full before a launch ended"),
+            (0, _) => Some("the memory for events (--max-memory) was full before a launch ended"),
             _ => None,
         }
     }
@@ -143,7 +143,7 @@ impl Launches {
         let launches = self.cut + self.all.len();
         (self.cut > 0 && launches > 1).then(|| {
             format!(
-                "{} of {launches} launches are left out: the memory for events (--memory) was \
+                "{} of {launches} launches are left out: the memory for events (--max-memory) was \
                  full before their end",
                 self.cut
             )
@@ -157,8 +157,8 @@ impl Launches {
         let [shown, median] = [self.all.get(number)?, self.all.get(median)?];
         (shown.total() != median.total()).then(|| {
             format!(
-                "the {} for events (--memory) hold the recordings of {} of {} launches: the shown \
-                 one takes {}, the one of median length {}",
+                "the {} for events (--max-memory) hold the recordings of {} of {} launches: the \
+                 shown one takes {}, the one of median length {}",
                 self.most,
                 self.recordings.len(),
                 self.all.len(),
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(none.series[0].labels["launch"], "cut short");
         assert!(none.facts.iter().all(|fact| fact.labels["launch"] == "cut short"));
         assert_eq!(none.warnings, ["full"]);
-        assert!(all.missing().unwrap().contains("--memory"));
+        assert!(all.missing().unwrap().contains("--max-memory"));
         for launch in [launch(500), cut(), launch(400)] {
             all.add(launch, Bytes(10));
         }

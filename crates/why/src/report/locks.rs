@@ -29,12 +29,12 @@ const OPERATION: u64 = 0x7f;
 struct Lock {
     process: u32,
     address: u64,
-    kind: Kind,
+    kind: LockKind,
 }
 
 /// The kind of a lock, as far as the waits show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum LockKind {
     /// A futex for any use: a mutex, a condition variable, a semaphore.
     Any,
     /// A futex whose holder inherits priority.
@@ -113,25 +113,25 @@ impl Lock {
         let (number, [address, operation]) = match wait.wait {
             Wait::Call { number, arguments } => (number, arguments),
             Wait::KernelLock { lock, flags, .. } => {
-                let kind = Kind::Kernel(flags.lock_type());
+                let kind = LockKind::Kernel(flags.lock_type());
                 return Some(Self { process, address: lock, kind });
             }
             Wait::Fault { .. } | Wait::Unknown | Wait::Lost => return None,
         };
         let kind = if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION))
         {
-            Kind::Inherits
+            LockKind::Inherits
         } else {
-            Kind::Any
+            LockKind::Any
         };
         Some(Self { process, address, kind })
     }
 
     fn words(self) -> String {
         let kind = match self.kind {
-            Kind::Any => "",
-            Kind::Inherits => ", inherits priority",
-            Kind::Kernel(lock_type) => return names::kernel_lock(lock_type, self.address),
+            LockKind::Any => "",
+            LockKind::Inherits => ", inherits priority",
+            LockKind::Kernel(lock_type) => return names::kernel_lock(lock_type, self.address),
         };
         format!("futex {:#x}{kind}", self.address)
     }

@@ -158,10 +158,10 @@ fn warn(launch: &Explained, findings: &mut Findings) {
     if share > 0.02 {
         findings.warn(format!("{:.0} % of the time is unknown", 100.0 * share));
     }
-    if launch.highest.is_empty() {
-        let why = launch.no_clocks.as_deref();
-        let why = why.unwrap_or("this machine does not report clock frequencies");
+    if let Some(why) = launch.without_clocks() {
         findings.not_supported("slow-clock", format!("{why}; it is part of computing"));
+    } else if let Some(why) = &launch.no_clocks {
+        findings.warn(format!("{why}: computing there counts as if at the highest clock"));
     }
 }
 
@@ -170,6 +170,20 @@ mod tests {
     use unjank_host::tracefs::script::Script;
 
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_known_for_some_cpus_has_a_warning() {
+        let script = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
+        let clocks = Clocks {
+            highest: [(0, 2_000)].into(),
+            missing: Some("cpu1 has no cpufreq".to_owned()),
+            ..Clocks::default()
+        };
+        let about = About::default();
+        let launch = scripted::explained_with(&script, 400, clocks);
+        let findings = findings(&Launches::single(launch, &about), &about);
+        assert!(findings.warnings.iter().any(|it| it.starts_with("cpu1 has no cpufreq: ")));
+    }
 
     #[test]
     fn a_clock_that_is_not_known_has_the_reason() {

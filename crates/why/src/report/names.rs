@@ -4,7 +4,7 @@ use unjank_host::sched::ThreadId;
 
 use super::calls::call_name;
 use super::explained::Explained;
-use crate::history::{Cause, History, Origin, Wait};
+use crate::history::{Cause, History, Origin, Request, Wait};
 use crate::path::{Activity, Certainty, OwnWait, Segment};
 
 /// `bash (4711)`.
@@ -78,18 +78,22 @@ pub(crate) fn ended_by(launch: &Explained, wait: &OwnWait) -> String {
             format!("device {}", launch.history.interrupt_name(id))
         }
         Origin::Interrupt(Cause::Storage(id)) => match launch.history.request(id) {
-            Some(request) => format!(
-                "block device {}, {} of {} sectors at {}",
-                request.asked.device,
-                operation(request.asked.letters.as_bytes()),
-                request.asked.sectors,
-                request.asked.sector
-            ),
+            Some(request) => self::request(request),
             None => "a block device".to_owned(),
         },
         Origin::Interrupt(Cause::StorageOfOld) => "a block device".to_owned(),
         Origin::Interrupt(Cause::Unknown) => "an interrupt".to_owned(),
     }
+}
+
+/// `block device vda, read of 8 sectors at 2048`.
+pub(super) fn request(request: &Request) -> String {
+    let asked = &request.asked;
+    let operation = operation(asked.letters.as_bytes());
+    format!(
+        "block device {}, {operation} of {} sectors at {}",
+        asked.device, asked.sectors, asked.sector
+    )
 }
 
 /// The operation of a request, by the letters of `blk_fill_rwbs`.

@@ -56,7 +56,7 @@ pub(super) fn occupants<'a>(
     launch: &Explained,
     segments: impl IntoIterator<Item = &'a Segment>,
 ) -> BTreeMap<String, Nanos> {
-    let mut times: HashMap<Who, Nanos, RandomState> = HashMap::default();
+    let mut times: HashMap<CpuHolder, Nanos, RandomState> = HashMap::default();
     for segment in segments {
         let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
             continue;
@@ -67,10 +67,10 @@ pub(super) fn occupants<'a>(
         let idle = idle.fold(Nanos::ZERO, |sum, stretch| sum + stretch.length());
         for stretch in stretches {
             let who = match stretch.who {
-                Occupant::Idle(_) if idle > LONGEST_FROM_IDLE => Who::HeldBack,
-                Occupant::Idle(_) => Who::FromIdle,
-                Occupant::Thread(task) if task.tid == segment.thread => Who::Itself,
-                who => Who::Other(who),
+                Occupant::Idle(_) if idle > LONGEST_FROM_IDLE => CpuHolder::HeldBack,
+                Occupant::Idle(_) => CpuHolder::FromIdle,
+                Occupant::Thread(task) if task.tid == segment.thread => CpuHolder::Itself,
+                who => CpuHolder::Other(who),
             };
             let time = times.entry(who).or_default();
             *time = *time + stretch.length();
@@ -86,7 +86,7 @@ pub(super) fn occupants<'a>(
 
 /// The occupant of a CPU that a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Who {
+enum CpuHolder {
     FromIdle,
     HeldBack,
     /// It runs already: the thread is on its way.
@@ -94,7 +94,7 @@ enum Who {
     Other(Occupant),
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for CpuHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FromIdle => f.write_str(FROM_IDLE),

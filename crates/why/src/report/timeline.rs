@@ -277,16 +277,7 @@ fn detail(launch: &Explained, row: &[&Segment]) -> String {
                 None => String::new(),
             }
         }
-        Detail::Request(id) => match launch.history.request(id) {
-            Some(request) => format!(
-                "block device {}, {} of {} sectors at {}",
-                request.asked.device,
-                operation(request.asked.letters.as_bytes()),
-                request.asked.sectors,
-                request.asked.sector
-            ),
-            None => String::new(),
-        },
+        Detail::Request(id) => launch.history.request(id).map(names::request).unwrap_or_default(),
         Detail::Interrupt(id) => format!("device {}", launch.history.interrupt_name(id)),
         Detail::Cpu(_) | Detail::None => String::new(),
     }

@@ -78,7 +78,9 @@ fn lost_events(launch: &Explained) -> bool {
     let all: Vec<_> = launch.trace.cpus.iter().filter_map(ends).collect();
     let begin = all.iter().map(|[first, _]| *first).min().unwrap_or_default();
     let end = all.iter().map(|[_, last]| *last).max().unwrap_or_default();
-    launch.trace.has_gap(launch.from.max(begin), launch.to.min(end))
+    // Events that the kernel dropped leave no gap.
+    launch.trace.lost.dropped > 0
+        || launch.trace.has_gap(launch.from.max(begin), launch.to.min(end))
 }
 
 /// Whether a saving is at least [`WORTH`], by the interval or range of its share.
@@ -131,6 +133,9 @@ mod tests {
         assert_eq!(next, Some("sudo unjank why --prove=cpu -- git 'st atus'"));
         let gap = verdict_of(vec![explained(&script.loses(1, 150, 160), end)]);
         assert_eq!(gap.answer, Answer::CannotTell);
+        let mut dropped = explained(&waits(200).0, end);
+        dropped.trace.lost.dropped = 1;
+        assert_eq!(verdict_of(vec![dropped]).answer, Answer::CannotTell, "without a gap");
         let computes = Script::new().runs(0, 0, 9, 7).sleeps(0, 400, 7, 0);
         assert_eq!(verdict_of(vec![explained(&computes, 400)]).answer, Answer::No);
         let sleeps = Script::new().runs(0, 0, 9, 7).sleeps(0, 100, 7, 0);

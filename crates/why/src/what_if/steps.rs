@@ -22,7 +22,7 @@ pub(super) struct Step {
 
 /// The kinds of steps. Those of one moment are taken in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum StepKind {
     /// The window begins within a span of the thread.
     Begins,
     /// Its parent creates the thread, which begins its first span.
@@ -33,9 +33,9 @@ enum What {
 
 /// The sort key of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct StepKey {
     at: Timestamp,
-    what: What,
+    what: StepKind,
     /// The beginning of the span.
     from: Timestamp,
     actor: Actor,
@@ -47,26 +47,26 @@ struct Place {
 /// in a span that has begun and not ended. `None` after a stop request.
 pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>, stop: &Stop) -> Option<Vec<Step>> {
     let first = actors.iter().filter_map(|(actor, it)| first(window, actor, it));
-    let mut next: BinaryHeap<Reverse<Place>> = first.map(Reverse).collect();
+    let mut next: BinaryHeap<Reverse<StepKey>> = first.map(Reverse).collect();
     // Each thread begins one span, and ends all.
     let mut steps = Vec::with_capacity(actors.places());
     while let Some(mut place) = next.peek_mut() {
         if stop.is_requested() {
             return None;
         }
-        let Reverse(Place { what, actor, span, .. }) = *place;
+        let Reverse(StepKey { what, actor, span, .. }) = *place;
         let it = actors.life(actor);
         let cause = match what {
-            What::Begins => None,
-            What::Born => it.life.birth.and_then(|birth| actors.find(birth.parent, birth.at)),
-            What::Ends => it
+            StepKind::Begins => None,
+            StepKind::Born => it.life.birth.and_then(|birth| actors.find(birth.parent, birth.at)),
+            StepKind::Ends => it
                 .life
                 .spans
                 .get(span as usize)
                 .and_then(|span| cause(window, actors, actor, &span)),
         };
         steps.push(Step { actor, cause });
-        let follows = span + u32::from(what == What::Ends);
+        let follows = span + u32::from(what == StepKind::Ends);
         match end(window, actor, it, follows) {
             Some(end) => place.0 = end,
             None => drop(PeekMut::pop(place)),
@@ -76,21 +76,21 @@ pub(super) fn steps(window: &Window<'_>, actors: &Actors<'_>, stop: &Stop) -> Op
 }
 
 /// The first step of a thread.
-fn first(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>) -> Option<Place> {
+fn first(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>) -> Option<StepKey> {
     let number = it.spans.clone().next()?;
     let span = it.life.spans.get(number)?;
     let from = span.from.max(window.from);
     let is_born = number == 0 && it.life.birth.is_some_and(|birth| birth.at >= window.from);
-    let what = if is_born { What::Born } else { What::Begins };
-    Some(Place { at: from, what, from, actor, span: number as u32 })
+    let what = if is_born { StepKind::Born } else { StepKind::Begins };
+    Some(StepKey { at: from, what, from, actor, span: number as u32 })
 }
 
 /// The end of the span with this number.
-fn end(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>, number: u32) -> Option<Place> {
+fn end(window: &Window<'_>, actor: Actor, it: &OfWindow<'_>, number: u32) -> Option<StepKey> {
     let span =
         it.spans.contains(&(number as usize)).then(|| it.life.spans.get(number as usize))??;
     let from = span.from.max(window.from);
-    Some(Place { at: span.to, what: What::Ends, from, actor, span: number })
+    Some(StepKey { at: span.to, what: StepKind::Ends, from, actor, span: number })
 }
 
 /// The thread whose progress ends a wait: the waker, the issuer of the request, or another thread

@@ -21,7 +21,6 @@ use unjank_units::{Joules, Nanos, Watts};
 /// The most samples of a recording. A week at 5 ms has 121 million, which would
 /// take too long to read.
 const MOST_SAMPLES: usize = 50_000_000;
-/// The longest line.
 const LONGEST_LINE: usize = 4_096;
 const TOO_MUCH: &str = "more than a recording of a meter can hold";
 /// Larger times in seconds, and powers in watts, are mistakes: 30,000 years,

@@ -47,14 +47,14 @@ impl FromStr for CommandLine {
 
 /// Results of launches of a program.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct LaunchResults {
     findings: Findings,
     costs: Vec<DelayCost>,
     /// The reason if there are no costs.
     missing: Option<String>,
 }
 
-impl Shown {
+impl LaunchResults {
     /// Launches the program for the budget's time, and explains it. A machine on
     /// which launches cannot be recorded is a result.
     ///
@@ -205,7 +205,7 @@ mod tests {
     fn without_a_recording_the_rows_stay_and_say_what_is_missing() {
         let mut findings = Findings { verdicts: vec![machine()], ..Findings::default() };
         let missing = Some("recording needs root".to_owned());
-        Shown { missing, ..Shown::default() }.add_to(&mut findings);
+        LaunchResults { missing, ..LaunchResults::default() }.add_to(&mut findings);
         let row = &findings.verdicts[0];
         assert_eq!(row.answer, Answer::Healthy);
         assert!(row.reason.ends_with("is not known: recording needs root"), "{}", row.reason);

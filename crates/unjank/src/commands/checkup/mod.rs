@@ -22,7 +22,7 @@ use crate::{began, exit};
 use budget::Budget;
 use deadline::Deadline;
 use delay::Delay;
-use launch::{CommandLine, Shown};
+use launch::{CommandLine, LaunchResults};
 use probe::Probe;
 use surroundings::Watch;
 
@@ -93,11 +93,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let deadline = Deadline::new(began::at(), budget.limit(), may_be_first);
     command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
-        let shown = args
-            .launch
-            .as_ref()
-            .map(|command| Shown::of(command, &args.ready, &budget, &args.output, root, monitor));
-        let shown = shown.transpose()?;
+        let launch =
+            |command| LaunchResults::of(command, &args.ready, &budget, &args.output, root, monitor);
+        let shown = args.launch.as_ref().map(launch).transpose()?;
         let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.
         let locked = MemoryLock::everything();

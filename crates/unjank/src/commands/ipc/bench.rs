@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration)]
     trial: Nanos,
     /// Pairs of trials, for each question
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pairs: usize,
     /// Eight pairs of trials of 100 ms for each question: wider intervals
     #[arg(long, conflicts_with_all = ["trial", "pairs"])]

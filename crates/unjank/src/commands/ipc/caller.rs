@@ -10,7 +10,7 @@ use unjank_ipc::latency::{self, Message, Order};
 use unjank_measure::Monitor;
 
 use super::peer;
-use crate::commands::peer::Parent;
+use crate::commands::parent::Parent;
 use crate::exit;
 use crate::interrupt::Interrupt;
 

@@ -82,7 +82,7 @@ fn settings(options: &Options) -> Settings {
     let transports: Vec<_> = options.transports.iter().map(|transport| transport.name()).collect();
     Settings::default()
         .with("transport", transports)
-        .with("calls", options.calls)
+        .with("count", options.calls)
         .with("cpu", options.cpu)
         .with("priority", options.client.get())
         .with("hog", options.hog.get())

@@ -143,8 +143,8 @@ fn settings(options: &Options) -> Settings {
     let callers: Vec<_> = options.callers.iter().map(|caller| caller.name()).collect();
     Settings::default()
         .with("transport", transports)
-        .with("pairs", options.pairs)
-        .with("iterations", options.iterations)
+        .with("clients", options.pairs)
+        .with("count", options.iterations)
         .with("deadline", options.deadline.get())
         .with("caller", callers)
         .with("priority", options.priority.get())

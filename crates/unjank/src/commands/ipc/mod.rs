@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::commands::peer::Parent;
+use crate::commands::parent::Parent;
 
 /// Verbs of `unjank ipc`.
 #[derive(Debug, Subcommand)]

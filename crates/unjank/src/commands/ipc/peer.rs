@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::process::peer::PeerCommand;
 use unjank_ipc::{Role, run_peer};
 
-use crate::commands::peer::Parent;
+use crate::commands::parent::Parent;
 
 /// Arguments of `unjank ipc peer`.
 #[derive(Debug, clap::Args)]

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration)]
     trial: Nanos,
     /// Pairs of trials
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
     /// Six pairs of trials of one second: a wider interval
     #[arg(long, conflicts_with_all = ["trial", "pairs"])]

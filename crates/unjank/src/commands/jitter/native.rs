@@ -217,7 +217,7 @@ fn settings(options: &Options) -> Settings {
         .with("together", options.moments == Moments::Together)
         .with("for", options.duration.get())
         .with("break_above", options.break_above.map(Nanos::get))
-        .with("cause", options.cause)
+        .with("trace", options.cause)
         .with("dma_latency", options.dma_latency.map(Nanos::get))
         .with("force", options.force)
 }

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "2ns", value_parser = instruction_time)]
     instruction_time: InstructionTime,
     /// Show the phone's console on stderr
-    #[arg(long, short)]
+    #[arg(long)]
     verbose: bool,
     /// Do not copy the phone's runs to the store
     #[arg(long)]

@@ -72,9 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn settings(options: &Options, launches: u32) -> Settings {
     Settings::default()
         .with("cpus", options.cpus.to_string())
-        .with("launches", launches)
+        .with("count", launches)
         .with("gap", options.gap.get())
-        .with("run", options.run.get())
+        .with("work", options.run.get())
         .with("slice", options.slice.get())
         .with("chunk", options.chunk.get())
 }

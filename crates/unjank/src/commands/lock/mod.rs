@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::commands::peer::Parent;
+use crate::commands::parent::Parent;
 
 /// Verbs of `unjank lock`.
 #[derive(Debug, Subcommand)]

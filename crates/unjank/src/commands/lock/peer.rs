@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::process::peer::PeerCommand;
 use unjank_lock::bench;
 
-use crate::commands::peer::Parent;
+use crate::commands::parent::Parent;
 
 /// Reads orders from stdin and writes answers to stdout.
 pub(crate) fn run(parent: Parent) -> Result<ExitCode> {

@@ -9,7 +9,7 @@ use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Monitor;
 
 use super::process::{News, Process};
-use crate::commands::repetition::{self, Outcome, Report, Task};
+use crate::commands::repetition::{self, Report, StartOutcome, Task};
 use crate::exit::Relayed;
 
 /// How often the clock and the request to stop are checked.
@@ -23,7 +23,7 @@ const END_TIME: Nanos = Nanos::from_millis(1_000);
 
 /// How a start ended.
 pub(super) enum Ended {
-    Done(Outcome),
+    Done(StartOutcome),
     /// It was killed at the deadline.
     TimedOut,
 }

@@ -10,7 +10,7 @@ use unjank_host::{Nanos, Root, Timestamp};
 use unjank_launch::Launched;
 use unjank_measure::{Findings, Monitor, StartFindings, pool};
 
-use super::repetition::{Outcome, Task};
+use super::repetition::{StartOutcome, Task};
 use child::Ended;
 use disturbance::{Disturbance, Meter};
 
@@ -46,7 +46,7 @@ pub(crate) struct Repeated<'a> {
     next: u32,
     /// Starts, those that were repeated included.
     starts: u32,
-    found: Vec<Found>,
+    found: Vec<MeasuredStart>,
     /// The options of launches, which are judged together.
     launches: Option<unjank_launch::Options>,
     failure: Option<anyhow::Error>,
@@ -55,11 +55,11 @@ pub(crate) struct Repeated<'a> {
 }
 
 /// The results of one start.
-struct Found {
+struct MeasuredStart {
     /// The number of the start, which decides its placement.
     number: u32,
     at: Timestamp,
-    outcome: Outcome,
+    outcome: StartOutcome,
     disturbance: Disturbance,
 }
 
@@ -111,10 +111,10 @@ impl<'a> Repeated<'a> {
         let meter = Meter::begin(self.root);
         let at = Timestamp::now();
         match child::run(&(self.task)(number), self.length, deadline, monitor) {
-            Ok(Ended::Done(Outcome::Nothing)) => {}
+            Ok(Ended::Done(StartOutcome::Nothing)) => {}
             Ok(Ended::Done(outcome)) => {
                 let disturbance = meter.end();
-                self.found.push(Found { number, at, outcome, disturbance });
+                self.found.push(MeasuredStart { number, at, outcome, disturbance });
             }
             Ok(Ended::TimedOut) => self.timed_out += 1,
             Err(error) => {
@@ -177,18 +177,18 @@ impl<'a> Repeated<'a> {
     }
 }
 
-fn probed(found: Vec<Found>) -> Vec<StartFindings> {
-    let of_start = |Found { at, outcome, .. }| match outcome {
-        Outcome::Findings(findings) => Some(StartFindings { at, findings: *findings }),
-        Outcome::Launch(_) | Outcome::Nothing => None,
+fn probed(found: Vec<MeasuredStart>) -> Vec<StartFindings> {
+    let of_start = |MeasuredStart { at, outcome, .. }| match outcome {
+        StartOutcome::Findings(findings) => Some(StartFindings { at, findings: *findings }),
+        StartOutcome::Launch(_) | StartOutcome::Nothing => None,
     };
     found.into_iter().filter_map(of_start).collect()
 }
 
-fn launched(found: Vec<Found>) -> Vec<(Timestamp, Launched)> {
-    let of_start = |Found { at, outcome, .. }| match outcome {
-        Outcome::Launch(launched) => Some((at, *launched)),
-        Outcome::Findings(_) | Outcome::Nothing => None,
+fn launched(found: Vec<MeasuredStart>) -> Vec<(Timestamp, Launched)> {
+    let of_start = |MeasuredStart { at, outcome, .. }| match outcome {
+        StartOutcome::Launch(launched) => Some((at, *launched)),
+        StartOutcome::Findings(_) | StartOutcome::Nothing => None,
     };
     found.into_iter().filter_map(of_start).collect()
 }

@@ -17,8 +17,8 @@ pub(super) struct ChangeArgs {
     /// Threads whose names match PATTERN (* and ?) get POLICY; the first one that matches counts
     #[arg(long = "thread", value_name = "PATTERN=POLICY")]
     threads: Vec<Rule>,
-    /// All other threads get this policy
-    #[arg(long = "process", value_name = "POLICY")]
+    /// All threads that no rule matches get this policy
+    #[arg(long, value_name = "POLICY")]
     others: Option<Policy>,
     /// Rules for a known program: unjank rt profiles
     #[arg(long, value_name = "NAME", value_parser = profile)]
@@ -50,7 +50,7 @@ pub(crate) struct StateArgs {
 
 /// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ReportForm {
     /// Sentences.
     Text,
     /// JSON lines.
@@ -60,7 +60,6 @@ pub(super) enum Form {
 }
 
 impl ChangeArgs {
-    /// The rules.
     pub(super) fn rules(&self) -> Result<Rules, Error> {
         if self.max_busy == Nanos::ZERO && !self.force {
             return Err(Error::Invalid(
@@ -90,11 +89,11 @@ impl ChangeArgs {
         self.force
     }
 
-    pub(super) fn form(&self) -> Form {
+    pub(super) fn form(&self) -> ReportForm {
         match (self.json, self.quiet) {
-            (true, _) => Form::Json,
-            (_, true) => Form::Quiet,
-            _ => Form::Text,
+            (true, _) => ReportForm::Json,
+            (_, true) => ReportForm::Quiet,
+            _ => ReportForm::Text,
         }
     }
 }

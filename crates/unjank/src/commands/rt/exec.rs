@@ -9,7 +9,7 @@ use unjank_host::wait::until_readable;
 use unjank_host::{Root, Support};
 use unjank_jitter::rt::{self, Changer, Follower, Rules, Scope};
 
-use super::change_args::{ChangeArgs, Form};
+use super::change_args::{ChangeArgs, ReportForm};
 use super::means::{self, Means};
 use super::reporter::Reporter;
 use super::restore;
@@ -22,8 +22,8 @@ use crate::output::{self, Stream};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank rt exec --profile jvm-inversion-aware --thread 'meas*=fifo:80' -- java -jar app.jar
-  sudo unjank rt exec --process fifo:50 -- ./control-loop
-  unjank rt exec --process batch:10 --thread 'ui*=other' -- ./app
+  sudo unjank rt exec --others fifo:50 -- ./control-loop
+  unjank rt exec --others batch:10 --thread 'ui*=other' -- ./app
 
 Threads of the command and of its descendants get their policies as they appear
 and get their names. As root, unjank learns of them from the kernel; otherwise
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let keeper = Some(keeper::command(&dir));
     let changer = Changer::begin(&root, &dir, None, &rules, &setter, options, keeper)?;
     if let Support::No(reason) = &events
-        && args.changes.form() == Form::Text
+        && args.changes.form() == ReportForm::Text
     {
         reporter.remark(&format!("new threads are found by polling ({reason})"))?;
     }

@@ -48,7 +48,6 @@ impl Means {
         PolicySetter { scheduler: &self.kernel, rtkit, best_nice }
     }
 
-    /// The kernel.
     pub(super) fn kernel(&self) -> &Kernel {
         &self.kernel
     }

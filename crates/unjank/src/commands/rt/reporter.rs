@@ -6,7 +6,7 @@ use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::{Error, Nanos};
 use unjank_jitter::rt::{Changed, Event, Failed, Means, Walk};
 
-use super::change_args::Form;
+use super::change_args::ReportForm;
 use crate::output::{self, Stream};
 
 /// The most threads that are reported one by one.
@@ -17,7 +17,7 @@ const MOST_NAMES: usize = 3;
 /// Reports changes of threads, and failures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reporter {
-    form: Form,
+    form: ReportForm,
     /// Destination of the JSON lines.
     to: Stream,
 }
@@ -67,7 +67,7 @@ enum Line<'a> {
 }
 
 impl Reporter {
-    pub(super) fn new(form: Form, to: Stream) -> Self {
+    pub(super) fn new(form: ReportForm, to: Stream) -> Self {
         Self { form, to }
     }
 
@@ -83,7 +83,7 @@ impl Reporter {
         walk.unlimited.iter().try_for_each(|(process, why)| self.unlimited(*process, why))?;
         let Walk { seen, changed, already, gone, .. } = walk;
         let changed = changed.len();
-        if self.form == Form::Json {
+        if self.form == ReportForm::Json {
             let (already, gone, seen) = (*already, *gone, *seen);
             let (schema, took_ns) = ("unjank.rt/1", took.get());
             return self.line(&Line::Walked {
@@ -114,14 +114,14 @@ impl Reporter {
     /// Reports threads that got another policy.
     pub(super) fn changed(self, all: &[Changed]) -> anyhow::Result<()> {
         match self.form {
-            Form::Quiet => {
+            ReportForm::Quiet => {
                 // A policy that is not the wanted one is reported in any case.
                 for thread in all.iter().filter(|thread| thread.instead_of.is_some()) {
                     output::remark(&sentence(thread, &thread.name));
                 }
             }
-            Form::Json => all.iter().try_for_each(|thread| self.line(&line(thread)))?,
-            Form::Text if all.len() <= MOST_LINES => {
+            ReportForm::Json => all.iter().try_for_each(|thread| self.line(&line(thread)))?,
+            ReportForm::Text if all.len() <= MOST_LINES => {
                 for thread in all {
                     output::remark(&sentence(
                         thread,
@@ -129,7 +129,7 @@ impl Reporter {
                     ));
                 }
             }
-            Form::Text => grouped(all).iter().for_each(|text| output::remark(text)),
+            ReportForm::Text => grouped(all).iter().for_each(|text| output::remark(text)),
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Reporter {
                 Event::Changed(changed) => all.push(changed),
                 Event::Failed(failed) => self.failed(&failed)?,
                 Event::Unlimited { process, error } => self.unlimited(process, &error)?,
-                Event::Demoted { busy, report } if self.form == Form::Json => {
+                Event::Demoted { busy, report } if self.form == ReportForm::Json => {
                     self.line(&Line::Demoted { busy_ns: busy.get(), report: &report })?;
                 }
                 Event::Demoted { busy, report } => output::remark(&format!(
@@ -164,7 +164,7 @@ impl Reporter {
 
     fn failed(self, failed: &Failed) -> anyhow::Result<()> {
         let Failed { thread, name, error } = failed;
-        if self.form == Form::Json {
+        if self.form == ReportForm::Json {
             let error = error.to_string();
             return self.line(&Line::Failed { thread: thread.0, name, error });
         }
@@ -178,9 +178,9 @@ impl Reporter {
         // Ended threads are not reported.
         let there = reports.iter().filter(|report| report.outcome != RestoreOutcome::Gone);
         let reports: Vec<&ThreadReport> = there.collect();
-        if self.form == Form::Json {
+        if self.form == ReportForm::Json {
             reports.iter().try_for_each(|report| self.line(&Line::Restored(report)))?;
-        } else if self.form == Form::Text && reports.len() <= MOST_LINES {
+        } else if self.form == ReportForm::Text && reports.len() <= MOST_LINES {
             for report in &reports {
                 output::remark(&report.to_string());
             }
@@ -194,7 +194,7 @@ impl Reporter {
 
     /// Prints any other message.
     pub(super) fn remark(self, text: &str) -> anyhow::Result<()> {
-        if self.form == Form::Json {
+        if self.form == ReportForm::Json {
             return self.line(&Line::Remark { text });
         }
         self.say(text);
@@ -202,7 +202,7 @@ impl Reporter {
     }
 
     fn say(self, text: &str) {
-        if self.form == Form::Text {
+        if self.form == ReportForm::Text {
             output::remark(text);
         }
     }

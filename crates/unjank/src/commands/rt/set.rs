@@ -23,7 +23,7 @@ use crate::{exit, interrupt, values};
 #[command(after_help = "Examples:
   sudo unjank rt set 4711 --thread 'meas*=fifo:80'
   sudo unjank rt set 4711 --profile jvm-inversion-aware --thread 'meas*=fifo:80' --for 60s
-  sudo unjank rt set 4711 --process fifo:50 --max-busy 200ms
+  sudo unjank rt set 4711 --others fifo:50 --max-busy 200ms
   sudo unjank rt set 4711 --thread 'data-loop*=rr:60' --keep && sudo unjank rt restore 4711
   unjank rt set 4711 --thread 'worker-?=batch:5'
 

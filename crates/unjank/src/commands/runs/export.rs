@@ -16,8 +16,8 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   unjank runs export > runs.jsonl
-  unjank runs export last --format csv
-  unjank runs export last --format hgrm --series lock/park_wake
+  unjank runs export last --to csv
+  unjank runs export last --to hgrm --series lock/park_wake
   unjank runs export 20261121 | jq '.verdicts'
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// The output format
-    #[arg(long, value_enum, default_value = "json")]
+    #[arg(long = "to", value_name = "FORMAT", value_enum, default_value = "json")]
     format: Format,
     /// Only this series, or all below this name (csv, hgrm)
     #[arg(long, value_name = "NAME")]
@@ -61,9 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let series = args.series.as_deref();
     match args.format {
         Format::Json if series.is_some() => {
-            bail!(Error::Invalid(
-                "--series needs --format csv or hgrm: JSON holds whole runs".into()
-            ))
+            bail!(Error::Invalid("--series needs --to csv or hgrm: JSON holds whole runs".into()))
         }
         Format::Hgrm if names.len() != 1 => {
             bail!(Error::Invalid(format!("hgrm takes one run, not {}", names.len())))

@@ -14,12 +14,12 @@ use crate::{output, values};
 /// Arguments of `unjank runs prune`.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("which").required(true)), after_help = "Examples:
-  unjank runs prune --keep 100
+  unjank runs prune --newest 100
   unjank runs prune --older-than 2160h --dry-run")]
 pub(crate) struct Args {
     /// Keep only the newest N runs
     #[arg(long, value_name = "N", group = "which")]
-    keep: Option<u32>,
+    newest: Option<u32>,
     /// Remove runs older than this: 720h, 90d …
     #[arg(long, value_name = "TIME", group = "which", value_parser = age)]
     older_than: Option<Nanos>,
@@ -46,14 +46,14 @@ fn age(text: &str) -> Result<Nanos, String> {
 
 /// Removes runs and lists them.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let keep = match (args.keep, args.older_than) {
+    let keep = match (args.newest, args.older_than) {
         (Some(newest), _) => Keep::Newest(newest),
         (None, Some(age)) => {
             let age = i64::try_from(age.get()).unwrap_or(i64::MAX);
             let since = Timestamp::now().checked_sub(jiff::SignedDuration::from_nanos(age));
             Keep::Since(since.unwrap_or(Timestamp::MIN))
         }
-        (None, None) => bail!("give --keep or --older-than"),
+        (None, None) => bail!("give --newest or --older-than"),
     };
     let removed = args.store.open()?.prune(keep, args.dry_run)?;
     if args.json {

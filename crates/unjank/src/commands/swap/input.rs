@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use unjank_cachesim::admission::WriteRate;
 use unjank_cachesim::memory::{MemoryPolicy, Readahead};
-use unjank_host::{Bytes, Error, Nanos};
+use unjank_host::{Bytes, Nanos};
 use unjank_measure::Monitor;
 use unjank_swap::simulate::load::Meaning;
 use unjank_swap::simulate::{Latency, Launching, Load, MemoryOptions, load};
 use unjank_swap::synth::{Preset, Synth};
 use unjank_swap::trace::{PAGE, Summary, Trace};
 
-use super::reading::ReadingArgs;
+use super::reading::{ReadingArgs, check_stdin};
 use crate::commands::measured::Settings;
 use crate::values;
 
@@ -139,9 +139,7 @@ pub(super) enum Source {
 impl Source {
     /// The source for these files or this preset.
     pub(super) fn new(files: &[PathBuf], preset: Option<&'static Preset>) -> Result<Self> {
-        if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
-            bail!(Error::Invalid("stdin can be read only once".into()));
-        }
+        check_stdin(files)?;
         Ok(preset.map_or_else(|| Self::Files(files.to_vec()), Self::Synthetic))
     }
 

@@ -1,6 +1,8 @@
 //! Options of all commands that read traces.
 
-use unjank_host::Bytes;
+use std::path::PathBuf;
+
+use unjank_host::{Bytes, Error};
 use unjank_swap::trace::{Columns, Format, Operation, Options, Stage};
 
 use crate::{interrupt, values};
@@ -86,6 +88,14 @@ fn delimiter(text: &str) -> Result<u8, String> {
         _ if text == "\\t" => Ok(b'\t'),
         _ => Err("one character, such as ; or \\t".to_owned()),
     }
+}
+
+/// Rejects inputs that name stdin more than once.
+pub(super) fn check_stdin(inputs: &[PathBuf]) -> Result<(), Error> {
+    if inputs.iter().filter(|input| input.as_os_str() == "-").count() > 1 {
+        return Err(Error::Invalid("stdin can be read only once".to_owned()));
+    }
+    Ok(())
 }
 
 /// Parses the name of a page operation.

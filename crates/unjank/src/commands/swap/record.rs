@@ -15,9 +15,9 @@ use crate::{paths, values};
 /// Arguments of `unjank swap record`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo unjank swap record --out java.parquet --memory-limit 200MiB --swap 2GiB -- java -jar app.jar
+  sudo unjank swap record --out j.parquet --memory-limit 200MiB --swap-size 2GiB -- java -jar a.jar
   sudo unjank swap record --out evening.parquet --for 10m
-  sudo unjank swap record --out all.parquet --for 60s --files --device vda
+  sudo unjank swap record --out all.parquet --for 60s --files --block-device vda
 
 Every page of any process that is swapped out or in becomes an event with its time,
 its process and its page in the swap area, for the given time or until the command
@@ -31,10 +31,10 @@ of its own; processes that are left in it are killed at the end. docs/reference/
 has the limits of such a trace.")]
 pub(crate) struct Args {
     /// The file for the trace: a Parquet table; - is stdout
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Replace an existing file
-    #[arg(long)]
+    #[arg(long = "replace")]
     force: bool,
     /// How long to record [default: until the command ends]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     memory_limit: Option<Bytes>,
     /// Make a swap area of this size for the time of the recording; it is used before all others
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
+    #[arg(long = "swap-size", value_name = "SIZE", value_parser = values::bytes)]
     swap: Option<Bytes>,
     /// The directory of that swap area [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR", requires = "swap")]
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long)]
     files: bool,
     /// Record all requests to this block device, too: vda, 254,0
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long = "block-device", value_name = "DEVICE")]
     device: Vec<String>,
     /// The kernel's event buffer of each CPU
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = values::bytes)]
@@ -86,9 +86,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("for", options.duration.map(Nanos::get))
         .with("out", options.output.display().to_string())
         .with("memory_limit", options.memory_limit.map(Bytes::get))
-        .with("swap", options.swap.map(Bytes::get))
+        .with("swap_size", options.swap.map(Bytes::get))
         .with("files", options.files)
-        .with("device", options.devices.clone())
+        .with("block_device", options.devices.clone())
         .with("buffer", options.buffer.get());
     let command = measured::Command { name: "swap record", output: &args.output, settings };
     let own = [("--out", Some(args.out.as_path()))];

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
     /// Replace an existing output
-    #[arg(long)]
+    #[arg(long = "replace")]
     force: bool,
     /// Print the summary, or the presets, as JSON
     #[arg(long)]

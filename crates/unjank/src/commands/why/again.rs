@@ -32,7 +32,7 @@ fn options(args: &Args) -> Vec<OsString> {
         if is_default { Vec::new() } else { words([name.to_owned(), values::typed(value)]) }
     };
     let memory = values::bytes(MEMORY) != Ok(args.memory);
-    let memory = memory.then(|| words(["--memory".to_owned(), typed_bytes(args.memory)]));
+    let memory = memory.then(|| words(["--max-memory".to_owned(), typed_bytes(args.memory)]));
     let of_recording = match args.window.pid {
         Some(_) => {
             let thread = args.thread.iter().map(|name| format!("--thread={name}"));
@@ -84,10 +84,10 @@ mod tests {
             again.join(" ")
         };
         assert_eq!(typed("-- git"), "");
-        assert_eq!(typed("--timeout 60 --gap 0.5 --memory 256M -- git"), "");
+        assert_eq!(typed("--timeout 60 --gap 0.5 --max-memory 256M -- git"), "");
         assert_eq!(typed("--timeout 2m --no-stacks -- git"), "--timeout 120s --no-stacks");
-        assert_eq!(typed("--gap 0 --memory 1GiB -- x"), "--gap 0s --memory 1024MiB");
-        assert_eq!(typed("--gap 1500us --memory 4097 -- x"), "--gap 1500us --memory 4097");
+        assert_eq!(typed("--gap 0 --max-memory 1GiB -- x"), "--gap 0s --max-memory 1024MiB");
+        assert_eq!(typed("--gap 1500us --max-memory 4097 -- x"), "--gap 1500us --max-memory 4097");
         assert_eq!(typed("--ready 'stdout:a b' -- x"), "--ready stdout:a b");
         assert_eq!(typed("--pid 7 --for 5s"), "");
         assert_eq!(typed("--pid 7 --thread=-a --for 10s"), "--thread=-a --for 10s");

@@ -47,6 +47,7 @@ by a change is predicted by replaying all recorded wake-ups with shorter waits.
 --prove applies one change and measures the saving:
 
   cpu      the program starts with nice value -20 (autogroups are off meanwhile)
+  servers  the process that answered the program has nice value -20
   cache    its files are in memory; without it, they are dropped from memory
   clock    every CPU at its highest clock
 
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) launches: Option<u32>,
     /// Measure what a change saves, in alternating pairs of launches, and compare it
-    /// with the prediction: cpu, cache, clock, or the best of them
+    /// with the prediction: cpu, servers, cache, clock, or the best of them
     #[arg(
         long,
         value_name = "CHANGE",
@@ -81,9 +82,9 @@ pub(crate) struct Args {
     /// Longest time of a launch
     #[arg(long, value_name = "TIME", default_value = TIMEOUT, conflicts_with = "file", value_parser = values::duration)]
     pub(super) timeout: Nanos,
-    /// Memory for recorded events, in the kernel's form; when it is full, the
-    /// recording ends
-    #[arg(long, value_name = "SIZE", default_value = MEMORY, conflicts_with = "file", value_parser = values::bytes)]
+    /// The most memory that recorded events take, in the kernel's form; when it is full,
+    /// the recording ends
+    #[arg(long = "max-memory", value_name = "SIZE", default_value = MEMORY, conflicts_with = "file", value_parser = values::bytes)]
     pub(super) memory: Bytes,
     /// Do not record stacks, which name the functions in which threads wait and compute
     #[arg(long, conflicts_with = "file")]

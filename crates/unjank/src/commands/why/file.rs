@@ -38,10 +38,10 @@ pub(super) struct FileArgs {
     /// Beginning of the window: seconds of the trace, or +TIME after its first event [default: the
     /// exec of the process]
     #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
-    from: Option<Moment>,
+    since: Option<Moment>,
     /// End of the window [default: the end of the thread]
     #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
-    to: Option<Moment>,
+    until: Option<Moment>,
 }
 
 /// The settings of a run that explains a recording.
@@ -152,8 +152,8 @@ fn wanted(args: &FileArgs, thread: Option<&str>) -> ChoiceOptions {
     ChoiceOptions {
         process: args.process.clone(),
         thread: thread.map(str::to_owned),
-        from: args.from,
-        to: args.to,
+        from: args.since,
+        to: args.until,
     }
 }
 

@@ -43,8 +43,9 @@ pub(crate) fn record(
             break;
         }
         let begun = Timestamp::now();
-        let before = machine.read();
         let recording = start(plan, root, tracefs)?;
+        // After the start: the recording has every later change of a clock.
+        let before = machine.read();
         let ready = launch::once(plan, monitor, |_| {
             if keep.is_none() {
                 return Ok((recording.finish()?, None));

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let output = OutputArgs { no_store: true, ..args.output.clone() };
         let settings = Settings::default().with("calibration", true);
         let command = measured::Command { name: "why", output: &output, settings };
-        return command.run(|_, _, _| calibration::read(&args.output));
+        return command.run(|root, _, _| calibration::read(&args.output, root));
     }
     let settings = match &args.recording.file {
         Some(path) => file::settings(&args.recording, path, args.thread.as_deref()),
@@ -63,10 +63,10 @@ fn settings(args: &Args) -> Settings {
     let settings = Settings::default()
         .with("command", words)
         .with("ready", args.ready.to_string())
-        .with("launches", args.launches())
+        .with("count", args.launches())
         .with("gap", args.gap.get())
         .with("timeout", args.timeout.get())
-        .with("memory", args.memory.get());
+        .with("max_memory", args.memory.get());
     match args.window.pid {
         Some(pid) => settings
             .with("pid", pid)

@@ -148,7 +148,7 @@ impl Experiment {
         match self.wanted {
             TriedChange::Of(wanted) => {
                 let of_wanted = predictions.find(|it| it.remedy == wanted);
-                with_arms(of_wanted.context("the change is not predicted")?)
+                with_arms(of_wanted.context("the launches give no prediction for this change")?)
             }
             TriedChange::Best => predictions
                 .filter(|it| it.shift.value <= -SMALLEST)
@@ -238,7 +238,7 @@ mod tests {
         assert!(error.contains("no cpufreq"), "{error}");
         let [_, first] = arms(Remedy::ServersFirst, Some(47), &root).unwrap();
         let service = first.service.unwrap();
-        assert_eq!(service.command[1..], ["rt", "set", "47", "--process", "other:-20"]);
+        assert_eq!(service.command[1..], ["rt", "set", "47", "--others", "other:-20"]);
         assert!(service.notifies && arms(Remedy::ServersFirst, None, &root).is_err());
     }
 }

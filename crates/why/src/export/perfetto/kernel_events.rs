@@ -41,7 +41,11 @@ pub(super) fn write<W: Write>(
     packets: &mut PacketWriter<'_, W>,
 ) -> io::Result<()> {
     let (trace, history) = (launch.trace(), launch.history());
-    let converter = Converter { history, with_handlers: has_ends_of_handlers(trace) };
+    let converter = Converter {
+        history,
+        with_handlers: has(trace, |kind| matches!(kind, EventKind::IrqExit(_))),
+        with_softirqs: has(trace, |kind| matches!(kind, EventKind::SoftirqExit(_))),
+    };
     let first_clocks = first_clocks(trace, history);
     if !first_clocks.is_empty() {
         packets.write(packet(0, first_clocks, false))?;
@@ -66,9 +70,9 @@ fn packet(cpu: usize, event: Vec<KernelEvent>, lost: bool) -> Packet {
     Packet { ftrace_events: Some(bundle), ..Packet::default() }
 }
 
-fn has_ends_of_handlers(trace: &Trace) -> bool {
+fn has(trace: &Trace, is: impl Fn(&EventKind) -> bool) -> bool {
     let mut events = trace.cpus.iter().flat_map(|cpu| &cpu.events);
-    events.any(|event| matches!(event.kind, EventKind::IrqExit(_)))
+    events.any(|event| is(&event.kind))
 }
 
 /// The clock frequencies with which the recording begins.
@@ -106,6 +110,8 @@ struct Converter<'a> {
     history: &'a History,
     /// The recording has the ends of interrupt handlers.
     with_handlers: bool,
+    /// It has the ends of soft interrupts.
+    with_softirqs: bool,
 }
 
 impl Converter<'_> {
@@ -132,7 +138,7 @@ impl Converter<'_> {
             EventKind::IrqExit(irq) => {
                 KernelEventKind::IrqHandlerExit(IrqHandlerExit { irq: Some(irq), ret: Some(1) })
             }
-            EventKind::SoftirqEntry(vector) => {
+            EventKind::SoftirqEntry(vector) if self.with_softirqs => {
                 KernelEventKind::SoftirqEntry(Softirq { vec: Some(vector.0) })
             }
             EventKind::SoftirqExit(vector) => {
@@ -160,6 +166,7 @@ impl Converter<'_> {
                 KernelEventKind::SysExit(SysExit { id: Some(number), ret: Some(result) })
             }
             EventKind::IrqEntry(_)
+            | EventKind::SoftirqEntry(_)
             | EventKind::VectorEntry(_)
             | EventKind::VectorExit(_)
             | EventKind::IpiSent { .. }

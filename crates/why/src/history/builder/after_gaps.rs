@@ -1,4 +1,4 @@
-//! The state of threads after events of a CPU were lost.
+//! The state of threads after events of a CPU were lost, or where a switch is missing.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
@@ -24,7 +24,15 @@ impl Builder {
         if calls && event.current != ThreadId(0) {
             self.thread(event.current).may_have_called();
         }
-        let Some(gap) = gap else { return };
+        let is_other = before.is_some_and(|before| before != event.current);
+        if gap.is_some() || is_other {
+            let of_cpu = &mut self.cpus[place];
+            (of_cpu.completes, of_cpu.wakes) = (None, None);
+        }
+        let Some(gap) = gap else {
+            self.has_left(before.filter(|_| is_other), cpu, event.at);
+            return;
+        };
         let of_cpu = &mut self.cpus[place];
         of_cpu.interrupts.are_over();
         if let Some(before) = before.filter(|before| *before != event.current)
@@ -38,6 +46,16 @@ impl Builder {
             let since = thread.life.birth.map_or(gap, |birth| birth.at.max(gap));
             thread.wait = Wait::Unknown;
             thread.change(since, State::Running { cpu });
+        }
+    }
+
+    /// A thread had a CPU until another one was seen on it, without a switch in the trace. It counts
+    /// as asleep. In which call is decided by its wake-up: without one, it may have been ready.
+    fn has_left(&mut self, thread: Option<ThreadId>, cpu: usize, at: Timestamp) {
+        if let Some(thread) = thread.and_then(|thread| self.threads.get_mut(&thread))
+            && matches!(thread.state, Some((State::Running { cpu: on }, _)) if on == cpu)
+        {
+            thread.change(at, State::Asleep { wait: Wait::Unknown, wake: None });
         }
     }
 

@@ -43,7 +43,9 @@ impl Builder {
             }
             StorageEvent::Started { thread, same_process } => {
                 self.end_of_id(thread, at);
-                self.thread(thread).life.birth = Some(Birth { at, parent: current, same_process });
+                let first = if same_process { self.first_of_process(current) } else { thread };
+                let birth = Birth { at, parent: current, same_process, first };
+                self.thread(thread).life.birth = Some(birth);
             }
             StorageEvent::Executed { process, program, .. } => {
                 self.thread(process).life.name = program;
@@ -55,6 +57,11 @@ impl Builder {
             }
             _ => {}
         }
+    }
+
+    fn first_of_process(&self, thread: ThreadId) -> ThreadId {
+        let birth = self.threads.get(&thread).and_then(|thread| thread.life.birth);
+        birth.map_or(thread, |birth| birth.first)
     }
 
     /// Stores the former life of an id that is free again.
@@ -86,7 +93,7 @@ impl Builder {
         let renamed = self.threads.get(&process).and_then(|thread| thread.renamed);
         let at = renamed.unwrap_or(at);
         let wait = self.threads.get(&before).map(|thread| thread.wait).unwrap_or_default();
-        let birth = Some(Birth { at, parent: before, same_process: true });
+        let birth = Some(Birth { at, parent: before, same_process: true, first: process });
         if let Some(former) = self.threads.get_mut(&before) {
             former.life.end = Some(at);
             former.exiting = true;

@@ -88,6 +88,10 @@ fn end(trace: &Trace) -> Timestamp {
     last.chain(stopped).max().unwrap_or(BEGINNING)
 }
 
+/// `restart_syscall(2)`, which programs do not call themselves.
+#[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
+const RESTART: i64 = libc::SYS_restart_syscall as i64;
+
 /// The beginning of the gap before a recording, and the end of the gap after it.
 const BEGINNING: Timestamp = Timestamp::from_nanos(0);
 const END: Timestamp = Timestamp::from_nanos(u64::MAX);
@@ -204,8 +208,11 @@ impl Builder {
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
                 let thread = self.thread(current);
-                thread.enters(Wait::Call { number, arguments: [first, second] }, at);
-                thread.awaits_end = awaits_thread(number, &arguments);
+                // After a stop, the kernel continues the call before.
+                if number != RESTART || !matches!(thread.wait, Wait::Call { .. }) {
+                    thread.enters(Wait::Call { number, arguments: [first, second] }, at);
+                    thread.awaits_end = awaits_thread(number, &arguments);
+                }
             }
             EventKind::SystemCall(SystemCall::Ends { .. }) => {
                 self.thread(current).does(Wait::Unknown);
@@ -276,6 +283,7 @@ impl Builder {
             requests: self.requests.finish(),
             work: self.queues.finish(),
             clocks: self.clocks,
+            processes: BTreeMap::new(),
         })
     }
 }

@@ -179,6 +179,7 @@ impl Builder {
                 thread.change(at, State::Ready { cpu: queue });
             }
             Some((State::Asleep { wait, .. }, since)) => {
+                let wait = if wait == Wait::Unknown { thread.wait } else { wait };
                 // `sched_waking` of this wake-up came before the thread fell asleep.
                 let wake = if in_queue { thread.early.take().unwrap_or(wake) } else { wake };
                 let wake = Wake { at: wake.at.max(since), ..wake };

@@ -2,7 +2,7 @@
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
-use unjank_host::tracefs::{Context, EventKind, LockFlags, StorageEvent};
+use unjank_host::tracefs::{Context, EventKind, LockFlags, StorageEvent, SystemCall};
 
 use super::super::{Activity, Certainty, Path, Segment, Way, critical_path};
 use super::path;
@@ -219,9 +219,35 @@ fn who_wakes_a_waiter_for_a_lock_of_the_kernel_has_held_it() {
     assert!(matches!(wait.wait, Wait::KernelLock { lock: 0x40, call: Some(_), .. }));
     assert_eq!(wait.waker, ThreadId(3));
 
+    // A reader of a reader-writer lock may be woken by another reader.
+    let history = History::of(&contends(LockFlags(1 << 1)).trace());
+    let segment = &critical_path(&history, ThreadId(7), at(100), at(310)).segments[0];
+    assert_eq!((segment.way, segment.certainty), (Way::Lock, Certainty::Inferred));
+
     // No thread sleeps for a spin lock, so the sleep has another reason.
     let history = History::of(&contends(LockFlags(1)).trace());
     assert_eq!(critical_path(&history, ThreadId(7), at(100), at(510)).locks.len(), 0);
+}
+
+#[test]
+fn only_an_ioctl_of_binder_is_answered_by_another_one() {
+    let certainty = |request: u64| {
+        let arguments = [3, request, 0, 0, 0, 0];
+        let begins = SystemCall::Begins { number: libc::SYS_ioctl, arguments };
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .runs(1, 0, 0, 3)
+            .happens(0, 90, Context::Thread, EventKind::SystemCall(begins))
+            .sleeps(0, 100, 7, 0)
+            .happens(1, 110, Context::Thread, EventKind::SystemCall(begins))
+            .wakes(1, 300, 7, 0)
+            .runs(0, 310, 0, 7)
+            .sleeps(0, 400, 7, 0);
+        let path = critical_path(&History::of(&script.trace()), ThreadId(7), at(100), at(310));
+        (path.segments[0].way, path.segments[0].certainty)
+    };
+    assert_eq!(certainty(0xc030_6201), (Way::Ipc, Certainty::Proved));
+    assert_eq!(certainty(0x4008_6409), (Way::Ipc, Certainty::Inferred), "of a graphics driver");
 }
 
 #[test]

@@ -37,6 +37,30 @@ fn a_thread_that_runs_is_unknown_while_events_of_its_cpu_are_lost() {
 }
 
 #[test]
+fn a_thread_has_left_its_cpu_when_another_one_is_seen_there() {
+    let missing = |call| {
+        let calls = Script::new().runs(0, 0, 0, 7).happens(0, 90, Context::Thread, calls(call));
+        // The switch from 7 to 9 is not in the trace.
+        calls.runs(0, 110, 9, 3)
+    };
+    let again = |script: Script| script.sleeps(0, 310, 3, 7).sleeps(0, 400, 7, 0);
+    assert_eq!(
+        path(&again(missing(libc::SYS_read).wakes(0, 300, 7, 0)), 7, 0, 400),
+        [
+            "0-110 t7 own Computing",
+            "110-300 t3 ipc Computing",
+            "300-310 t7 own RunQueue",
+            "310-400 t7 own Computing",
+        ]
+    );
+    assert_eq!(
+        path(&again(missing(libc::SYS_clock_nanosleep)), 7, 0, 400)[1],
+        "110-310 t7 own Unknown",
+        "nothing woke it: it may have been ready all the time"
+    );
+}
+
+#[test]
 fn a_thread_that_is_ready_may_have_run_meanwhile() {
     let script = Script::new().runs(0, 0, 9, 7).runs(0, 100, 7, 9).loses(0, 150, 200);
     let script = script.runs(0, 300, 9, 7).sleeps(0, 400, 7, 0);

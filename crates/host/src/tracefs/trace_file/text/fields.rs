@@ -56,8 +56,8 @@ pub(super) fn task(text: &str, prefix: &str) -> Result<Task, Wrong> {
 
 /// `a:5 [120]` of trace-cmd, and what follows.
 pub(super) fn short_task(text: &str) -> Result<(Task, &str), Wrong> {
-    let (before, rest) = text.split_once(']').ok_or("expected a priority")?;
-    let (name, prio) = before.rsplit_once(" [").ok_or("expected a priority")?;
+    let (name, behind) = text.rsplit_once(" [").ok_or("expected a priority")?;
+    let (prio, rest) = behind.split_once(']').ok_or("expected a priority")?;
     let (comm, tid) = name.rsplit_once(':').ok_or("expected a thread")?;
     let task = Task {
         tid: ThreadId(tid.parse().map_err(|_| "expected a thread")?),
@@ -87,5 +87,8 @@ mod tests {
         assert_eq!((task.tid, task.prio, rest), (ThreadId(9599), 100, " CPU:001"));
         assert_eq!(task.comm, Comm::from("kworker/1:0H"));
         assert!(short_task("nobody").is_err());
+        let (task, rest) = short_task("[pango] fontcon:901 [120] S").unwrap();
+        assert_eq!((task.tid, task.prio, rest), (ThreadId(901), 120, " S"));
+        assert_eq!(task.comm, Comm::from("[pango] fontcon"));
     }
 }

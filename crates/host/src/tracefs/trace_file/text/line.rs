@@ -209,8 +209,14 @@ fn head(line: &str) -> Option<Line<'_>> {
 fn lost(line: &str) -> Option<Line<'_>> {
     let (cpu, what) = line.trim_start().strip_prefix("CPU:")?.split_once(" [")?;
     let cpu = cpu_number(cpu)?;
-    let number = what.split_whitespace().find_map(|word| word.parse().ok());
-    (what.contains("EVENTS")).then_some(Line::Lost { cpu, events: number.unwrap_or(1) })
+    // An event of a thread with such a name does not end with the bracket.
+    let what = what.trim_end().strip_suffix(']')?;
+    if what == "EVENTS DROPPED" {
+        return Some(Line::Lost { cpu, events: 1 });
+    }
+    let lost = what.strip_prefix("LOST ").and_then(|rest| rest.strip_suffix(" EVENTS"));
+    let events = lost.or(what.strip_suffix(" EVENTS DROPPED"))?.parse().ok()?;
+    Some(Line::Lost { cpu, events })
 }
 
 /// The next word, and what follows it.
@@ -270,6 +276,8 @@ mod tests {
         assert_eq!(parse("CPU:1 [LOST 5 EVENTS]"), Line::Lost { cpu: 1, events: 5 });
         assert_eq!(parse("CPU:3 [7 EVENTS DROPPED]"), Line::Lost { cpu: 3, events: 7 });
         assert_eq!(parse("CPU:0 [EVENTS DROPPED]"), Line::Lost { cpu: 0, events: 1 });
+        let named = begin("CPU:1 [2 EVENTS-77 [000] d..2. 1.000000: sched_switch: x");
+        assert_eq!(named.at, Timestamp::from_nanos(1_000_000_000), "a thread of that name");
     }
 
     #[test]

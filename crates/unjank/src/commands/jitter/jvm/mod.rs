@@ -73,7 +73,7 @@ pub(crate) struct Args {
     garbage_threads: u32,
     /// Garbage: objects that were never referenced, as in the paper, or also objects that lived for
     /// a while, which needs full collections
-    #[arg(long, value_name = "unreferenced|replacing", default_value_t = cell::Garbage::Unreferenced)]
+    #[arg(long = "objects", value_name = "unreferenced|replacing", default_value_t = cell::Garbage::Unreferenced)]
     load: cell::Garbage,
     /// Ordinary threads outside of the JVM that compute on its CPUs all the time
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64))]
@@ -184,13 +184,13 @@ fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {
 fn settings(args: &Args, load: &Load, cpus: &[CpuSet], jdks: &[Jdk]) -> Settings {
     let names = |all: Vec<String>| all;
     Settings::default()
-        .with("wakeups", load.wakeups)
+        .with("count", load.wakeups)
         .with("period", load.period.get())
         .with("way", load.way.to_string())
         .with("variants", names(args.variants.iter().map(ToString::to_string).collect()))
         .with("collectors", names(args.collectors.iter().map(ToString::to_string).collect()))
         .with("garbage_threads", load.garbage_threads)
-        .with("load", load.kind.to_string())
+        .with("objects", load.kind.to_string())
         .with("rivals", load.rivals)
         .with("heap", load.heap.get())
         .with("live", load.live.get())
@@ -199,5 +199,5 @@ fn settings(args: &Args, load: &Load, cpus: &[CpuSet], jdks: &[Jdk]) -> Settings
         .with("traced", !args.no_trace)
         .with("priority", load.priorities.measuring.get())
         .with("vm_priority", load.priorities.vm.get())
-        .with("jdks", names(jdks.iter().map(ToString::to_string).collect()))
+        .with("jdk", names(jdks.iter().map(ToString::to_string).collect()))
 }

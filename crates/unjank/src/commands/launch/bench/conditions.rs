@@ -51,7 +51,7 @@ pub(crate) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
 /// All threads of a process run before those of other programs.
 pub(crate) fn process_first(process: u32, root: &Root) -> Condition {
     let process = process.to_string();
-    let own = ["/proc/self/exe", "rt", "set", &process, "--process", "other:-20"];
+    let own = ["/proc/self/exe", "rt", "set", &process, "--others", "other:-20"];
     let command = own.map(OsString::from).into();
     Condition {
         name: format!("process {process} first"),

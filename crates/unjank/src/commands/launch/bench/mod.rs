@@ -30,7 +30,7 @@ const FEWEST_PAIRS: usize = 6;
   sudo unjank launch bench --b governor=performance --ready window -- xterm
   sudo unjank launch bench --a sampling_rate=100ms --b sampling_rate=50ms --load 0,200ms,400ms,800ms
   unjank launch bench --b 'with:nice -n 19 make -j8' --ready stdout:listening -- ./server
-  sudo unjank launch bench --b min_freq=max --b boost -n 30 --ready port:8080 -- ./server
+  sudo unjank launch bench --b min_freq=max --b boost --pairs 30 --ready port:8080 -- ./server
 
 A condition (--a, --b) is one of
   as-is                       the machine as it is
@@ -65,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "load")]
     ready: Ready,
     /// Pairs of launches, for each load and each --b
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
     /// Six pairs, the fewest that can decide: wider intervals
     #[arg(long, conflicts_with = "pairs")]

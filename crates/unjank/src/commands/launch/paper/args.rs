@@ -14,7 +14,7 @@ use crate::values;
 #[command(after_help = "Examples:
   sudo unjank launch paper --html paper.html            # about 1 h 30 min, most of it Table 3
   sudo unjank launch paper --quick                      # three minutes
-  sudo unjank launch paper --skip energy -n 50          # Fig. 2 and 3
+  sudo unjank launch paper --skip energy --pairs 50     # Fig. 2 and 3
   sudo unjank launch paper --skip launches --meter smartpower3:/dev/ttyUSB0
   unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper   # on any machine
 
@@ -30,7 +30,7 @@ virtual phone the load app's clock is emulated and energy is modelled; labels
 say so.")]
 pub(crate) struct Args {
     /// Pairs of launches of each load [default: 20]
-    #[arg(long, short = 'n', value_name = "N", conflicts_with = "quick")]
+    #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub(super) pairs: Option<usize>,
     /// Loads, at the highest frequency, on all CPUs
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]

@@ -22,7 +22,7 @@ use crate::values;
 #[command(after_help = "Examples:
   unjank launch power --list
   sudo unjank launch power --for 30s
-  sudo unjank launch power --rates 10ms,50ms,100ms,200ms --for 2m --discard 1m -n 10
+  sudo unjank launch power --rates 10ms,50ms,100ms,200ms --for 2m --discard 1m --rounds 10
   sudo unjank launch power --meter smartpower3:/dev/ttyUSB0 --rates 50ms,100ms
   unjank launch power --meter smartpower3:udp --listen 192.168.1.5 --for 1m
   unjank launch power --meter csv:log.csv --for 2m --discard 1m
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     discard: Option<Nanos>,
     /// Trials of each sampling period
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, requires = "rates")]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "rates")]
     rounds: usize,
     /// Ignore differences below this share
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share, requires = "rates")]

@@ -144,7 +144,7 @@ fn settings(args: &Args) -> Settings {
         .with("work", args.work.get())
         .with("load", list(args.load.iter().map(|load| load.get().to_string()).collect()))
         .with("device", args.device.clone())
-        .with("cpus", args.cpu_count)
+        .with("cpu_count", args.cpu_count)
         .with("hz", args.hz)
         .with("governor", args.governor.clone())
         .with(

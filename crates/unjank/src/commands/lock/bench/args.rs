@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = environment)]
     pub(super) environment: Vec<Environment>,
     /// Trials of each strategy in each cell; fewer than 6 give no verdict [default: 6]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub(super) rounds: Option<usize>,
     /// Length of the phase that counts operations, and of the one that times waits, with few
     /// threads [default: 100ms]

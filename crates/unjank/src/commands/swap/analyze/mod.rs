@@ -20,8 +20,8 @@ use crate::values;
   unjank swap analyze swap-on.csv.gz swap-off.csv.gz --html fig1.html  # side by side
   unjank swap analyze sda.blktrace.* --merge                           # parts of one trace
   unjank swap analyze trace.txt --swap-device 254,0                    # thrashing of zram0
-  unjank swap analyze trace.txt --priority 254,0=100 --priority 8,16=5 # LRU inversion
-  unjank swap analyze phone.txt --only page-in,page-out --json
+  unjank swap analyze trace.txt --swap-priority 254,0=100 --swap-priority 8,16=5 # LRU inversion
+  unjank swap analyze phone.txt --operations page-in,page-out --json
   unjank swap analyze gimp.parquet --all-launches --limit all          # every launch
 
 Shows how unevenly accesses are spread over the data, next to the values of Bahn & Kim; how soon
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     label: Vec<String>,
     /// Which operations count as accesses, for skew and reuse
-    #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
+    #[arg(long = "operations", value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
     /// The share of the data that is called hot
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     thrash_window: Nanos,
     /// A swap device by its name in the trace, with its priority as in /proc/swaps
-    #[arg(long, value_name = "NAME=N", value_parser = priority)]
+    #[arg(long = "swap-priority", value_name = "NAME=N", value_parser = priority)]
     priority: Vec<(String, i32)>,
     /// In a trace of a recorded command: show launches of all other programs, too
     #[arg(long)]
@@ -181,12 +181,10 @@ fn labels(args: &Args) -> Result<Vec<String>> {
 
 /// Rejects options that cannot work.
 fn check(args: &Args) -> Result<()> {
-    if args.traces.iter().filter(|path| *path == Path::new("-")).count() > 1 {
-        bail!(Error::Invalid("stdin can be read only once".to_owned()));
-    }
+    reading::check_stdin(&args.traces)?;
     if args.priority.len() == 1 || args.priority.len() > inversion::MAX_DEVICES {
         bail!(Error::Invalid(format!(
-            "--priority compares devices: give it for 2 to {} of them",
+            "--swap-priority compares devices: give it for 2 to {} of them",
             inversion::MAX_DEVICES
         )));
     }
@@ -204,8 +202,8 @@ fn hint(args: &Args, analysis: &Analysis, findings: &mut Findings) {
     }
     if args.priority.len() > 1 && analysis.inversions.is_empty() {
         findings.warn(format!(
-            "{}: LRU inversion cannot be computed: no two devices of --priority hold pages at the \
-             same time",
+            "{}: LRU inversion cannot be computed: no two devices of --swap-priority hold pages at \
+             the same time",
             analysis.label
         ));
     }
@@ -218,13 +216,13 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
     Settings::default()
         .with("traces", labels.to_vec())
         .with("merge", args.merge)
-        .with("only", only)
+        .with("operations", only)
         .with("hot", args.hot)
         .with("thrash_rate", args.thrash_rate)
         .with("thrash_distance", args.thrash_distance.get())
         .with("thrash_window", args.thrash_window.get())
         .with("all_launches", args.all_launches)
-        .with("priority", priorities)
+        .with("swap_priority", priorities)
 }
 
 /// Parses a number of rows, or `all`.

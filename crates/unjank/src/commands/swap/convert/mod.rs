@@ -11,7 +11,7 @@ use unjank_host::Error;
 use unjank_swap::trace::Trace;
 use unjank_swap::trace::convert::{self, To};
 
-use super::reading::ReadingArgs;
+use super::reading::{ReadingArgs, check_stdin};
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
@@ -40,13 +40,13 @@ pub(crate) struct Args {
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// The output's format [default: from its name]
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "FORMAT", value_enum)]
     to: Option<ToName>,
     /// Sort events by time, which takes 36 bytes of memory for each
     #[arg(long)]
     sort: bool,
     /// Replace an existing output
-    #[arg(long)]
+    #[arg(long = "replace")]
     force: bool,
     /// Print the summary as JSON
     #[arg(long)]
@@ -134,10 +134,7 @@ fn to(args: &Args) -> Result<To> {
 
 /// Rejects early what would fail after hours or destroy an input.
 fn check(args: &Args) -> Result<()> {
-    let stdins = args.inputs.iter().filter(|input| *input == Path::new("-")).count();
-    if stdins > 1 {
-        bail!(Error::Invalid("stdin can be read only once".into()));
-    }
+    check_stdin(&args.inputs)?;
     if args.output.exists() {
         let output = args.output.canonicalize().ok();
         if args.inputs.iter().any(|input| output.is_some() && input.canonicalize().ok() == output) {
@@ -148,7 +145,7 @@ fn check(args: &Args) -> Result<()> {
         }
         if !args.force && args.output != Path::new("-") {
             bail!(Error::Invalid(format!(
-                "{} already exists; --force replaces it",
+                "{} already exists; --replace allows it",
                 args.output.display()
             )));
         }

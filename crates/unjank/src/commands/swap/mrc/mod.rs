@@ -2,7 +2,7 @@
 
 mod csv;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -23,7 +23,7 @@ use crate::{output, values};
 #[command(after_help = "Examples:
   unjank swap mrc game.parquet                                  # LRU, exact, in one pass
   unjank swap mrc game.parquet --policy all --sizes 8 --html curves.html
-  unjank swap mrc trace.txt --swap-device 254,0 --only page-in,page-out
+  unjank swap mrc trace.txt --swap-device 254,0 --operations page-in,page-out
   unjank swap mrc hm_1.csv --policy lru,2q:kin=0.1:kout=1,s3-fifo --sizes 64MiB,256MiB,10%
   unjank swap mrc web.oracleGeneral.zst --policy sieve,arc --sample 0.01 --csv curve.csv
 
@@ -53,11 +53,12 @@ pub(crate) struct Args {
     /// The share of the pages to simulate, selected by a hash with --seed
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = values::share_of_whole)]
     sample: f64,
-    /// Memory for requests; if they need more, the share of pages is halved until they fit
-    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = values::bytes)]
+    /// The most memory that requests take; if they need more, the share of pages is halved until
+    /// they fit
+    #[arg(long = "max-memory", value_name = "SIZE", default_value = "2GiB", value_parser = values::bytes)]
     memory: Bytes,
     /// Which operations count as requests
-    #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
+    #[arg(long = "operations", value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
           default_value = "read,write,page-in,page-out,first-touch")]
     only: Vec<Operation>,
     /// Write the curves as comma-separated values; - is stdout
@@ -70,11 +71,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if args.trace.iter().filter(|path| *path == Path::new("-")).count() > 1 {
-        bail!(Error::Invalid("stdin can be read only once".to_owned()));
-    }
+    reading::check_stdin(&args.trace)?;
     if args.memory.get() < 4096 {
-        bail!(Error::Invalid("--memory must be at least 4 KiB".to_owned()));
+        bail!(Error::Invalid("--max-memory must be at least 4 KiB".to_owned()));
     }
     let policies = policies(&args.policy);
     let command = measured::Command {
@@ -92,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         if requests.sample.rate() < args.sample {
             findings.warn(format!(
                 "only {:.3} % of the pages are simulated, because the requests for more do not \
-                 fit into {} (--memory)",
+                 fit into {} (--max-memory)",
                 requests.sample.rate() * 100.0,
                 args.memory
             ));
@@ -152,11 +151,11 @@ fn settings(args: &Args, policies: &[Policy]) -> Settings {
     let policies: Vec<String> = policies.iter().map(ToString::to_string).collect();
     Settings::modelled()
         .with("traces", traces)
-        .with("policies", policies)
+        .with("policy", policies)
         .with("sizes", args.sizes.to_string())
         .with("sample", args.sample)
-        .with("memory", args.memory.get())
-        .with("only", only)
+        .with("max_memory", args.memory.get())
+        .with("operations", only)
 }
 
 #[cfg(test)]

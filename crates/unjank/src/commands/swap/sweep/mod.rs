@@ -87,8 +87,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .machine
         .settings()
         .with("traces", names)
-        .with("tiers", tiers.iter().map(|tier| tier.get()).collect::<Vec<_>>())
-        .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
+        .with("tier", tiers.iter().map(|tier| tier.get()).collect::<Vec<_>>())
+        .with("policy", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
         .with("write_cost", args.write_cost.get());
     let command = measured::Command { name: "swap sweep", output: &args.output, settings };
     let scratch = paths::temporary_directory()?;
