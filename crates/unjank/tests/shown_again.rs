@@ -25,7 +25,6 @@ fn probes() {
 fn recordings() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
     assert!(check(&["why", file, "--process", "sh"]).contains("What is explained"));
-    check(&["why", "--calibration"]);
 }
 
 #[test]
