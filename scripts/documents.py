@@ -3,6 +3,7 @@
 
 - Lines are at most 100 characters wide, but for tables, code, and words that are longer.
 - Links to files and headings of the project lead somewhere.
+- Links lead from README.md to every page in docs.
 - Paths in ARCHITECTURE.md that begin at the root of the project, or in `crates`, exist.
 - Libraries whose examples are not run (`doctest = false`) have none in their documentation.
 
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 WIDTH = 100
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\s]+)`")
 FENCE = re.compile(r"^\s*(```|~~~)")
@@ -75,6 +76,22 @@ def wrong_link(file, target):
     return None
 
 
+def linked(file):
+    """The Markdown files to which the links of a file lead."""
+    targets = (target for _, line in prose(file) for target in LINK.findall(line))
+    places = ((file.parent / target.partition("#")[0]).resolve() for target in targets)
+    return {place for place in places if place.suffix == ".md" and place.exists()}
+
+
+def unreachable(pages):
+    """The pages to which no links lead from README.md."""
+    found, new = set(), {ROOT / "README.md"}
+    while new:
+        found |= new
+        new = set().union(*map(linked, new)) - found
+    return sorted(set(pages) - found)
+
+
 def missing_paths(line):
     """Paths in backticks that begin at the root or in `crates`, and do not exist."""
     for path in CODE.findall(line):
@@ -118,6 +135,8 @@ def main():
             if name.name == "ARCHITECTURE.md":
                 for path in missing_paths(line):
                     wrong.append(f"{name}:{number}: {path}: there is no such file")
+    docs = [file for file in files() if ROOT / "docs" in file.parents]
+    wrong += [f"{page.relative_to(ROOT)}: no link leads here" for page in unreachable(docs)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
     if wrong:
         sys.exit(f"{len(wrong)} places are wrong")

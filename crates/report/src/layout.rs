@@ -4,6 +4,8 @@
 use serde_json::Value;
 use unjank_measure::{Fact, RunRecord};
 
+use crate::views::is_short;
+
 /// A part of a record beside answers and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -25,36 +27,15 @@ pub(crate) enum Part {
 pub(crate) const EVERYTHING: &[Part] =
     &[Part::Series, Part::Curves, Part::HeatMaps, Part::WorstSamples, Part::Facts, Part::Changes];
 
-/// Commands whose answers and tables are enough. The other parts are on the page and in
-/// JSON.
-const IN_SHORT: [&str; 15] = [
-    "checkup",
-    "ipc throughput",
-    "jitter jvm",
-    "launch bench",
-    "launch paper",
-    "launch power",
-    "lock bench",
-    "lock doctor",
-    "schd-dbg",
-    "swap analyze",
-    "swap mrc",
-    "swap paper",
-    "swap simulate",
-    "swap sweep",
-    "why",
-];
-
 /// The parts that the terminal prints of `record`, in this order. Records of former
 /// versions, which have no tables, are printed in full.
 pub(crate) fn parts(record: &RunRecord) -> &'static [Part] {
     let command = record.command.as_str();
-    let short = IN_SHORT.contains(&command);
     let says_enough = !record.findings.tables.is_empty() || command == "checkup";
     let is_set = |name| record.settings.get(name) == Some(&Value::Bool(true));
     // Former records have the former name.
     let asked = command == "checkup" && (is_set("all") || is_set("tables"));
-    if short && says_enough && !asked { &[] } else { EVERYTHING }
+    if is_short(record) && says_enough && !asked { &[] } else { EVERYTHING }
 }
 
 /// The facts of `record`; those about the clock come last.

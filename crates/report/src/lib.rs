@@ -13,7 +13,8 @@
 //! | `headline`, `words`, `machine` | texts that all three share |
 //! | `document` | a record in the output format of another program |
 //! | `delay`, `group`, `limit`, `names`, `samples` | grouping and naming of series, facts and samples |
-//! | `layout`, `table` | parts of a record, views of its tables, texts of cells |
+//! | `views` | which view a command and a table have |
+//! | `layout`, `table` | parts of a record, texts of cells |
 //! | `heat` | curves as rows of a heat map |
 //! | `timeline` | a critical path over time |
 //! | `chart` | scales, labels, curves: SVG without colours |
@@ -37,6 +38,7 @@ mod table;
 mod terminal;
 mod timeline;
 mod tone;
+mod views;
 mod visible;
 mod words;
 

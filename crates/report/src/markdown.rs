@@ -10,8 +10,9 @@ use crate::heat::{Cell, HeatMap, maps};
 use crate::layout::{self, Part};
 use crate::machine;
 use crate::samples::Worst;
-use crate::table::{self, drawn, heading, is_numeric, text, used};
+use crate::table::{drawn, heading, is_numeric, text, used};
 use crate::timeline::{self, Timeline};
+use crate::views::{self, View};
 use crate::visible::visible;
 use crate::{tone, words};
 
@@ -176,7 +177,7 @@ fn changes(out: &mut String, record: &RunRecord) {
 
 /// A table of the record; in Markdown, cards and bars are rows as well.
 fn view(out: &mut String, shown: &Table, record: &RunRecord) {
-    if table::view(shown) == table::View::Timeline {
+    if views::view(shown) == View::Timeline {
         return timeline(out, shown, record);
     }
     let used = used(shown);

@@ -1,49 +1,10 @@
-//! Tables of a record: their views, and the texts of their cells.
+//! Tables of a record, and the texts of their cells.
 
 use unjank_measure::{Cell, Column, Mark, Number, RunRecord, Table, Unit};
 
+use crate::views::{View, view};
 use crate::visible::visible;
 use crate::words;
-
-/// How a table is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
-    /// Rows under headings.
-    Rows,
-    /// One quantity by two variables; an interval is shown as ± its wider half.
-    Matrix,
-    /// A paragraph for each row: cells that are sentences.
-    Cards,
-    /// A bar for each row. The second cell is its length, the third its filled share.
-    Bars,
-    /// Pieces of a critical path, over time.
-    Timeline,
-    /// Not drawn: for programs only.
-    Data,
-}
-
-/// Views by the name of the table; other tables are [`View::Rows`].
-const VIEWS: [(&str, View); 12] = [
-    ("ipc/throughput/turns", View::Data),
-    ("lock/bench/relative", View::Matrix),
-    ("lock/bench/waits", View::Matrix),
-    ("lock/bench/shares", View::Matrix),
-    ("lock/doctor/diagnoses", View::Cards),
-    ("swap/analyze/volume", View::Bars),
-    ("swap/mrc/miss_ratio", View::Matrix),
-    ("swap/sweep/storage", View::Matrix),
-    ("swap/sweep/over_budget", View::Matrix),
-    // Parts of the path's drawing.
-    ("why/clock", View::Data),
-    ("why/path", View::Timeline),
-    ("why/requests", View::Data),
-];
-
-/// The view of `table`.
-pub(crate) fn view(table: &Table) -> View {
-    let known = VIEWS.iter().find(|(name, _)| *name == table.name);
-    known.map_or(View::Rows, |(_, view)| *view)
-}
 
 /// The tables of a record that are drawn: those with rows, except [`View::Data`].
 pub(crate) fn drawn(record: &RunRecord) -> impl Iterator<Item = &Table> {

@@ -8,7 +8,6 @@ mod plain_sections;
 mod policy;
 mod raw;
 mod wait_buckets;
-mod waiting;
 mod watch;
 mod word;
 

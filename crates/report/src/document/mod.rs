@@ -7,19 +7,14 @@ mod schd_dbg;
 
 use unjank_measure::RunRecord;
 
+use crate::views::{self, Format};
+
 pub use remarks::remarks;
 
 /// The document of `record`, if its command prints one.
 pub(crate) fn document(record: &RunRecord) -> Option<String> {
-    match record.command.as_str() {
-        "schd-dbg" => Some(schd_dbg::document(record)),
-        "ipc throughput" if setting(record, "benchmark_format") == Some("json") => {
-            Some(google_benchmark::document(record))
-        }
-        _ => None,
-    }
-}
-
-fn setting<'a>(record: &'a RunRecord, name: &str) -> Option<&'a str> {
-    record.settings.get(name)?.as_str()
+    views::format(record).map(|format| match format {
+        Format::SchdDbg => schd_dbg::document(record),
+        Format::GoogleBenchmark => google_benchmark::document(record),
+    })
 }

@@ -6,7 +6,8 @@ use unjank_measure::{Cell, RunRecord, Table};
 use crate::html::outline::Outline;
 use crate::html::tables::{rest, scrolling};
 use crate::html::timeline;
-use crate::table::{Bar, View, bars, drawn, heading, is_numeric, text, used, view};
+use crate::table::{Bar, bars, drawn, heading, is_numeric, text, used};
+use crate::views::{View, view};
 use crate::visible::visible;
 
 /// The most rows of one table; the rest is in the record.

@@ -5,8 +5,9 @@ use unjank_measure::{RunRecord, Table};
 
 use super::layout::paragraph;
 use super::paint::{Paint, heading};
-use crate::table::{self, View, bars, drawn, is_numeric, text, used, view};
+use crate::table::{self, bars, drawn, is_numeric, text, used};
 use crate::timeline::{self, Timeline};
+use crate::views::{View, view};
 use crate::visible::visible;
 
 /// The longest bar, in characters.

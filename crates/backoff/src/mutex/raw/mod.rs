@@ -1,5 +1,7 @@
 //! The lock: the fast paths and the release. Waiting is in `waiting.rs`.
 
+mod waiting;
+
 use super::learned_times::LearnedTimes;
 use super::watch::Watch;
 use super::word::{Release, Word};
@@ -19,19 +21,19 @@ use crate::ticks::Ticks;
 /// The learned times are written by the holder only and are hints for waiters, so
 /// all their accesses are relaxed.
 pub struct RawMutex {
-    pub(super) word: AtomicU32,
+    word: AtomicU32,
     /// One permit for each sleeper that a release has woken.
-    pub(super) permits: AtomicU32,
+    permits: AtomicU32,
     /// Numbers of tickets given out, and of tickets that have been granted the lock.
-    pub(super) tickets: AtomicU32,
-    pub(super) grants: AtomicU32,
+    tickets: AtomicU32,
+    grants: AtomicU32,
     /// Number of threads that rest: they sleep without a wake-up.
-    pub(super) resting: AtomicU32,
+    resting: AtomicU32,
     /// The latest time that a waiter has booked for its ticket, and the time of the
     /// last wake-up by a release: the lower half of ticks.
-    pub(super) booked: AtomicU32,
-    pub(super) woken_at: AtomicU32,
-    pub(super) learned: LearnedTimes,
+    booked: AtomicU32,
+    woken_at: AtomicU32,
+    learned: LearnedTimes,
 }
 
 impl RawMutex {
@@ -95,13 +97,13 @@ impl RawMutex {
     }
 
     #[inline]
-    pub(super) fn watch(&self) -> Watch {
+    fn watch(&self) -> Watch {
         Watch::of(core::ptr::from_ref(self).addr())
     }
 
     /// Pairs with [`exchange_to_release`](Self::exchange_to_release).
     #[inline]
-    pub(super) fn exchange_to_acquire(&self, from: Word, to: Word) -> bool {
+    fn exchange_to_acquire(&self, from: Word, to: Word) -> bool {
         self.word.compare_exchange(from.0, to.0, Acquire, Relaxed).is_ok()
     }
 
@@ -112,7 +114,7 @@ impl RawMutex {
     }
 
     /// Changes the bits of waiters in the word; orders nothing.
-    pub(super) fn exchange(&self, from: Word, to: Word) -> bool {
+    fn exchange(&self, from: Word, to: Word) -> bool {
         debug_assert!(!from.is_plain(), "its holder would overwrite it");
         self.word.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
     }

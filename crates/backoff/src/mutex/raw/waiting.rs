@@ -3,11 +3,11 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use super::plain_sections::allow_plain_sections;
-use super::policy::{Action, Observation, Waiter};
-use super::raw::RawMutex;
-use super::wait_buckets::WaitBucket;
-use super::word::{OwnBits, Word};
+use super::RawMutex;
+use crate::mutex::plain_sections::allow_plain_sections;
+use crate::mutex::policy::{Action, Observation, Waiter};
+use crate::mutex::wait_buckets::WaitBucket;
+use crate::mutex::word::{OwnBits, Word};
 use crate::sync::{Acquire, Relaxed};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os, rate};
