@@ -13,7 +13,7 @@ use crate::ticks::Ticks;
 /// The times for which a queue is empty while a thread is without work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// The mean gap.
+    /// The mean gap, exponentially weighted, in ticks; 0 if it is unknown.
     pub mean: Expected,
     /// The mean distance from the mean.
     pub deviation: Expected,

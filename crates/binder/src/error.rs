@@ -32,7 +32,7 @@ pub enum Error {
     NotBinder {
         /// Path of the device.
         device: PathBuf,
-        /// The reason.
+        /// The reason, without a full stop: `it is not a character device`.
         what: String,
     },
     /// The driver speaks another protocol.
@@ -125,7 +125,7 @@ pub enum Error {
         device: PathBuf,
         /// Number under which it was looked up.
         number: u64,
-        /// The time limit.
+        /// How long the number was looked up for.
         limit: Duration,
     },
     /// The driver sent a return that is not expected here.
@@ -135,7 +135,7 @@ pub enum Error {
         device: PathBuf,
         /// The command under way.
         command: &'static str,
-        /// The return code.
+        /// Name of the return code: `BR_…`.
         answer: &'static str,
     },
     /// The driver sent bytes that violate the protocol.
@@ -174,7 +174,7 @@ pub enum Malformed {
     /// No return code has this number.
     #[error("unknown return code {code:#x}")]
     Unknown {
-        /// The unknown number.
+        /// The number, as received.
         code: u32,
     },
     /// The bytes end within a return code.
@@ -186,7 +186,7 @@ pub enum Malformed {
     /// The bytes end within the data of a return code.
     #[error("{name} ends after {left} bytes")]
     Truncated {
-        /// The return code.
+        /// Name of the return code: `BR_…`.
         name: &'static str,
         /// Number of bytes that are left, with the code.
         left: usize,
@@ -216,7 +216,7 @@ pub enum Malformed {
     /// A number that cannot be a file descriptor.
     #[error("{fd} is not a file descriptor")]
     File {
-        /// The invalid number.
+        /// The received number, above `i32::MAX`.
         fd: u32,
     },
     /// An item is not an object of another process.

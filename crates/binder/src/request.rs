@@ -5,7 +5,7 @@ use crate::exchange::{Delivery, Exchange};
 use crate::received::{Item, Received};
 use crate::reference::Reference;
 
-/// A received call.
+/// A received call, as the server's handler gets it.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The name of the object that is called; 0 for the context manager.

@@ -32,7 +32,7 @@ impl PagingEvent {
         Self(page.0 | (kind as u32) << PAGE_BITS)
     }
 
-    /// The page.
+    /// The page, below [`MAX_PAGES`](super::page::MAX_PAGES).
     pub fn page(self) -> Page {
         Page(self.0 & ((1 << PAGE_BITS) - 1))
     }

@@ -29,7 +29,7 @@ impl DeviceNumber {
         self.0 >> MINOR_BITS
     }
 
-    /// The minor number.
+    /// The minor number, below 2²⁰.
     pub const fn minor(self) -> u32 {
         self.0 & ((1 << MINOR_BITS) - 1)
     }
@@ -50,7 +50,7 @@ impl fmt::Display for DeviceNumber {
 /// A block device, or a partition as a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// The whole device.
+    /// Number of the whole device.
     pub device: DeviceNumber,
     /// The kernel's name of the whole device: `sda`, `zram0`.
     pub name: String,

@@ -51,7 +51,7 @@ pub enum Error {
     /// The machine can do it, but not for this user.
     #[error("{what} needs {needs}")]
     Permission {
-        /// The request.
+        /// The refused action: `counting the energy of the processor`.
         what: String,
         /// The capability, limit or ownership that would allow it.
         needs: String,

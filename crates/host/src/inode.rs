@@ -25,7 +25,7 @@ use crate::root::Root;
 pub struct FileId {
     /// The device of its file system.
     pub device: DeviceNumber,
-    /// Its inode.
+    /// Its inode number on that device.
     pub inode: u64,
 }
 

@@ -49,7 +49,7 @@ impl PartialEq for Root {
 impl Eq for Root {}
 
 impl Root {
-    /// The running machine.
+    /// The running machine, whose directory is `/`.
     pub fn system() -> Self {
         Self::at("/")
     }
@@ -70,7 +70,7 @@ impl Root {
         self.dir == Path::new("/")
     }
 
-    /// The directory itself.
+    /// The directory of the machine's files; `/` for the running machine.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

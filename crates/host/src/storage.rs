@@ -51,7 +51,7 @@ impl ScratchFile {
         }
     }
 
-    /// The open file.
+    /// The open file, for mappings of its pages.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -58,6 +58,6 @@ impl<T> Support<T> {
 pub struct Unsupported {
     /// The name of its series, fact or option.
     pub what: String,
-    /// The reason.
+    /// Why not: a sentence without a full stop.
     pub reason: String,
 }

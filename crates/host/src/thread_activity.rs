@@ -11,7 +11,7 @@ use unjank_units::Nanos;
 /// The counters of a thread since it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
-    /// The thread.
+    /// The thread when the counters were read.
     pub thread: Thread,
     /// Its CPU time, in nanoseconds if the kernel counts them
     /// (`CONFIG_SCHED_INFO`), else in clock ticks.

@@ -21,11 +21,11 @@ pub struct Began(pub u64);
 /// One thread at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Thread {
-    /// Its id.
+    /// Its thread id (TID).
     pub id: ThreadId,
     /// Its name, of which the kernel keeps [`LONGEST_NAME`] bytes.
     pub name: String,
-    /// Its start time.
+    /// Its start time, which differs from that of a later thread with the same id.
     pub began: Began,
     /// Its policy; `None` for a policy unknown to unjank (`sched_ext`).
     pub policy: Option<Policy>,

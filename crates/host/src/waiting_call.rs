@@ -154,7 +154,7 @@ pub struct Call {
 /// A wait on a futex without a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndlessWait {
-    /// The futex.
+    /// The futex, as the waiting call names it.
     pub word: FutexWord,
     /// The value of the word with which it fell asleep.
     pub value: u32,

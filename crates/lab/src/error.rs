@@ -44,7 +44,7 @@ pub enum Error {
     /// A time limit was exceeded.
     #[error("the virtual phone was stopped after {limit}, while {doing}{}", console_tail(console))]
     TimedOut {
-        /// The limit.
+        /// The limit, counted from the start of the phone.
         limit: Nanos,
         /// The phase in which it was ended.
         doing: &'static str,

@@ -9,7 +9,7 @@ use unjank_host::{Error, Result};
 pub struct Wanted {
     /// Its name, with `_` where the file may have `-`.
     pub name: &'static str,
-    /// Its parameters.
+    /// Its parameters, as `init_module(2)` takes them; empty for the defaults.
     pub parameters: &'static str,
     /// Whether it is needed only with P-states.
     pub with_pstates: bool,

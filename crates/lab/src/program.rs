@@ -26,7 +26,7 @@ const LARGEST: Bytes = Bytes::from_mib(1024);
 #[derive(Debug)]
 pub struct Program {
     file: PathBuf,
-    /// The whole file.
+    /// The bytes of its file, at most 1 GiB.
     pub content: Vec<u8>,
     /// The dynamic linker that it names; `None` for a static program.
     pub dynamic_linker: Option<PathBuf>,

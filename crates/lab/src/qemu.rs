@@ -65,11 +65,11 @@ pub struct Machine<'a> {
     pub accelerator: Accelerator,
     /// Virtual CPUs.
     pub cpus: usize,
-    /// Its memory.
+    /// Its RAM, rounded down to whole MiB.
     pub memory: Bytes,
     /// The kernel's image.
     pub kernel: &'a Path,
-    /// The initramfs.
+    /// Path of the initramfs.
     pub initramfs: &'a Path,
     /// An ACPI table besides QEMU's own.
     pub table: Option<&'a Path>,

@@ -6,7 +6,7 @@ use unjank_host::{Nanos, Timestamp};
 use crate::findings::Findings;
 use crate::record::{Fact, Unit};
 
-/// A calibrated clock.
+/// Read cost and resolution of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockCost {
     /// One read of `CLOCK_MONOTONIC`, in nanoseconds: the median of

@@ -22,7 +22,7 @@ pub enum Error {
     /// A record is not valid JSON, or not a run record.
     #[error("{origin} is not a run record: {reason}")]
     Record {
-        /// The file.
+        /// Where the record came from: a file, or `run` and an id.
         origin: String,
         /// The first fault.
         reason: String,
@@ -38,7 +38,7 @@ pub enum Error {
     /// No run in the store matches the selector.
     #[error("no run {wanted} in {}", path.display())]
     NoRun {
-        /// The selector.
+        /// The selector: the beginning of an id, or `last~2`.
         wanted: String,
         /// Path of the store.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum Error {
     /// Several runs in the store match the selector.
     #[error("{wanted} matches {runs} runs: {examples} …")]
     Ambiguous {
-        /// The selector.
+        /// The selector: the beginning of an id, or `last~2`.
         wanted: String,
         /// The number of matches.
         runs: u64,
@@ -61,13 +61,13 @@ pub enum Error {
     NotStored {
         /// The id of the run.
         id: String,
-        /// The reason.
+        /// Why the store did not take it.
         source: Box<Error>,
     },
     /// The file is not a run store.
     #[error("{} is not a run store: {reason}", path.display())]
     NotAStore {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind of file it is.
         reason: String,
@@ -81,7 +81,7 @@ pub enum Error {
     LaterStore {
         /// Path of the store.
         path: PathBuf,
-        /// Its version.
+        /// The version that it was written with (SQLite's `user_version`).
         version: i64,
         /// The latest version known here.
         known: i64,
@@ -92,7 +92,7 @@ pub enum Error {
     ReadOnly {
         /// Path of the store.
         path: PathBuf,
-        /// The reason.
+        /// Why it cannot be written.
         reason: String,
     },
     /// No space is left on the file system of the store.

@@ -10,6 +10,9 @@ use crate::record::{Answer, Change, Curve, Fact, Outlier, Quantity, SeriesRecord
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Findings {
+    /// What the tables say, in a sentence without a full stop, for findings without verdicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headline: Option<String>,
     /// Distributions.
     pub series: Vec<SeriesRecord>,
     /// Curves: speed over time since wake, throughput over size.
@@ -121,8 +124,9 @@ impl Findings {
         }
     }
 
-    /// Adds the findings of another probe.
+    /// Adds the findings of another probe. The first headline stays.
     pub fn merge(&mut self, other: Self) {
+        self.headline = self.headline.take().or(other.headline);
         self.series.extend(other.series);
         self.curves.extend(other.curves);
         self.facts.extend(other.facts);

@@ -16,11 +16,13 @@
 //! | [`mod@coverage`] | agreement of several runs of one command |
 //! | [`store`] | all runs, in one file |
 //! | [`mod@pool`] | merges independent starts into one set of findings |
+//! | [`disturbance`] | starts that something outside disturbed |
 //! | [`monitor`] | progress reports and stop requests |
 
 pub mod clock;
 pub mod compare;
 pub mod coverage;
+pub mod disturbance;
 pub mod effect;
 mod error;
 pub mod experiment;

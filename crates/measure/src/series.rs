@@ -157,7 +157,7 @@ impl Series {
         Empirical::new(&self.histogram, self.min, self.max)
     }
 
-    /// The finished series.
+    /// The record of the samples so far; its summary is `None` without samples.
     pub fn finish(self) -> SeriesRecord {
         let n = self.n();
         SeriesRecord {

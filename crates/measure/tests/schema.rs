@@ -221,6 +221,7 @@ prop_compose! {
         };
         let change = |(knob, before, during, after)| Change { knob, before, during, after };
         Findings {
+            headline: warnings.first().cloned(),
             series: series.into_iter().map(Series::finish).collect(),
             curves,
             facts,

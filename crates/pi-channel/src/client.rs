@@ -118,12 +118,12 @@ impl Client {
         self.peer.credentials()
     }
 
-    /// The longest request.
+    /// The longest request, in bytes.
     pub fn request_capacity(&self) -> usize {
         self.lane.geometry().request_capacity()
     }
 
-    /// The longest reply.
+    /// The longest reply, in bytes.
     pub fn reply_capacity(&self) -> usize {
         self.lane.geometry().reply_capacity()
     }

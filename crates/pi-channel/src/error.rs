@@ -80,7 +80,7 @@ pub enum Error {
     Setting {
         /// Name of the setting.
         what: &'static str,
-        /// The impossible value.
+        /// The value, outside `least` to `most`.
         value: usize,
         /// The smallest possible value.
         least: usize,

@@ -43,7 +43,6 @@ pub(crate) struct Lane {
 pub(crate) enum Incoming {
     /// No new request.
     Nothing,
-    /// A request.
     Request,
     /// The client has left.
     Left,

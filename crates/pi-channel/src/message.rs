@@ -87,7 +87,6 @@ impl Message {
     }
 }
 
-/// A received message.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) message: Message,

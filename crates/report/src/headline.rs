@@ -12,8 +12,14 @@ const NAMED: usize = 4;
 /// The subject of a verdict whose reason explains a launch: it is the answer.
 const EXPLAINED: &str = "why";
 
-/// Sums up the verdicts of all records; without verdicts, what was measured.
+/// Sums up the verdicts of all records; without verdicts, what was measured. A single record may
+/// have a headline of its own.
 pub(crate) fn headline(records: &[RunRecord]) -> String {
+    if let [only] = records
+        && let Some(own) = &only.findings.headline
+    {
+        return words::sentence(&visible(own));
+    }
     if let [only] = records
         && let [explained] = only.findings.verdicts.as_slice()
         && explained.subject == EXPLAINED
@@ -274,6 +280,13 @@ mod tests {
     fn an_explanation_is_its_own_headline() {
         let why = Verdict { reason: "it slept".to_owned(), ..verdict("why", Answer::No, 1.0) };
         assert_eq!(line(Findings { verdicts: vec![why], ..Findings::default() }), "It slept.");
+    }
+
+    #[test]
+    fn a_record_may_have_a_headline_of_its_own() {
+        let headline = Some("fewest misses: lru\u{1b}[2J".to_owned());
+        let own = line(Findings { headline, ..Findings::default() });
+        assert_eq!(own, "Fewest misses: lru\\u{1b}[2J.");
     }
 
     #[test]

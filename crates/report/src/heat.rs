@@ -46,7 +46,6 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Option<Cell>>,
 }
 
-/// A value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) value: f64,

@@ -46,9 +46,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
 pub(crate) struct Relayed {
-    /// Its message.
     pub(crate) sentence: String,
-    /// Its exit code.
     pub(crate) code: u8,
 }
 

@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// The open device.
+    /// The open device that calls go through; clients of other threads may share it.
     pub fn driver(&self) -> &Arc<dyn Driver> {
         self.exchange.driver()
     }

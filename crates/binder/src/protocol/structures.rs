@@ -83,7 +83,8 @@ structure! {
 structure! {
     /// `struct binder_version`.
     Version, 4, {
-        /// The protocol version.
+        /// The version that the driver answers `BINDER_VERSION` with; this crate speaks
+        /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
         protocol: i32,
     }
 }
@@ -110,7 +111,8 @@ structure! {
         kind: u32,
         /// Not in use.
         padding: u32,
-        /// The file descriptor.
+        /// The sender's file descriptor. The driver opens the file in the receiver and writes its
+        /// descriptor there (`drivers/android/binder.c`).
         fd: u32,
         /// The other half of a union.
         union_padding: u32,

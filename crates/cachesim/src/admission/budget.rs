@@ -19,7 +19,7 @@ pub struct WriteRate {
 }
 
 impl WriteRate {
-    /// The named periods.
+    /// The periods that have a name on the command line, as in `1GiB/day`; the shortest first.
     pub const PERIODS: [(&'static str, Nanos); 4] = [
         ("s", Nanos::from_millis(1_000)),
         ("min", Nanos::from_millis(60_000)),

@@ -41,7 +41,7 @@ use super::tier::Level;
 /// A page that memory evicts and that the tier does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eviction {
-    /// The page.
+    /// The page's number, dense from 0.
     pub page: Page,
     /// Whether the page is dirty, so that it must be written somewhere.
     pub dirty: bool,
@@ -49,7 +49,7 @@ pub struct Eviction {
     pub at: Nanos,
 }
 
-/// An admission rule.
+/// A rule that decides which evicted pages enter the tier.
 pub trait Admission {
     /// Whether this page may enter. Called once per eviction; a budget or the replacement policy
     /// may still reject the page.

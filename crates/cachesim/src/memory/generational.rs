@@ -22,7 +22,7 @@ const MAX: u32 = 4;
 /// `MIN_NR_GENS`.
 const MIN: u32 = 2;
 
-/// The generations.
+/// Linux's multi-gen LRU, as a policy of memory: `mm/vmscan.c` of 6.12.
 pub struct Generational {
     space: Space,
     links: Links<{ MAX as usize }>,

@@ -39,7 +39,7 @@ pub enum Fault {
 /// A page that left memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evicted {
-    /// The page.
+    /// The page's number, dense from 0.
     pub page: Page,
     /// Whether the page has to be written.
     pub dirty: bool,

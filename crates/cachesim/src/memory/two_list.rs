@@ -24,7 +24,7 @@ const GIB: u64 = 1 << 18;
 /// The [`TwoList::left_at`] of a page that was never evicted.
 const NEVER: u32 = 0;
 
-/// The two lists.
+/// Linux's active and inactive list, as a policy of memory: `mm/vmscan.c` of 6.12.
 pub struct TwoList {
     space: Space,
     links: Links<2>,

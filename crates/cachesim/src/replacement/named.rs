@@ -16,7 +16,7 @@ use crate::page::Space;
 /// [`Policy::visit`] compiles it separately for each policy, so that a loop over requests has no
 /// indirect calls.
 pub trait Visit {
-    /// The result.
+    /// The result of [`visit`](Self::visit).
     type Output;
 
     /// Runs the code with an empty cache.
@@ -146,7 +146,7 @@ pub enum UnknownPolicy {
     /// The policy does not have this parameter.
     #[error("{policy} has no parameter {typed:?}; it has {known}")]
     Key {
-        /// The policy.
+        /// Name of the policy: `2q`.
         policy: &'static str,
         /// The parameter as typed.
         typed: String,
@@ -156,9 +156,9 @@ pub enum UnknownPolicy {
     /// The parameter cannot have this value.
     #[error("{key} of {policy} must be {range}, not {typed:?}")]
     Value {
-        /// The policy.
+        /// Name of the policy: `2q`.
         policy: &'static str,
-        /// The parameter.
+        /// Name of the parameter: `kin`.
         key: &'static str,
         /// The values that it may have.
         range: String,

@@ -24,6 +24,20 @@ impl TierPolicy {
             Self::REFAULT
         }
     }
+
+    /// The policies that are compared unless others are named: first the one for this cost of a
+    /// write.
+    pub fn usual(write_cost: Option<f64>) -> Vec<Self> {
+        let named = ["refault", "paper", "always/lru", "gate/lru"];
+        let others = named.iter().filter_map(|name| name.parse().ok());
+        let mut policies = Vec::new();
+        for policy in write_cost.map(Self::for_write_cost).into_iter().chain(others) {
+            if !policies.contains(&policy) {
+                policies.push(policy);
+            }
+        }
+        policies
+    }
 }
 
 #[cfg(test)]
@@ -37,5 +51,16 @@ mod tests {
             policy.to_string()
         });
         assert_eq!(chosen, ["always/lru", "always/lru", "paper", "refault", "refault"]);
+    }
+
+    #[test]
+    fn the_policy_for_the_cost_comes_first_and_once() {
+        let names = |cost| {
+            let policies = TierPolicy::usual(cost);
+            policies.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(None), "refault paper always/lru gate=4/lru");
+        assert_eq!(names(Some(0.001)), "always/lru refault paper gate=4/lru");
+        assert_eq!(names(Some(0.1)), "paper refault always/lru gate=4/lru");
     }
 }

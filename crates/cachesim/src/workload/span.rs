@@ -7,7 +7,7 @@ use std::ops::Range;
 pub struct Span {
     /// The number of the launch.
     pub launch: usize,
-    /// The first step.
+    /// Index of the first step.
     pub begin: usize,
     /// The step after the last one.
     pub end: usize,

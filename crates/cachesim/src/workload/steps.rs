@@ -8,7 +8,6 @@ use super::{Launch, Process, SpanCursor, Workload};
 /// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A process ends.
     Exit(Process),
     /// An app is launched.
     Launch(Launch),

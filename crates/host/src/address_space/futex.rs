@@ -12,7 +12,7 @@ use crate::waiting_call::FutexWord;
 pub enum FutexId {
     /// A word of private memory of one process.
     Private {
-        /// The process id.
+        /// Id of the process whose memory it is.
         process: u32,
         /// Address of the word in that process.
         address: u64,

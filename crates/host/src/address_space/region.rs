@@ -3,7 +3,7 @@
 /// A range of addresses with one mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    /// The first address.
+    /// The first address, a multiple of the page size.
     pub start: u64,
     /// The end address, exclusive.
     pub end: u64,

@@ -25,7 +25,7 @@ const MOST_AT_ONCE: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientId(u64);
 
-/// A complete question.
+/// One line that a client sent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Question {
     /// The client that asks.

@@ -17,7 +17,6 @@ pub(super) struct Counted<C> {
 
 /// Counters that count from the moment they were opened.
 pub(super) trait Counters: Send {
-    /// The current values.
     fn counts(&mut self) -> Result<Counts>;
 }
 

@@ -16,7 +16,7 @@ pub enum LineError {
 /// One sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// The power.
+    /// The third column of a `SmartPower2`; the sum of both outputs of a `SmartPower3`.
     pub power: Watts,
     /// The moment on the meter's own clock, if the line has one.
     pub clock: Option<Nanos>,

@@ -46,7 +46,7 @@ pub use sampler::Sampler;
 
 /// A meter that counts energy from the moment it is opened.
 pub trait Meter: Send {
-    /// Its description.
+    /// Its name, the source of its numbers, and the consumers that it covers.
     fn about(&self) -> &About;
 
     /// The energy since it was opened. If the meter has failed in the meantime,

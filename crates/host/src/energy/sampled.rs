@@ -9,7 +9,6 @@ use unjank_units::{Nanos, Watts};
 
 /// A source of power.
 pub(super) trait Source: Send + 'static {
-    /// The current power.
     fn power(&mut self) -> Result<Watts>;
 }
 

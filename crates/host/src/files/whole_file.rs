@@ -24,7 +24,7 @@ const TRIES: usize = 16;
 /// Who may read the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner.
+    /// Its owner alone: mode 0600.
     Owner,
     /// As the umask says: umask(2).
     AsUsual,

@@ -34,7 +34,6 @@ struct Mount {
     device: String,
     /// The directory or file of the file system that is mounted.
     root: PathBuf,
-    /// The mount point.
     point: PathBuf,
 }
 

@@ -118,7 +118,7 @@ impl SwapArea {
         Self { shared, turned_on }
     }
 
-    /// Its device.
+    /// Path of its device.
     pub fn path(&self) -> &str {
         &self.turned_on.path
     }

@@ -20,7 +20,7 @@ pub struct ChangeReport {
     pub during: String,
     /// Its current value; `None` if it is gone or cannot be read.
     pub after: Option<String>,
-    /// The result.
+    /// Whether it was put back, and if not, why.
     #[serde(flatten)]
     pub outcome: RestoreOutcome,
 }

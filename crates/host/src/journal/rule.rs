@@ -17,7 +17,7 @@ pub enum CurrentState {
     /// It is missing, but the kernel's own file system is not visible here, for
     /// this reason.
     Hidden(String),
-    /// A directory.
+    /// A directory, whatever it holds.
     Directory,
     /// A swap area that is in use.
     SwapArea,

@@ -73,7 +73,6 @@ impl Site {
         })
     }
 
-    /// The tree.
     pub(super) fn root(&self) -> &Root {
         &self.root
     }

@@ -57,12 +57,12 @@ pub enum JournalStatus {
     Stale,
     /// It is about another tree than the given one.
     Elsewhere {
-        /// The other tree.
+        /// Path of the tree that the journal is about.
         root: String,
     },
     /// It cannot be read, so nothing was done.
     Unreadable {
-        /// The reason.
+        /// Why it cannot be read.
         reason: String,
     },
 }

@@ -12,7 +12,7 @@ const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 pub struct ClockSource {
     /// The source in use.
     pub current: String,
-    /// The available sources.
+    /// The sources that can be set: `available_clocksource`.
     pub available: Vec<String>,
 }
 

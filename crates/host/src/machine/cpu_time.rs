@@ -19,7 +19,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// The current times.
+    /// Reads the sum of all CPUs: the first line of `/proc/stat`.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` if the first line is not the sum of all

@@ -42,7 +42,7 @@ pub struct FrequencyPolicy {
     pub driver_mode: Option<String>,
     /// `scaling_governor`: `schedutil`, `ondemand`, `walt` …
     pub governor: String,
-    /// The available governors.
+    /// The governors that can be set (`scaling_available_governors`).
     pub available_governors: Vec<String>,
     /// The hardware's lowest frequency (`cpuinfo_min_freq`).
     pub hardware_min: Hertz,

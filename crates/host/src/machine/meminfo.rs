@@ -15,7 +15,7 @@ pub struct MemInfo {
 }
 
 impl MemInfo {
-    /// The current amounts.
+    /// Reads all amounts.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` names the line.
@@ -43,7 +43,7 @@ impl MemInfo {
         self.amounts.get(name).copied()
     }
 
-    /// The total memory.
+    /// Usable RAM: `MemTotal` of `proc_meminfo(5)`; `None` if the file lacks it.
     pub fn total(&self) -> Option<Bytes> {
         self.get("MemTotal")
     }

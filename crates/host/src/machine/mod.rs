@@ -85,7 +85,7 @@ pub struct Machine {
     /// `/sys/class/dmi/id`, `model` of the device tree, or the board that an
     /// old ARM kernel names.
     pub device: Option<String>,
-    /// The running kernel.
+    /// The kernel: release, architecture, preemption, boot parameters.
     pub kernel: Kernel,
     /// The processor and its CPUs.
     pub cpu: Cpu,

@@ -33,7 +33,7 @@ pub struct Stall {
     pub full_total: Nanos,
 }
 
-/// The current pressure.
+/// Reads `/proc/pressure`; `No` on a kernel without it.
 ///
 /// # Errors
 /// `Parse` with the file and the line.

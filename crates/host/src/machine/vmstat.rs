@@ -16,7 +16,7 @@ pub struct VmStat {
 }
 
 impl VmStat {
-    /// The current counters.
+    /// Reads all counters.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` names the line.

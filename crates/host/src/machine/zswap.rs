@@ -20,7 +20,7 @@ pub(super) const ABSENT: &str = "no /sys/module/zswap: the kernel is built witho
 pub struct Zswap {
     /// Whether it is enabled.
     pub enabled: bool,
-    /// The compression algorithm.
+    /// The compression algorithm: `lzo`, `zstd` …; empty if the kernel does not name it.
     pub compressor: String,
     /// The largest share of memory it may use, in percent.
     pub max_pool_percent: Option<u32>,

@@ -21,7 +21,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// The current counts.
+    /// The counts of the calling thread so far: `RUSAGE_THREAD` of `getrusage(2)`.
     ///
     /// # Errors
     /// Never on Linux 2.6.26 or later.

@@ -20,7 +20,6 @@ const HAS_BUILD_ID: u16 = 1 << 14;
 /// `PERF_SAMPLE_REGS_ABI_64`.
 const ABI_64: u64 = 2;
 
-/// A record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) kind: u32,
@@ -60,10 +59,7 @@ pub(crate) enum RecordedEvent<'a> {
     /// A process, or a thread of it, begins.
     Forked(Fork),
     /// A process executes a program; its mappings are gone.
-    Executed {
-        /// The process id.
-        process: u32,
-    },
+    Executed { process: u32 },
     /// The stack of a thread.
     Sample(Sample<'a>),
     /// The buffer was full.
@@ -73,7 +69,6 @@ pub(crate) enum RecordedEvent<'a> {
     },
 }
 
-/// A new mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapped<'a> {
     pub(crate) process: u32,

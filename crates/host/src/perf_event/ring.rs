@@ -14,7 +14,6 @@ use crate::memory::page_size;
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
-/// A ring buffer.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: *mut u8,

@@ -117,7 +117,7 @@ impl Helper {
         matches!(self.0.try_wait(), Ok(None))
     }
 
-    /// Its process number.
+    /// Its process id, which is also the id of its process group.
     pub fn id(&self) -> u32 {
         self.0.id()
     }

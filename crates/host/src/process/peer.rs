@@ -73,7 +73,7 @@ impl PeerCommand {
 /// moved to other threads before.
 #[derive(Debug)]
 pub struct Peer {
-    /// The process.
+    /// The peer's process.
     pub process: Helper,
     /// Sends orders; the peer's input ends when this is dropped.
     pub orders: Orders,

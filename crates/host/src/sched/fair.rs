@@ -22,7 +22,7 @@ pub struct Fair {
 impl Fair {
     /// The shortest slice; the kernel raises shorter ones to it.
     pub const SHORTEST: Nanos = Nanos(100_000);
-    /// The longest slice.
+    /// The longest slice; the kernel lowers longer ones to it.
     pub const LONGEST: Nanos = Nanos::from_millis(100);
 
     /// This nice value, with the kernel's slice.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub struct ThreadId(pub u32);
 
 impl ThreadId {
-    /// The calling thread.
+    /// The id of the calling thread: `gettid(2)`.
     pub fn current() -> Self {
         Self(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())
     }
@@ -43,7 +43,7 @@ impl Priority {
         }
     }
 
-    /// The number.
+    /// The number, 1 (lowest) to 99.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -84,7 +84,7 @@ pub enum Policy {
         /// The time from the start of a period by which the run time is
         /// granted.
         deadline: u64,
-        /// The period.
+        /// Length of a period: `sched_period` of `sched_setattr(2)`.
         period: u64,
     },
 }

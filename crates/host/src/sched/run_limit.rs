@@ -66,7 +66,6 @@ pub fn set_run_limit(process: u32, limit: RunLimit) -> Result<()> {
     prlimit(process, RUN, &raw const limit, ptr::null_mut())
 }
 
-/// A limited resource.
 #[derive(Clone, Copy)]
 struct Resource {
     number: libc::c_int,

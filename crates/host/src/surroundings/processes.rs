@@ -31,7 +31,7 @@ struct Process {
 /// The activity of one program, including children with the same name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramActivity {
-    /// Its process id.
+    /// Id of its eldest process; the others descend from that one.
     pub process: u32,
     /// Its name, of which the kernel keeps 15 bytes.
     pub name: String,

@@ -13,7 +13,7 @@ pub const SCHEMA: &str = "unjank.threads/2";
 /// still read.
 pub(super) const FORMER_SCHEMA: &str = "unjank.threads/1";
 
-/// The first line.
+/// The first line of a ledger: its schema and its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Always [`SCHEMA`].
@@ -37,7 +37,7 @@ pub struct Header {
 /// The scheduling attributes of a thread that are changed and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadState {
-    /// The scheduling policy.
+    /// The scheduling policy and its parameters: `sched(7)`.
     pub policy: Policy,
     /// Whether its children begin as `SCHED_OTHER` (`SCHED_RESET_ON_FORK`).
     pub reset_on_fork: bool,
@@ -56,9 +56,9 @@ impl fmt::Display for ThreadState {
 /// A thread that is about to be changed. Recorded before the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// The process id.
+    /// Id of the thread's process (TGID).
     pub process: u32,
-    /// The thread id.
+    /// Id of the thread (TID): `gettid(2)`.
     pub thread: ThreadId,
     /// Start time of the thread, because the kernel reuses thread ids.
     pub began: Began,
@@ -78,7 +78,7 @@ pub enum Entry {
     Intent(Intent),
     /// It is changed.
     Settled {
-        /// The thread.
+        /// The id in the thread's [`Intent`].
         thread: ThreadId,
         /// Its state now, if that is not the wanted one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,12 +86,12 @@ pub enum Entry {
     },
     /// It is back, or must not be put back any more.
     Restored {
-        /// The thread.
+        /// The id in the thread's [`Intent`].
         thread: ThreadId,
     },
     /// `RLIMIT_RTTIME` of a process is about to be changed.
     Limit {
-        /// The process.
+        /// Id of the process, which is also that of its first thread.
         process: u32,
         /// The start time of its first thread.
         began: Began,
@@ -104,7 +104,7 @@ pub enum Entry {
     Kept,
     /// The limit is back, or must not be put back any more.
     LimitRestored {
-        /// The process.
+        /// The id in the process's [`Entry::Limit`].
         process: u32,
     },
 }

@@ -49,12 +49,12 @@ pub enum LedgerStatus {
     CutOff,
     /// This process cannot see its threads: a chroot, another namespace.
     Hidden {
-        /// The reason.
+        /// Why they cannot be seen.
         reason: String,
     },
     /// It cannot be read, so nothing was done.
     Unreadable {
-        /// The reason.
+        /// Why it cannot be read.
         reason: String,
     },
 }
@@ -62,7 +62,7 @@ pub enum LedgerStatus {
 /// One ledger in the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundLedger {
-    /// Its file.
+    /// Path of the ledger in the state directory.
     pub file: PathBuf,
     /// The process whose threads were changed; `None` if unknown.
     pub process: Option<u32>,

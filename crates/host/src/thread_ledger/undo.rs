@@ -15,7 +15,7 @@ use unjank_units::Nanos;
 /// The result of putting back one thread, or the limit of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ThreadReport {
-    /// The process.
+    /// Id of the process (TGID).
     pub process: u32,
     /// The thread; `None` for `RLIMIT_RTTIME` of the process.
     pub thread: Option<ThreadId>,
@@ -27,7 +27,7 @@ pub struct ThreadReport {
     pub during: String,
     /// Its state or limit now; `None` if it is gone or cannot be read.
     pub after: Option<String>,
-    /// The result.
+    /// Whether it was put back, and if not, why.
     #[serde(flatten)]
     pub outcome: RestoreOutcome,
 }

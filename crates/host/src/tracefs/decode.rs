@@ -18,7 +18,6 @@ pub struct Decoder {
     places: Vec<u16>,
 }
 
-/// A learned event.
 #[derive(Debug, Clone, Copy)]
 struct LearnedEvent {
     /// `common_pid`: the current thread.

@@ -67,7 +67,7 @@ pub enum EventKind {
     },
     /// This CPU began to wake a thread: `sched/sched_waking`.
     Waking {
-        /// The thread.
+        /// The thread that is woken.
         task: Task,
         /// The CPU of the thread's last run; it may move to another.
         cpu: usize,
@@ -75,7 +75,7 @@ pub enum EventKind {
     /// A thread was added to the run queue of a CPU: `sched/sched_wakeup`,
     /// `sched/sched_wakeup_new`.
     Wakeup {
-        /// The thread.
+        /// The thread that was woken, or is new.
         task: Task,
         /// The CPU of the queue.
         cpu: usize,
@@ -90,7 +90,7 @@ pub enum EventKind {
     },
     /// A thread was moved to another CPU: `sched/sched_migrate_task`.
     Migrate {
-        /// The thread.
+        /// The thread that was moved.
         task: Task,
         /// The CPU that it leaves.
         from: usize,
@@ -128,7 +128,7 @@ pub enum EventKind {
     /// A thread inherits the priority of another, which waits for it, or has its
     /// own again: `sched/sched_pi_setprio`.
     Inherits {
-        /// The thread.
+        /// The thread whose priority changes.
         thread: ThreadId,
         /// Its priority until now, as in [`Task::prio`].
         from: i32,
@@ -161,7 +161,7 @@ pub enum EventKind {
     Frequency {
         /// The CPU whose frequency changed.
         cpu: usize,
-        /// Its new frequency.
+        /// Its new frequency, in whole kilohertz.
         frequency: Hertz,
     },
     /// A work item was queued; a worker thread will call its function:
@@ -308,7 +308,7 @@ impl fmt::Display for Task {
     }
 }
 
-/// An interrupt line.
+/// A device's interrupt line and one of its handlers: `irq/irq_handler_entry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Irq {
     /// Its number, as in `/proc/interrupts`.

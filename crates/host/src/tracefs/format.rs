@@ -44,7 +44,7 @@ pub struct Format {
 pub struct NamedField {
     /// The bare name: `prev_comm` of `char prev_comm[16]`.
     pub name: String,
-    /// Its layout.
+    /// Its offset, size and sign in a record.
     pub field: Field,
 }
 

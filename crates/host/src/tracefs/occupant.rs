@@ -10,18 +10,18 @@ use unjank_units::Nanos;
 /// A span in which one occupant had a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its start.
+    /// When the occupant got the CPU, or the start of the window.
     pub from: Timestamp,
-    /// Its end.
+    /// When another occupant got the CPU, or the end of the window.
     pub to: Timestamp,
-    /// The occupant.
+    /// The thread, interrupt or idle state that had the CPU.
     pub who: Occupant,
 }
 
 /// A thread, interrupt or idle state that has a CPU at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occupant {
-    /// A thread.
+    /// A thread other than the CPU's idle task.
     Thread(Task),
     /// Nothing: the CPU is idle, in this idle state if the trace has it.
     Idle(Option<u32>),
@@ -29,12 +29,12 @@ pub enum Occupant {
     Irq(Irq),
     /// One of the processor's own interrupts, such as `local_timer`.
     Vector(Label),
-    /// A soft interrupt.
+    /// A soft interrupt: `irq/softirq_entry`.
     Softirq(Softirq),
 }
 
 impl Stretch {
-    /// The length.
+    /// The time from start to end.
     pub fn length(&self) -> Nanos {
         self.to.since(self.from)
     }

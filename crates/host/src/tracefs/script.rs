@@ -166,7 +166,7 @@ impl Script {
         script
     }
 
-    /// The trace.
+    /// The events so far, none of them lost.
     pub fn trace(&self) -> Trace {
         Trace { cpus: self.cpus.clone(), ..Trace::default() }
     }

@@ -45,7 +45,7 @@ pub enum StorageEvent {
     /// The current thread started another: `task/task_newtask`, or
     /// `sched/sched_process_fork`, which does not tell threads from processes.
     Started {
-        /// The new thread.
+        /// Thread id (TID) of the new thread.
         thread: ThreadId,
         /// Whether it is known to belong to the process of the current one.
         same_process: bool,
@@ -63,7 +63,7 @@ pub enum StorageEvent {
     },
     /// A thread ended: `sched/sched_process_exit`.
     Ended {
-        /// The thread.
+        /// Thread id (TID) of the thread that ended.
         thread: ThreadId,
         /// Whether it was the last one of its process; unknown before Linux
         /// 6.11.

@@ -35,12 +35,12 @@ pub struct Span {
     pub from: Timestamp,
     /// The end of the state, or of the window.
     pub to: Timestamp,
-    /// The state.
+    /// Asleep, ready or running.
     pub state: ThreadState,
 }
 
 impl Span {
-    /// The length.
+    /// The time from start to end.
     pub fn length(&self) -> Nanos {
         self.to.since(self.from)
     }

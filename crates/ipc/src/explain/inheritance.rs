@@ -63,7 +63,7 @@ pub(crate) struct Circumstances {
 pub struct InheritanceVerdict {
     /// The transport of the calls.
     pub transport: Transport,
-    /// The answer.
+    /// Whether servers run at their client's real-time priority, or why not.
     pub answer: Inheritance,
     /// Why, in one sentence without a full stop.
     pub reason: String,

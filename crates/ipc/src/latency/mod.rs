@@ -40,7 +40,7 @@ use tracing::Tracing;
 /// What was measured over one transport.
 #[derive(Debug)]
 pub struct Measured {
-    /// The transport.
+    /// The transport that all pairs used.
     pub transport: Transport,
     /// What each pair measured, or why it failed.
     pub pairs: Vec<Result<PairReport, String>>,

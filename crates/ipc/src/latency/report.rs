@@ -50,7 +50,7 @@ pub enum Message {
 /// The measurements of one client process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairReport {
-    /// The client process.
+    /// Process id of the client.
     pub client: u32,
     /// The server process, if one was started for this pair.
     pub server: Option<u32>,

@@ -75,7 +75,7 @@ impl Placement {
 type Cell = (Transport, Placement, Option<(usize, usize)>);
 
 impl Options {
-    /// The largest payload.
+    /// The largest payload, in bytes.
     pub const LARGEST_PAYLOAD: usize = 512 << 10;
 
     /// Every transport on one CPU and on two, 16 bytes, a deadline of 2.5 ms

@@ -6,7 +6,7 @@ use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Findings, Point, Unit};
 
 use super::median::Median;
-use super::tables::tables;
+use super::tables::{headline, tables};
 use super::{Cell, Measurements};
 use crate::transport::Transport;
 
@@ -17,6 +17,7 @@ impl Measurements {
     /// Tables: `ipc/throughput/summary` and `…/turns`.
     pub fn findings(&self) -> Findings {
         let mut findings = self.notes.clone();
+        findings.headline = headline(self);
         findings.tables.extend(tables(self));
         for cell in &self.cells {
             findings.series.push(cell.series.clone().finish());

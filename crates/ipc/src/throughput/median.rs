@@ -7,7 +7,7 @@ use super::{Cell, Round};
 /// A median over the turns of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Median {
-    /// The median.
+    /// The median, in the unit of the method that returns it.
     pub value: f64,
     /// Its 95 % interval; `None` for fewer than six turns.
     pub interval: Option<[f64; 2]>,

@@ -28,13 +28,13 @@ const BATCH: u32 = 8;
 /// What was measured over one transport at one payload.
 #[derive(Debug)]
 pub struct Cell {
-    /// The transport.
+    /// The transport that carried the calls.
     pub transport: Transport,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
     /// Distribution of the round trips of all turns.
     pub series: Series,
-    /// Its turns.
+    /// Its turns, in the order in which they ran.
     pub rounds: Vec<Round>,
 }
 

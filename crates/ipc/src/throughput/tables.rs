@@ -1,10 +1,31 @@
 //! Tables with the columns of Google Benchmark, and rates.
 
+use unjank_host::Bytes;
 use unjank_measure::{Cell as Shown, Column, Number, Table, Unit};
 
 use super::median::Median;
 use super::{Cell, Measurements};
 use crate::transport::Transport;
+
+/// The most calls and the most bytes in a second, in a sentence; `None` without calls.
+pub(super) fn headline(measurements: &Measurements) -> Option<String> {
+    let most = |value: fn(&Cell) -> Option<Median>| {
+        let cells = measurements.cells.iter();
+        let values = cells.filter_map(|cell| Some((cell, value(cell)?.value)));
+        values.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    };
+    let (calls, per_second) = most(Cell::calls_per_second)?;
+    let (bytes, each_way) = most(Cell::bytes_per_second)?;
+    Some(format!(
+        "Most calls: {}, {} with {}; most data: {}, {} each way with {}",
+        calls.transport,
+        Unit::PerSecond.show(per_second),
+        Bytes(calls.payload as u64),
+        bytes.transport,
+        Unit::BytesPerSecond.show(each_way),
+        Bytes(bytes.payload as u64)
+    ))
+}
 
 /// One line for each transport and payload, and one for each of their turns.
 pub(super) fn tables(measurements: &Measurements) -> [Table; 2] {

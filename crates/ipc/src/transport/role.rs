@@ -18,7 +18,7 @@ pub enum Role {
 /// The way to call a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// The transport.
+    /// The transport that carries the calls.
     pub transport: Transport,
     /// The peer's answer to a request.
     pub service: Service,

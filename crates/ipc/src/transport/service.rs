@@ -96,7 +96,6 @@ pub(crate) struct SelfReport {
 /// A peer's thread while it served a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExaminedThread {
-    /// Its number.
     pub(crate) thread: ThreadId,
     /// Its scheduling policy as `sched_getattr(2)` shows it.
     pub(crate) policy: ReportedPolicy,

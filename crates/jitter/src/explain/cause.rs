@@ -121,7 +121,7 @@ fn expiry(trace: &Trace, cpu: usize, asleep: &Span) -> Option<Timestamp> {
 }
 
 impl Cause {
-    /// The whole delay.
+    /// The whole delay: the sum of its three parts.
     pub fn late(&self) -> Nanos {
         self.timer_late + self.waited + self.ran_late
     }

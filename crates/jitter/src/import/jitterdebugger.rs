@@ -7,7 +7,6 @@ use unjank_host::Result;
 use super::document::{SystemInfo, Thread, Threads, machine, resolution};
 use super::imported::Imported;
 
-/// The file.
 #[derive(Debug, Deserialize)]
 pub(super) struct File {
     sysinfo: Option<SystemInfo>,

@@ -58,7 +58,7 @@ pub struct Load {
 pub struct Cell {
     /// The JVM.
     pub jdk: Jdk,
-    /// Its collector.
+    /// The garbage collector that the JVM is started with.
     pub collector: Collector,
     /// Whether garbage is made.
     pub garbage: bool,

@@ -8,7 +8,7 @@ use unjank_host::{Error, Result};
 
 use super::jdk::Jdk;
 
-/// A garbage collector.
+/// A garbage collector that an option of `java` selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Collector {
     /// Stop-the-world, one thread.

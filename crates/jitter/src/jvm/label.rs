@@ -14,11 +14,11 @@ const THROTTLED: Nanos = Nanos::from_millis(5);
 /// The main reason of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The main reason.
+    /// The JVM's stop that covers at least half of the delay, else the longest part of the delay.
     pub kind: DelayKind,
     /// The part of the delay that this reason explains.
     pub covers: Nanos,
-    /// The whole delay.
+    /// The whole delay, of which `covers` is a part.
     pub late: Nanos,
 }
 

@@ -7,13 +7,13 @@ use super::cell::{Cell, Load};
 /// Cells, load and rounds of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The cells.
+    /// The cells to measure; the seed gives their order in each round.
     pub cells: Vec<Cell>,
     /// The load of all cells.
     pub load: Load,
     /// Trials of each cell.
     pub rounds: usize,
-    /// The measuring application.
+    /// Path of the JAR file of the measuring application.
     pub jar: PathBuf,
     /// A new directory of this user for the application's files.
     pub directory: PathBuf,

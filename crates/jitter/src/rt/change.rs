@@ -30,6 +30,21 @@ pub struct Options {
     pub tied: bool,
 }
 
+/// While a session watches, the kernel's limit is this much above twice its own.
+const BEHIND: Nanos = Nanos::from_millis(5_000);
+
+impl Options {
+    /// For a session that ends threads' policies itself if they compute for longer than `max_busy`
+    /// (0 for no limit), as long as it `watches`; a session that does not watch ends at once.
+    ///
+    /// The kernel's limit ends the whole process (SIGXCPU). If the session watches, that limit is
+    /// needed only after its death.
+    pub fn new(max_busy: Nanos, force: bool, watches: bool) -> Self {
+        let behind = if watches { max_busy.times(2) + BEHIND } else { max_busy };
+        Self { longest: (max_busy > Nanos::ZERO).then_some(behind), force, tied: watches }
+    }
+}
+
 /// Changes threads and remembers those that it has seen.
 #[derive(Debug)]
 pub struct Changer<'a> {

@@ -31,9 +31,9 @@ pub enum Event {
     Failed(Failed),
     /// The run limit of a process could not be set.
     Unlimited {
-        /// The process.
+        /// Id of the process.
         process: u32,
-        /// The reason.
+        /// Why `RLIMIT_RTTIME` could not be set.
         error: Error,
     },
     /// A thread computed for too long without a sleep, and is ordinary again.

@@ -52,9 +52,9 @@ impl fmt::Display for Pattern {
 /// A pattern and the policy of the threads that match it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// The pattern.
+    /// The pattern of the threads' names.
     pub pattern: Pattern,
-    /// The policy.
+    /// The policy that these threads get, with its priority or other parameters.
     pub policy: Policy,
     /// The profile that it comes from; `None` for a rule of the command line.
     pub profile: Option<&'static str>,

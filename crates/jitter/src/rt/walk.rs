@@ -10,15 +10,15 @@ use super::means::Means;
 /// A thread that has another policy now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// The process id.
+    /// Id of the thread's process (TGID).
     pub process: u32,
-    /// Its number.
+    /// Its thread id (TID).
     pub thread: ThreadId,
-    /// Its name.
+    /// Its name, of which the kernel keeps 15 bytes.
     pub name: String,
-    /// The old policy.
+    /// Its policy, reset-on-fork flag and nice value before the change.
     pub before: ThreadState,
-    /// The new policy.
+    /// Its policy, reset-on-fork flag and nice value after the change.
     pub now: ThreadState,
     /// How it got the new policy.
     pub means: Means,
@@ -29,7 +29,7 @@ pub struct Changed {
 /// A policy that a thread did not get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Instead {
-    /// The wanted policy.
+    /// The policy that it was to get.
     pub wanted: ThreadState,
     /// Why the thread has another one.
     pub because: String,
@@ -38,11 +38,11 @@ pub struct Instead {
 /// A thread that could not be changed.
 #[derive(Debug)]
 pub struct Failed {
-    /// Its number.
+    /// Its thread id (TID).
     pub thread: ThreadId,
-    /// Its name.
+    /// Its name, of which the kernel keeps 15 bytes.
     pub name: String,
-    /// The reason.
+    /// Why it could not be changed.
     pub error: Error,
 }
 

@@ -19,7 +19,7 @@ use crate::error::Result;
 /// newest kernel of its suite is used.
 pub const PACKAGES: [&str; 1] = ["linux-image-6.12.95+deb12-amd64"];
 
-/// The default mirror.
+/// The Debian mirror from which kernels are fetched by default.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// How often the progress of a download is checked.
@@ -35,7 +35,7 @@ impl Cache {
         Self(directory.into())
     }
 
-    /// Its directory.
+    /// The directory of the kernels, which exists once something is stored.
     pub fn directory(&self) -> &Path {
         &self.0
     }

@@ -28,7 +28,7 @@ pub struct Options {
     pub programs: Vec<PathBuf>,
     /// Virtual CPUs.
     pub cpus: usize,
-    /// Its memory.
+    /// Its RAM, at least 256 MiB.
     pub memory: Bytes,
     /// Its P-states, if any.
     pub profile: Option<Profile>,

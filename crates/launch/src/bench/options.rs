@@ -15,7 +15,7 @@ pub struct Options {
     pub workloads: Vec<Workload>,
     /// The condition that the others are compared with.
     pub baseline: Condition,
-    /// The other conditions.
+    /// The conditions that are each compared with the baseline.
     pub others: Vec<Condition>,
     /// Pairs of launches of each workload under each of the other conditions.
     pub pairs: usize,
@@ -55,7 +55,7 @@ pub struct Workload {
     /// A segment of the names of its series: `load-100ms`; empty if it is the
     /// only workload.
     pub name: String,
-    /// The launched program.
+    /// The program to launch, and how it reports that it is ready.
     pub program: Program,
     /// Whether the line that reports that it is ready is a
     /// [`Timing`](crate::load::Timing), which gives its basic launch time.

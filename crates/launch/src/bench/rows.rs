@@ -17,7 +17,7 @@ pub struct Row {
     /// The median difference within pairs as a share of the baseline; `None`
     /// for a baseline of zero.
     pub difference: Option<Fact>,
-    /// The answer.
+    /// The answer for the other condition: better, worse, the same or cannot tell.
     pub answer: Answer,
     /// Why, in one sentence.
     pub reason: String,

@@ -7,9 +7,9 @@ use unjank_host::{Error, Nanos, Result};
 /// The times of the two parts of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// The basic work.
+    /// Time of the basic work, which every app does to come on screen.
     pub basic: Nanos,
-    /// The generated load.
+    /// Time of the generated load, which follows the basic work.
     pub load: Nanos,
 }
 

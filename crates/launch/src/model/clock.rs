@@ -63,7 +63,7 @@ impl Clock {
         Self { table: khz, ties, min, max, current: 0 }
     }
 
-    /// The current frequency.
+    /// The frequency at which it runs.
     pub fn current(&self) -> Khz {
         self.table[self.current]
     }

@@ -5,7 +5,7 @@ use unjank_host::{Hertz, Joules, Nanos, Watts};
 /// One operating performance point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Opp {
-    /// Its frequency.
+    /// Clock frequency of the CPU.
     pub frequency: Hertz,
     /// Power of one busy CPU.
     pub busy: Watts,
@@ -36,12 +36,12 @@ impl OppTable {
         &self.points
     }
 
-    /// The slowest frequency.
+    /// Frequency of the slowest point.
     pub fn lowest(&self) -> Hertz {
         self.points[0].frequency
     }
 
-    /// The fastest frequency.
+    /// Frequency of the fastest point.
     pub fn highest(&self) -> Hertz {
         self.points[self.points.len() - 1].frequency
     }

@@ -106,9 +106,9 @@ impl fmt::Display for Tunable {
 /// One write: a tunable and the number written to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// The file.
+    /// The tunable whose file is written.
     pub tunable: Tunable,
-    /// The number.
+    /// The written number, in the unit that [`Tunable::measure`] gives.
     pub value: u32,
 }
 

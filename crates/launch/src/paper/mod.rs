@@ -41,7 +41,7 @@ pub const DURING: Nanos = Nanos::from_millis(50);
 /// The sampling periods of Table 3.
 pub const PERIODS: [Nanos; 4] = [Nanos::from_millis(10), DURING, NORMAL, Nanos::from_millis(200)];
 
-/// The experiments.
+/// The experiments of the paper to run, and the prediction to compare them with.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Launches without the service and with it, one workload for each load of

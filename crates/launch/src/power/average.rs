@@ -13,7 +13,7 @@ const PARTS: u64 = 20;
 /// The length of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The whole length.
+    /// The whole length, including `discard`.
     pub whole: Nanos,
     /// The part at its beginning that does not count.
     pub discard: Nanos,
@@ -87,7 +87,11 @@ fn findings(about: &About, parts: &[Spent], seed: u64) -> Findings {
         let fact = mean(name, &values, Unit::Watts, seed)?;
         Some(fact.with_label("meter", &about.name).with_label("origin", about.origin.to_string()))
     };
-    findings.facts.extend(fact("launch/power/power", powers(|part| Some(part.energy.0))));
+    let power = fact("launch/power/power", powers(|part| Some(part.energy.0)));
+    let average = power.as_ref().map(|power| power.unit.show(power.value));
+    findings.headline =
+        average.map(|average| format!("{average} on average over {}, by {}", all.time, about.name));
+    findings.facts.extend(power);
     findings.facts.extend(fact("launch/power/cpu_power", powers(|part| Some(part.cpu?.0))));
     findings.facts.push(
         Fact::new("launch/power/energy", all.energy.0, Unit::Joules)

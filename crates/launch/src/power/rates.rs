@@ -13,7 +13,7 @@ use super::governor::{Governors, HeldPeriod};
 /// Sampling periods to compare, and the plan of their trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The sampling periods.
+    /// The sampling periods of the governor to compare.
     pub rates: Vec<Nanos>,
     /// The period that the others are compared with.
     pub reference: Nanos,
@@ -53,7 +53,7 @@ pub struct MeasuredRates {
 /// One sampling period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// The requested period.
+    /// The sampling period that the options ask for.
     pub rate: Nanos,
     /// The period that the kernel set.
     pub actual: Nanos,

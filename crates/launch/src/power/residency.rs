@@ -105,7 +105,7 @@ impl Account {
         self.cpu + self.device
     }
 
-    /// The last snapshot.
+    /// The snapshot up to which energy is charged.
     pub fn last(&self) -> &Snapshot {
         &self.last
     }

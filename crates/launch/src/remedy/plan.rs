@@ -55,7 +55,7 @@ pub struct Amounts {
 /// One knob, and its values with and without a boost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnobChange {
-    /// The knob.
+    /// Path of the knob's file.
     pub path: PathBuf,
     /// Its value without a boost.
     pub normal: String,

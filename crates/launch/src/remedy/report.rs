@@ -26,7 +26,7 @@ pub enum Note {
     },
     /// Events came faster than they were read; the number of times so far.
     Overrun(u64),
-    /// The requested state.
+    /// The state of the service, in answer to a request.
     Status(Box<Status>),
     /// The service cannot go on.
     Failed(unjank_host::Error),

@@ -26,13 +26,13 @@ pub use sweep::{Sweep, run_sweep};
 /// The machine, the governor and the launches of a simulation.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The machine.
+    /// The simulated device.
     pub machine: Machine,
     /// The governor's name.
     pub governor: String,
     /// Values of its tunables; others keep their defaults.
     pub values: Vec<Write>,
-    /// The launches.
+    /// The launches, each simulated by itself.
     pub profiles: Vec<Profile>,
     /// Number of moments within the governor's period at which each begins.
     pub phases: u32,
@@ -41,7 +41,7 @@ pub struct Scenario {
 /// A boost with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedBoost {
-    /// Its name.
+    /// Its name: the label `boost` of its results.
     pub name: String,
     /// The writes of the boost.
     pub boost: Boost,

@@ -33,7 +33,7 @@ pub const FIG_2_RANGE: [f64; 2] = [-0.05, -0.02];
 /// Values that the paper does not state.
 #[derive(Debug, Clone)]
 pub struct Assumptions {
-    /// The device.
+    /// The device that stands for the paper's.
     pub machine: Machine,
     /// The possible rules of its kernel's governor.
     pub governors: Vec<String>,

@@ -18,9 +18,9 @@ const BATCH: usize = 256;
 /// Values of one tunable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// The tunable.
+    /// The tunable that is varied.
     pub tunable: Tunable,
-    /// Its values.
+    /// Its values, in the unit that [`Tunable::measure`] gives.
     pub values: Vec<u32>,
 }
 

@@ -62,7 +62,7 @@ impl Policy {
         Ok(Support::Yes(Self { name, cpus, machine, governor, work, path }))
     }
 
-    /// The current frequency.
+    /// `scaling_cur_freq`; 0 if it is not a number.
     pub(super) fn frequency(&self, root: &Root) -> Result<Hertz> {
         let text = root.read(self.path.join("scaling_cur_freq"))?;
         Ok(Hertz::from_khz(text.trim().parse().unwrap_or(0)))

@@ -85,7 +85,7 @@ pub(super) fn mean(
 /// A strategy compared with its baseline in one cell.
 #[derive(Debug, Clone)]
 pub struct Compared<'a> {
-    /// The cell.
+    /// The cell with its measurements.
     pub cell: &'a CellResult,
     /// The baseline there: perhaps the strategy itself.
     pub baseline: &'a Arm,
@@ -105,9 +105,9 @@ impl Compared<'_> {
 /// A strategy compared with its baselines in all cells of an environment.
 #[derive(Debug, Clone)]
 pub struct Overall<'a> {
-    /// The environment.
+    /// The environment of all these cells.
     pub environment: Environment,
-    /// The strategy.
+    /// Name of the strategy.
     pub strategy: &'static str,
     /// Operations per second: the geometric mean of all cells.
     pub operations: Ratio,
@@ -128,7 +128,7 @@ impl<'a> Overall<'a> {
 }
 
 impl Results {
-    /// The measured environments.
+    /// The environments, in the order in which they were measured.
     pub fn environments(&self) -> Vec<Environment> {
         let mut environments: Vec<Environment> =
             self.cells.iter().map(|cell| cell.environment).collect();

@@ -21,7 +21,7 @@ const MOST_ROUNDS: usize = 1_000;
 /// Options of `lock bench`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The compared strategies.
+    /// The ways to wait to compare; unsupported ones are left out and noted.
     pub strategies: Vec<Strategy>,
     /// The baselines: in each cell, the others are compared with the better of these.
     pub against: Vec<&'static str>,
@@ -31,7 +31,7 @@ pub struct Options {
     pub sections: Vec<Nanos>,
     /// Times for which a thread works without the lock.
     pub outsides: Vec<Nanos>,
-    /// The environments.
+    /// The environments in which every cell is measured.
     pub environments: Vec<Environment>,
     /// Trials of each strategy in each cell.
     pub rounds: usize,

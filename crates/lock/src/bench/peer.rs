@@ -27,7 +27,6 @@ enum Order {
     Burn { threads: usize },
 }
 
-/// Its answer.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     /// The result of the trial.

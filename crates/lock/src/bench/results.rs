@@ -25,20 +25,20 @@ pub struct Results {
 /// One cell in one environment.
 #[derive(Debug, Clone)]
 pub struct CellResult {
-    /// The environment.
+    /// What else ran meanwhile.
     pub environment: Environment,
     /// The combination of the grid's variables.
     pub cell: Cell,
     /// The control, which takes no lock.
     pub control: Arm,
-    /// The strategies.
+    /// The supported strategies, in the order of the options.
     pub arms: Vec<Arm>,
 }
 
 /// The measurements of one strategy in a cell.
 #[derive(Debug, Clone)]
 pub struct Arm {
-    /// The strategy.
+    /// The way to wait that was measured.
     pub strategy: Strategy,
     /// The results of the trials, by the number of the round.
     pub rounds: BTreeMap<usize, Round>,

@@ -20,7 +20,7 @@ const NICER: i32 = 10;
 
 /// The means to set up an environment.
 pub struct Setup<'a> {
-    /// The machine.
+    /// The machine whose control groups are used.
     pub root: &'a Root,
     /// The journal of the quota's control group, which removes it whatever happens.
     pub session: Option<&'a Session>,

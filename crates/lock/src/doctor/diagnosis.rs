@@ -122,7 +122,8 @@ impl DiagnosisKind {
         !matches!(self, Self::Fine | Self::CannotTell)
     }
 
-    /// The remedy.
+    /// Advice for the program's author; `None` for [`Fine`](Self::Fine) and
+    /// [`CannotTell`](Self::CannotTell).
     pub fn action(self) -> Option<&'static str> {
         Some(match self {
             Self::Realtime => {

@@ -24,7 +24,6 @@ const LINE: u64 = 64;
 /// A loop has at most this many lines; code with more is not read.
 const FEW: usize = 8;
 
-/// The sampled threads.
 #[derive(Debug, Default)]
 pub(crate) struct Sampling {
     of: HashMap<ThreadId, Sampled>,

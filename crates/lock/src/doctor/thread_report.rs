@@ -6,14 +6,14 @@ use super::observed::ObservedThread;
 /// One thread with its diagnoses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadReport {
-    /// The observations.
+    /// What was counted and sampled while it was watched.
     pub observed: ObservedThread,
     /// The diagnoses, at least one, the worst first.
     pub diagnoses: Vec<Diagnosis>,
 }
 
 impl ThreadReport {
-    /// The worst diagnosis.
+    /// The first diagnosis, which is the worst.
     pub fn worst(&self) -> &Diagnosis {
         self.diagnoses.first().expect("diagnose() gives at least one")
     }

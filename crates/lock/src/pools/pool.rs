@@ -38,7 +38,6 @@ impl PoolKind {
     }
 }
 
-/// A running pool.
 pub(super) enum Pool {
     Unjank(unjank_backoff::Pool),
     Rayon(rayon::ThreadPool),

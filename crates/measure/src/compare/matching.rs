@@ -11,7 +11,7 @@ use crate::record::{Fact, RunRecord, SeriesRecord, Unit};
 pub struct NotCompared {
     /// The name of the series or fact, with its labels.
     pub what: String,
-    /// The reason.
+    /// Why not, in one clause: `it has no interval`.
     pub reason: String,
 }
 

@@ -65,9 +65,9 @@ pub struct Comparison {
 /// The identity of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunName {
-    /// Its id.
+    /// Its id: `20261121T101530-5f3a9c`.
     pub id: String,
-    /// Its command.
+    /// Its command without the options: `jitter native`.
     pub command: String,
     /// Its start, RFC 3339 in UTC.
     pub started_at: String,

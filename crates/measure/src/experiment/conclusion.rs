@@ -25,7 +25,7 @@ pub struct Question {
     pub text: String,
     /// The path of the quantity: `launch/boost/time`.
     pub subject: String,
-    /// Its unit.
+    /// The unit of the quantity.
     pub unit: Unit,
     /// The direction of improvement.
     pub better: Direction,

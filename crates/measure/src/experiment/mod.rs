@@ -148,7 +148,7 @@ pub struct Pair<T> {
 /// The measurements of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trials<T> {
-    /// Its plan.
+    /// The plan that was followed; an interrupted experiment has fewer pairs.
     pub plan: Plan,
     /// The completed pairs, in the order in which they ran.
     pub pairs: Vec<Pair<T>>,

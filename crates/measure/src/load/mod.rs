@@ -13,7 +13,7 @@ use unjank_host::surroundings::{MachineActivity, ProgramActivity, Throttled};
 /// Counts of the kernel while the probes ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Load {
-    /// The whole run.
+    /// Counts over the whole run.
     pub whole: MachineActivity,
     /// The run without the starts in which our own probe evicted memory.
     pub calm: MachineActivity,
@@ -29,9 +29,9 @@ pub struct Load {
 /// A program, printed as `name[pid]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its name.
+    /// Its name, of which the kernel keeps 15 bytes.
     pub name: String,
-    /// Its process.
+    /// Its process id: [`ProgramActivity::process`].
     pub number: u32,
 }
 

@@ -9,6 +9,6 @@ use crate::findings::Findings;
 pub struct StartFindings {
     /// Start time.
     pub at: Timestamp,
-    /// Its findings.
+    /// The series, facts and verdicts of this start.
     pub findings: Findings,
 }

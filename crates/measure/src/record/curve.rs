@@ -82,12 +82,12 @@ impl Curve {
 pub struct Axis {
     /// The quantity on it, in plain words: `time since wake`.
     pub name: String,
-    /// Its unit.
+    /// The unit of the points' positions on it.
     pub unit: Unit,
 }
 
 impl Axis {
-    /// An axis.
+    /// An axis for the quantity `name`, in `unit`.
     pub fn new(name: &str, unit: Unit) -> Self {
         Self { name: name.to_owned(), unit }
     }
@@ -98,7 +98,7 @@ impl Axis {
 pub struct Point {
     /// The position on the horizontal axis.
     pub x: f64,
-    /// The value there.
+    /// The value there, in the unit of the vertical axis.
     pub y: f64,
     /// 95 % interval of the value, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::direction::Direction;
 use crate::record::unit::Unit;
 
-/// A single number.
+/// A single number with its unit and, if there is one, its interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// A path that begins with the delay: `lock/break_even`.

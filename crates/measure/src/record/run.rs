@@ -40,7 +40,7 @@ pub struct RunRecord {
 /// The program that made a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its version.
+    /// Its version: `0.1.0`.
     pub version: String,
     /// The commit it was built from, if known.
     pub commit: Option<String>,

@@ -74,7 +74,7 @@ pub struct Repetition {
 /// and `max` exact.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The smallest sample.
+    /// The smallest sample, in the unit of the series.
     pub min: u64,
     /// The median.
     pub p50: u64,
@@ -88,7 +88,7 @@ pub struct Summary {
     /// The 99.99th percentile.
     #[serde(rename = "p99.99")]
     pub p99_99: u64,
-    /// The largest sample.
+    /// The largest sample, in the unit of the series.
     pub max: u64,
     /// 95 % intervals of the five quantiles: over independent starts if there
     /// are several, else from order statistics; `null` if the data does not
@@ -103,11 +103,11 @@ pub struct Slice {
     pub at: u64,
     /// Samples in it.
     pub n: u64,
-    /// The smallest.
+    /// The smallest sample in it.
     pub min: u64,
     /// The median, to about 1 %.
     pub p50: u64,
-    /// The largest.
+    /// The largest sample in it.
     pub max: u64,
 }
 

@@ -54,7 +54,7 @@ pub enum Cell {
 /// A number in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Number {
-    /// The number.
+    /// The value, in `unit` or else in the unit of the column.
     pub value: f64,
     /// Its unit, if it is not that of the column.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ pub struct Verdict {
     /// The delay (`launch`, `swap`, `jitter`, `lock`, `ipc`), a part of it
     /// (`ipc/unix`), or the name of the series by which two runs were compared.
     pub subject: String,
-    /// The answer.
+    /// Healthy or slow, better or worse, yes or no; or cannot tell, or not available.
     pub answer: Answer,
     /// The measured quantity; `null` if nothing could be measured.
     pub measured: Option<Quantity>,

@@ -9,7 +9,7 @@ use crate::record::{Answer, Direction};
 /// A value and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The value.
+    /// The point estimate.
     pub value: f64,
     /// The 95 % interval.
     pub interval: [f64; 2],
@@ -18,9 +18,9 @@ pub struct Estimate {
 /// The values of two arms or runs, and the bootstrap draws of both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrast {
-    /// The first value.
+    /// The value of the first arm or run.
     pub a: f64,
-    /// The second value.
+    /// The value of the second arm or run.
     pub b: f64,
     /// The bootstrap draws of both values.
     draws: Vec<[f64; 2]>,
@@ -29,7 +29,7 @@ pub struct Contrast {
 /// A contrast, weighed against the smallest difference that matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
-    /// The first value.
+    /// The value of the first arm or run.
     pub a: f64,
     /// The second value minus the first.
     pub difference: Estimate,

@@ -8,7 +8,7 @@ use unjank_host::{Bytes, Nanos};
 /// One run in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its id.
+    /// Its id: `20261121T101530-5f3a9c`.
     pub id: String,
     /// The command without its options.
     pub command: String,

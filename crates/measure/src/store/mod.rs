@@ -91,7 +91,7 @@ impl Store {
         file::check_place(path)
     }
 
-    /// The file.
+    /// Path of the file, which may not exist yet.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -57,7 +57,6 @@ pub(crate) trait Chart {
         paper.height
     }
 
-    /// The drawing.
     fn draw(&self, paper: Paper) -> Markup;
 }
 

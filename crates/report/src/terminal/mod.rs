@@ -70,8 +70,9 @@ fn head(record: &RunRecord, headline: &str, width: usize) -> Vec<String> {
     }
     let mut lines = paragraph(0, &title, width);
     let findings = &record.findings;
-    // Without verdicts, the tables show what was measured.
-    if !findings.verdicts.is_empty() || (findings.series.is_empty() && findings.facts.is_empty()) {
+    let has_answer = findings.headline.is_some() || !findings.verdicts.is_empty();
+    // Without an answer, the tables show what was measured.
+    if has_answer || (findings.series.is_empty() && findings.facts.is_empty()) {
         lines.extend(paragraph(0, headline, width));
     }
     let run = format!(

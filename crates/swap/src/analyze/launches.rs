@@ -26,7 +26,7 @@ impl Default for Limits {
 /// A launch with a mark in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    /// The app.
+    /// The launched app.
     pub who: ProcessIndex,
     /// The time of the mark.
     pub at: Nanos,

@@ -10,7 +10,7 @@
 pub struct PublishedSkew {
     /// The phone's memory, and whether it had swap.
     pub device: &'static str,
-    /// The paper.
+    /// The paper, as cited: [`BAHN`] or [`KIM`].
     pub source: &'static str,
     /// The hottest share of the data.
     pub data: f64,

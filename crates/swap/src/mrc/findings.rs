@@ -7,7 +7,7 @@ use unjank_measure::{Curve as Recorded, Fact, Findings, Point as At, Unit};
 
 use super::read::Requests;
 use super::sweep::{Curve, Point};
-use super::tables::table;
+use super::tables::{headline, table};
 use crate::trace::PAGE;
 
 /// The curves, and facts about the requests.
@@ -27,6 +27,7 @@ pub fn findings(requests: &Requests, curves: &[Curve]) -> Findings {
         // The first request for each page misses at any size.
         Fact::new("swap/mrc/first_requests", (footprint / count).min(1.0), Unit::Ratio),
     ]);
+    findings.headline = headline(curves);
     findings.tables.push(table(requests, curves));
     findings.curves =
         curves.iter().filter(|curve| !curve.points.is_empty()).map(recorded).collect();

@@ -23,7 +23,7 @@ pub struct Options {
 /// The requests of a trace.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// The sampled requests.
+    /// The requests for all of its pages, or for a sample of them.
     pub sample: Sample,
     /// The summary of the trace.
     pub summary: Summary,

@@ -24,7 +24,7 @@ pub enum Size {
 pub enum Sizes {
     /// So many sizes, each half of the next, up to all of the trace's pages.
     Count(u32),
-    /// The given sizes.
+    /// These sizes, in any order.
     List(Vec<Size>),
 }
 

@@ -13,7 +13,7 @@ use unjank_cachesim::page::SpaceError;
 /// The miss-ratio curve of a policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// The policy.
+    /// The replacement policy of the cache.
     pub policy: Policy,
     /// The requested points, by ascending size.
     pub points: Vec<Point>,

@@ -8,20 +8,59 @@ use super::read::Requests;
 use super::sweep::{Curve, Point};
 use crate::trace::PAGE;
 
-pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
+/// The policy with the fewest misses at most sizes, in a sentence; for a single policy, its misses
+/// at the smallest and the largest size. `None` without points.
+pub(super) fn headline(curves: &[Curve]) -> Option<String> {
+    let miss_ratio = |point: &Point| Unit::Ratio.show(point.estimate.miss_ratio);
+    if let [only] = curves {
+        let by_size = |point: &&Point| point.capacity;
+        let [small, large] =
+            [only.points.iter().min_by_key(by_size)?, only.points.iter().max_by_key(by_size)?];
+        return Some(format!(
+            "Misses of {}: {} of the requests with {}, {} with {}",
+            only.policy,
+            miss_ratio(small),
+            bytes(small.capacity),
+            miss_ratio(large),
+            bytes(large.capacity)
+        ));
+    }
+    let capacities = capacities(curves);
+    let wins = |curve: &&Curve| {
+        let wins = |capacity: &&u64| {
+            let own = at(curve, **capacity).map(|point| point.estimate.miss_ratio);
+            own.is_some_and(|own| own <= fewest(curves, **capacity))
+        };
+        capacities.iter().filter(wins).count()
+    };
+    // Of equal ones, the first counts.
+    let best = curves.iter().rev().max_by_key(wins)?;
+    let (wins, all) = (wins(&best), capacities.len());
+    (wins > 0).then(|| format!("Fewest misses: {}, at {wins} of {all} sizes", best.policy))
+}
+
+fn capacities(curves: &[Curve]) -> Vec<u64> {
     let mut capacities: Vec<u64> = points(curves).map(|point| point.capacity).collect();
     capacities.sort_unstable();
     capacities.dedup();
+    capacities
+}
+
+fn at(curve: &Curve, capacity: u64) -> Option<Point> {
+    curve.points.iter().find(|point| point.capacity == capacity).copied()
+}
+
+/// The lowest miss ratio of all policies at a size.
+fn fewest(curves: &[Curve], capacity: u64) -> f64 {
+    let ratios = curves.iter().filter_map(|curve| at(curve, capacity));
+    ratios.map(|point| point.estimate.miss_ratio).fold(f64::INFINITY, f64::min)
+}
+
+pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
+    let capacities = capacities(curves);
     let sizes = capacities.iter().map(|capacity| Column::of(bytes(*capacity), Unit::Ratio));
     let columns = std::iter::once(Column::text("policy")).chain(sizes);
-    let at = |curve: &Curve, capacity: u64| {
-        curve.points.iter().find(|point| point.capacity == capacity).copied()
-    };
-    let fewest = |capacity: u64| {
-        let ratios = curves.iter().filter_map(|curve| at(curve, capacity));
-        ratios.map(|point| point.estimate.miss_ratio).fold(f64::INFINITY, f64::min)
-    };
-    let fewest: Vec<f64> = capacities.iter().map(|capacity| fewest(*capacity)).collect();
+    let fewest: Vec<f64> = capacities.iter().map(|capacity| fewest(curves, *capacity)).collect();
     let several = curves.len() > 1;
     let rows = curves.iter().map(|curve| {
         let cells = capacities.iter().zip(&fewest).map(|(capacity, fewest)| {

@@ -13,9 +13,9 @@ pub struct Item {
     pub figure: &'static str,
     /// The name in the record: `fig1/1gib`.
     pub name: &'static str,
-    /// The description.
+    /// A description in a few words, for tables.
     pub what: &'static str,
-    /// The unit.
+    /// The unit of the paper's and the modelled values.
     pub unit: Unit,
     /// The range for the paper's value, which is approximate.
     pub paper: [f64; 2],

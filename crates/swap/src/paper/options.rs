@@ -8,7 +8,7 @@ use crate::synth::Preset;
 pub struct Options {
     /// How many phones of each kind, each from another seed.
     pub seeds: u64,
-    /// The first seed.
+    /// The first seed; each further phone has the next one.
     pub seed: u64,
     /// Times of launches and page-ins.
     pub latency: Latency,

@@ -89,7 +89,6 @@ impl Converter {
         })
     }
 
-    /// The recorded areas.
     pub(super) fn areas(&self) -> impl Iterator<Item = &Area> {
         self.areas.iter().map(|(area, _)| area)
     }

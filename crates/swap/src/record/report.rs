@@ -21,7 +21,6 @@ const ENOUGH: f64 = 1000.0;
 /// The maximum number of processes with facts about their page-ins and page-outs.
 const MAX_PROCESSES: usize = 10;
 
-/// A finished recording.
 pub(super) struct Recorded<'a> {
     pub(super) converter: &'a Converter,
     /// Events in the trace.

@@ -58,7 +58,7 @@ pub struct Options {
 pub struct Simulated {
     /// No swap, no tier, then one result per policy.
     pub results: Vec<PolicyResult>,
-    /// The offline optimum.
+    /// The offline optimum; `None` without `write_cost` or swap, or after a stop.
     pub bound: Option<Bound>,
 }
 

@@ -4,14 +4,14 @@ use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::policy_result::PolicyResult;
-use super::tables::table;
+use super::tables::{headline, table};
 use super::{Options, Simulated};
 use unjank_cachesim::bounds::Costs;
 
 /// A table of all results, and facts and curves for each, named `swap/simulate/…`. `of` names the
 /// trace.
 pub fn findings(simulated: &Simulated, options: &Options, of: &str) -> Findings {
-    let mut findings = Findings::default();
+    let mut findings = Findings { headline: headline(simulated), ..Findings::default() };
     findings.tables.push(table(simulated, options, of));
     for result in &simulated.results {
         note(&mut findings, result);

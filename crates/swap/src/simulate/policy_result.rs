@@ -30,10 +30,10 @@ pub struct PolicyResult {
     pub launches: Vec<Launched>,
 }
 
-/// A simulated launch.
+/// One launch of a simulation, and its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launched {
-    /// The app.
+    /// Name of the app.
     pub app: String,
     /// Number of the launch among those of its app, from 0.
     pub round: usize,
@@ -123,7 +123,7 @@ fn skew(per_page: &PerPage) -> Skew {
 pub struct Spread {
     /// The number of launches.
     pub n: usize,
-    /// The mean.
+    /// The mean launch time.
     pub mean: f64,
     /// The standard deviation of the launches, not of their mean.
     pub deviation: f64,

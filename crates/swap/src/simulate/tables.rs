@@ -16,12 +16,35 @@ const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that o
                     again: mean and standard deviation of all launches of an app but its first. \
                     All modelled: see docs/method/swap.md.";
 
+/// The policy with the least storage I/O, in a sentence; `None` without a policy of a tier.
+pub(super) fn headline(simulated: &Simulated) -> Option<String> {
+    let results = &simulated.results;
+    let tiers = results.iter().filter(|result| !result.is_baseline());
+    let best = tiers.min_by_key(|result| result.traffic.settled_ios())?;
+    let (against, relative) = against(results);
+    let ratio = against.map(|other| relative_ios(&best.traffic, other));
+    let ratio = ratio.map(|ratio| format!(", {} {relative}", Unit::Times.show(ratio)));
+    let ratio = ratio.unwrap_or_default();
+    Some(format!("Least storage I/O of these policies: {}{ratio}", best.name))
+}
+
+/// The result that the others are compared with, and what the comparison is called.
+fn against(results: &[PolicyResult]) -> (Option<&PolicyResult>, &'static str) {
+    match results.iter().find(|result| result.policy.is_none()) {
+        without_swap @ Some(_) => (without_swap, "vs no swap"),
+        None => (results.iter().find(|result| result.is_baseline()), "vs no tier"),
+    }
+}
+
+fn relative_ios(traffic: &Traffic, other: &PolicyResult) -> f64 {
+    traffic.settled_ios() as f64 / other.traffic.settled_ios().max(1) as f64
+}
+
 /// A row for each policy, and notes.
 pub(super) fn table(simulated: &Simulated, options: &Options, of: &str) -> Table {
     let results = &simulated.results;
     let without_swap = results.iter().find(|result| result.policy.is_none());
-    let against = without_swap.or_else(|| results.iter().find(|result| result.is_baseline()));
-    let relative = if without_swap.is_some() { "vs no swap" } else { "vs no tier" };
+    let (against, relative) = against(results);
     let rows = results.iter().map(|result| cells(result, against, simulated.bound.as_ref()));
     let optimal = simulated.bound.as_ref().map(|bound| optimal(bound, against));
     let title = format!("{of}; {}", sizes(options));
@@ -117,10 +140,7 @@ fn optimal(bound: &Bound, against: Option<&PolicyResult>) -> [Cell; 13] {
 }
 
 fn ratio(traffic: &Traffic, against: Option<&PolicyResult>) -> Cell {
-    Cell::maybe(
-        against
-            .map(|other| traffic.settled_ios() as f64 / other.traffic.settled_ios().max(1) as f64),
-    )
+    Cell::maybe(against.map(|other| relative_ios(traffic, other)))
 }
 
 fn above(traffic: &Traffic, bound: Option<&Bound>) -> Option<f64> {

@@ -22,7 +22,7 @@ pub struct Combination {
 /// The result of a combination. Counts are pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The combination.
+    /// The trace, the sizes and the policy that were simulated.
     #[serde(flatten)]
     pub combination: Combination,
     /// Pages that memory brought in.

@@ -8,7 +8,7 @@ use unjank_measure::{Fact, Findings, Unit};
 
 use super::cell::{Cell, Combination};
 use super::compare::{cheapest, pareto_front, policies};
-use super::tables::tables;
+use super::tables::{headline, tables};
 
 /// A value of a cell in a heat map: its name, its description and how to compute it.
 type HeatMapOf = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
@@ -32,7 +32,9 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     for cell in cells {
         together.entry((&cell.combination.trace, cell.combination.memory)).or_default().push(cell);
     }
-    for cells in together.values() {
+    let groups: Vec<&[&Cell]> = together.values().map(Vec::as_slice).collect();
+    findings.headline = headline(&groups, write_cost);
+    for cells in groups {
         findings.tables.extend(tables(cells, write_cost));
         note(&mut findings, cells);
         if let Some(cost) = write_cost {

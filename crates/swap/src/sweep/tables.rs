@@ -1,10 +1,13 @@
 //! The cells of a sweep as tables: storage I/O by policy and size of the tier, the Pareto front and
 //! the cheapest cells.
 
+use std::collections::BTreeMap;
+
 use unjank_host::Bytes;
 use unjank_measure::{Cell as Shown, Column, Table, Unit};
 
 use super::Cell;
+use super::cell::Combination;
 use super::compare::{cheapest, pareto_front, policies};
 
 /// The maximum number of shown points of a Pareto front.
@@ -56,6 +59,36 @@ pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
         tables.push(Table::new("swap/sweep/cheapest", title, columns).with_rows(cheapest));
     }
     tables
+}
+
+/// What is best, in a sentence: of one trace and size of memory the cheapest cell, or without a cost
+/// the one with the least storage I/O; of several, the policy that is best most often.
+pub(super) fn headline(groups: &[&[&Cell]], write_cost: Option<f64>) -> Option<String> {
+    let worth = |cell: &Cell| match write_cost {
+        Some(write) => cell.cost(write),
+        None => cell.settled_ios() as f64,
+    };
+    let least = |one: &&Cell, other: &&Cell| worth(one).total_cmp(&worth(other));
+    let best: Vec<&Cell> =
+        groups.iter().filter_map(|cells| cells.iter().copied().min_by(least)).collect();
+    let what = match write_cost {
+        Some(write) => format!("Cheapest if a write of the tier costs {write} reads of storage"),
+        None => "Least storage I/O".to_owned(),
+    };
+    if let [only] = best.as_slice() {
+        let relative = only
+            .relative_ios()
+            .map(|ratio| format!(", {} the storage I/O of no tier", Unit::Times.show(ratio)));
+        let Combination { policy, tier, .. } = &only.combination;
+        let relative = relative.unwrap_or_default();
+        return Some(format!("{what}: {policy} with a tier of {}{relative}", Bytes(*tier)));
+    }
+    let mut wins: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in &best {
+        *wins.entry(&cell.combination.policy).or_default() += 1;
+    }
+    let (policy, wins) = wins.into_iter().max_by_key(|(_, wins)| *wins)?;
+    Some(format!("{what}: {policy}, in {wins} of {} traces and sizes of memory", best.len()))
 }
 
 fn columns() -> [Column; 5] {
@@ -113,7 +146,6 @@ fn grid(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sweep::Combination;
 
     fn cell(tier: u64, ios: u64, writes: u64) -> Cell {
         let combination =
@@ -133,6 +165,28 @@ mod tests {
             metadata: 0,
             launch_again: None,
         }
+    }
+
+    #[test]
+    fn the_headline_names_what_is_best() {
+        let mut cells = [cell(8192, 900, 50), cell(4096, 950, 10)];
+        cells[1].combination.policy = "refault".into();
+        let [one, other] = cells.each_ref();
+        let best = |groups: &[&[&Cell]], cost| headline(groups, cost).unwrap();
+        assert_eq!(
+            best(&[&[one, other]], None),
+            "Least storage I/O: paper with a tier of 8.00 KiB, 0.90× the storage I/O of no tier"
+        );
+        let cheapest = best(&[&[one, other]], Some(30.0));
+        assert!(
+            cheapest
+                .starts_with("Cheapest if a write of the tier costs 30 reads of storage: refault")
+        );
+        assert_eq!(
+            best(&[&[one], &[other], &[other]], None),
+            "Least storage I/O: refault, in 2 of 3 traces and sizes of memory"
+        );
+        assert_eq!(headline(&[], None), None);
     }
 
     #[test]

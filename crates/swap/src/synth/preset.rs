@@ -10,9 +10,9 @@ use crate::trace::PAGE;
 pub struct Preset {
     /// The preset's name.
     pub name: &'static str,
-    /// The description.
+    /// The user's behaviour in one line, for lists.
     pub about: &'static str,
-    /// The phone.
+    /// The phone's memory.
     pub phone: Phone,
     /// Pages of shared libraries.
     pub libraries: u32,
@@ -24,7 +24,7 @@ pub struct Preset {
     pub shared_passes: u32,
     /// The share of a service's touched pages that is changed.
     pub services_changed: f64,
-    /// The apps.
+    /// Number, sizes and access patterns of the apps.
     pub apps: Apps,
     /// The order of launches.
     pub order: Order,

@@ -114,7 +114,7 @@ pub enum Backing {
     Unknown,
     /// Anonymous memory, backed by swap.
     Anonymous,
-    /// A file.
+    /// Memory of a file, backed by that file.
     File,
 }
 

@@ -21,7 +21,7 @@ pub struct Summary {
     pub before_first: u64,
     /// Events by operation, in the order of [`Operation::ALL`].
     pub operations: [u64; Operation::ALL.len()],
-    /// The files.
+    /// The files, in the order in which they were given.
     pub inputs: Vec<InputSummary>,
     /// The time of the previous event.
     latest: Nanos,
@@ -30,9 +30,9 @@ pub struct Summary {
 /// Counts of the part of one file that was read so far.
 #[derive(Debug, Clone)]
 pub struct InputSummary {
-    /// Its name.
+    /// Its path; `stdin` for the standard input.
     pub name: PathBuf,
-    /// Its format.
+    /// The format that it was read as.
     pub format: Format,
     /// Whether the format was guessed: the content fits it, but nothing marks it.
     pub is_guessed: bool,

@@ -21,7 +21,7 @@ pub(crate) struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// The machine.
+    /// The machine below `--root`, or the running one.
     pub(crate) fn root(&self) -> Root {
         self.root.as_ref().map_or_else(Root::system, Root::at)
     }

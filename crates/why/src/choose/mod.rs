@@ -40,7 +40,7 @@ pub enum Moment {
 /// The chosen thread and window, with the reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
-    /// The thread.
+    /// The thread to explain.
     pub thread: ThreadId,
     /// The first thread of its program, if unjank recorded it for this thread; otherwise the
     /// thread.
@@ -54,11 +54,11 @@ pub struct Chosen {
 /// The thread and window that a recording of unjank's own was made for.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnRecording {
-    /// The thread.
+    /// The thread to explain.
     pub thread: ThreadId,
     /// The first thread of its program.
     pub first: ThreadId,
-    /// The window.
+    /// Beginning and end of the window, by the clock of the trace.
     pub window: (Timestamp, Timestamp),
 }
 

@@ -13,7 +13,7 @@ use super::spans::Spans;
 /// The states of a thread over time, with its creation and its end.
 #[derive(Debug, Clone, Default)]
 pub struct Life {
-    /// Its last name.
+    /// The last name that the trace has for it.
     pub name: Comm,
     /// Its states, without gaps, in order of time.
     pub spans: Spans,

@@ -11,7 +11,7 @@ pub struct Span {
     pub from: Timestamp,
     /// When it ends; the next span begins there.
     pub to: Timestamp,
-    /// The state.
+    /// Running, woken, ready or asleep, with the CPU or the wait.
     pub state: State,
 }
 

@@ -107,7 +107,7 @@ impl Spans {
         Some(Span { from: begun.at, to, state: self.state(begun.state, to) })
     }
 
-    /// The last span.
+    /// The span that begins last; `None` without spans.
     pub fn last(&self) -> Option<Span> {
         self.get(self.len().checked_sub(1)?)
     }

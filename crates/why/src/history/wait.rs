@@ -96,7 +96,7 @@ const EXIT: i64 = libc::SYS_exit as i64;
 /// A thread that was seen asleep in `/proc` during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asleep {
-    /// The thread.
+    /// Its thread id (TID).
     pub thread: ThreadId,
     /// The time just after `/proc` was read.
     pub at: Timestamp,

@@ -23,7 +23,7 @@ const NOTABLE_SHARE: u64 = 20;
 /// A launch that became ready.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
-    /// Its first process.
+    /// Id of its first process.
     pub process: ThreadId,
     /// Just before fork and exec.
     pub began: Timestamp,
@@ -55,7 +55,7 @@ impl Launch {
 /// A launch with its recording.
 #[derive(Debug)]
 pub struct RecordedLaunch {
-    /// The launch.
+    /// When it began, how long it took, and how it ended.
     pub launch: Launch,
     /// What was recorded of it.
     pub recorded: Recorded,

@@ -24,7 +24,7 @@ const ROUNDS: usize = 8;
 /// The thread and the window to record.
 #[derive(Debug, Clone)]
 pub struct Window {
-    /// The process.
+    /// Id of the process.
     pub process: u32,
     /// The number or the name of its thread; `None` for the main thread.
     pub thread: Option<String>,

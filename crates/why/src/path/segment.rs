@@ -37,7 +37,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Its length.
+    /// The time from its beginning to its end.
     pub fn length(&self) -> Nanos {
         self.to.since(self.from)
     }
@@ -46,7 +46,7 @@ impl Segment {
 /// A page that a thread touched, and that was not in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// The thread.
+    /// The thread that touched it.
     pub thread: ThreadId,
     /// Its file, if it is known to be one.
     pub file: Option<FileId>,
@@ -122,7 +122,7 @@ pub enum Detail {
     Cpu(usize),
     /// The request that it waited for.
     Request(RequestId),
-    /// The interrupt.
+    /// The device's interrupt that it waited for.
     Interrupt(InterruptId),
 }
 

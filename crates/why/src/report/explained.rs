@@ -42,7 +42,7 @@ pub enum Subject {
 /// A process of another program that answered messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Its number.
+    /// Its process id (TGID).
     pub process: u32,
     /// All its threads.
     pub threads: BTreeSet<ThreadId>,
@@ -210,7 +210,7 @@ impl Explained {
         self.to.since(self.from)
     }
 
-    /// The recording.
+    /// The events of the recording.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -298,7 +298,7 @@ impl Explained {
         &self.split
     }
 
-    /// Its critical path.
+    /// The critical path of its thread.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -24,7 +24,6 @@ const NAMED: usize = 100;
 pub(super) enum Source {
     /// A swap area, by its path.
     Swap(String),
-    /// A file.
     File(FileId),
     /// The trace does not tell.
     Unknown,

@@ -22,7 +22,7 @@ const PROGRAM: &str = "program";
 /// The change of a launch's length, as a share of it; negative is shorter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The median.
+    /// The median over the launches or pairs.
     pub value: f64,
     /// The spread over the launches or pairs, if there are several.
     pub spread: Option<Spread>,
@@ -39,10 +39,21 @@ impl Shift {
 /// A change that can be applied from outside, and its predicted effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Prediction {
-    /// The change.
+    /// The change, one of [`Remedy::PROVABLE`].
     pub remedy: Remedy,
     /// The predicted effect on the length of a launch.
     pub shift: Shift,
+}
+
+/// A prediction of a smaller saving is not worth an experiment.
+const SMALLEST: f64 = 0.01;
+
+impl Prediction {
+    /// Whether launches that are not cold can show what it predicts: at least 1 % of the launch,
+    /// and by another change than a warm cache, which they have.
+    pub fn is_worth_proving(&self) -> bool {
+        self.shift.value <= -SMALLEST && self.remedy != Remedy::Cached
+    }
 }
 
 /// The predictions for all changes of [`Remedy::PROVABLE`], the largest saving
@@ -174,13 +185,13 @@ fn held(predicted: Shift, measured: Shift) -> Answer {
 pub struct Proved {
     /// The beginning of the run, RFC 3339.
     pub at: String,
-    /// The program.
+    /// Name of the launched program.
     pub program: String,
     /// The change, as a value of `--prove`.
     pub change: String,
-    /// The prediction.
+    /// The predicted change of the launch's length.
     pub predicted: Shift,
-    /// The measurement.
+    /// The measured change, from launches without and with the remedy.
     pub measured: Shift,
 }
 

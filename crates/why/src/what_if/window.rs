@@ -27,7 +27,7 @@ pub struct Change {
 /// The window that is replayed.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
-    /// The recording.
+    /// The events of the recording.
     pub trace: &'a Trace,
     /// What all threads did in it.
     pub history: &'a History,
@@ -40,6 +40,6 @@ pub struct Window<'a> {
     pub thread: ThreadId,
     /// The beginning of the window.
     pub from: Timestamp,
-    /// Its end.
+    /// The end of the window.
     pub to: Timestamp,
 }

@@ -17,7 +17,7 @@ pub(super) const EXIT: u32 = 0x8000_0000;
 pub enum ProcessEvent {
     /// The process has executed a program.
     Exec {
-        /// The process id.
+        /// Its id: `process_tgid` of `include/uapi/linux/cn_proc.h`.
         process: u32,
         /// Time of the exec.
         at: Timestamp,
@@ -33,7 +33,7 @@ pub enum ProcessEvent {
     },
     /// The process has ended.
     Exit {
-        /// The process id.
+        /// Its id: `process_tgid` of `include/uapi/linux/cn_proc.h`.
         process: u32,
         /// Time of the exit.
         at: Timestamp,

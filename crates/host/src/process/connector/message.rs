@@ -25,7 +25,6 @@ const EVENT_HEADER: usize = 16;
 /// `PROC_EVENT_NONE`: the answer to a request.
 const NONE: u32 = 0;
 
-/// A decoded message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
     /// An event of a process.
@@ -33,19 +32,9 @@ pub(super) enum Message {
     /// The kernel's answer to a request of some listener: an error number, or 0.
     Answer(u32),
     /// A thread got a name.
-    Named {
-        /// Its process.
-        process: u32,
-        /// The thread id.
-        thread: u32,
-    },
+    Named { process: u32, thread: u32 },
     /// A thread other than the first one of its process was created.
-    Began {
-        /// Its process.
-        process: u32,
-        /// The thread id.
-        thread: u32,
-    },
+    Began { process: u32, thread: u32 },
 }
 
 /// The request for events of `kinds`. With `filtered`, for kernels from 6.6 on,

@@ -65,12 +65,12 @@ impl Events {
         self.packed.get(place).map(|packed| self.sides.unpack(packed))
     }
 
-    /// The first event.
+    /// The first event of the CPU; `None` without events.
     pub fn first(&self) -> Option<Event> {
         self.get(0)
     }
 
-    /// The last event.
+    /// The last event of the CPU; `None` without events.
     pub fn last(&self) -> Option<Event> {
         self.get(self.len().checked_sub(1)?)
     }

@@ -6,7 +6,7 @@ use super::annex::Annex;
 /// A recording that was read from a file.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
-    /// Its events.
+    /// The events of every CPU.
     pub trace: Trace,
     /// The trace clock, if the file names it.
     pub clock: Option<String>,

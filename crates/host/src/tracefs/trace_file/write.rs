@@ -29,7 +29,7 @@ const VERSION: u16 = 9;
 pub struct Buffer<'a> {
     /// The name of the instance.
     pub name: &'a str,
-    /// The recording.
+    /// The recording of the instance, as the kernel's own bytes.
     pub capture: &'a Capture,
 }
 

@@ -63,7 +63,6 @@ impl Conservative {
         self.at = now;
     }
 
-    /// The requested evaluation.
     pub(super) fn evaluate(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         self.decide(activity, clock);
         self.delay = self.period();

@@ -97,7 +97,6 @@ impl Ondemand {
         self.at = now;
     }
 
-    /// The requested evaluation.
     pub(super) fn evaluate(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         self.decide(activity, clock);
         self.delay = self.period();

@@ -13,10 +13,10 @@ const LONGEST: Nanos = Nanos(3_600_000_000_000);
 pub(super) const LEAD: Nanos = Nanos(1_000_000_000);
 pub(super) const TAIL: Nanos = Nanos(200_000_000);
 
-/// A load profile.
+/// A load profile: the tasks of a launch and of its background.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
-    /// Its name.
+    /// Its name in the results.
     pub name: String,
     /// Time of the background before the launch.
     pub lead: Nanos,
@@ -30,7 +30,7 @@ pub struct Profile {
 /// A profile, and the ignored parts of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The profile.
+    /// The profile, without the ignored parts.
     pub profile: Profile,
     /// The ignored parts, one sentence each.
     pub warnings: Vec<String>,

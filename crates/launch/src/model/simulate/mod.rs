@@ -39,7 +39,7 @@ pub use simulated::{Simulated, Transition};
 /// Longer launches are given up.
 const LONGEST: Nanos = Nanos(600_000_000_000);
 
-/// The simulated machine.
+/// The simulated device: its frequencies and powers, CPUs and tick.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     /// Frequencies and powers.
@@ -64,7 +64,7 @@ impl Machine {
 /// A launch to simulate.
 #[derive(Debug, Clone)]
 pub struct Launch<'a> {
-    /// The machine.
+    /// The device on which the app is launched.
     pub machine: &'a Machine,
     /// Its governor, before the launch.
     pub governor: &'a Governor,

@@ -25,17 +25,17 @@ impl Phases {
         sum / self.launches.len() as f64
     }
 
-    /// The mean length.
+    /// The mean length of a launch, rounded to nanoseconds.
     pub fn mean(&self) -> Nanos {
         Nanos((self.mean_seconds() * 1e9).round() as u64)
     }
 
-    /// The shortest.
+    /// Length of the shortest launch; zero without launches.
     pub fn min(&self) -> Nanos {
         self.launches.iter().copied().min().unwrap_or_default()
     }
 
-    /// The longest.
+    /// Length of the longest launch; zero without launches.
     pub fn max(&self) -> Nanos {
         self.launches.iter().copied().max().unwrap_or_default()
     }

@@ -11,7 +11,7 @@ pub struct Transition {
     pub at: Nanos,
     /// Index of the clock; 0 if there is only one.
     pub clock: usize,
-    /// The new frequency.
+    /// The clock's frequency from then on.
     pub khz: Khz,
 }
 
@@ -21,7 +21,7 @@ impl Transition {
     }
 }
 
-/// A simulated launch.
+/// Length, energies and changes of frequency of one simulated launch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Simulated {
     /// Start of the launch, since the simulation began.

@@ -17,14 +17,14 @@ const LONGEST: usize = 8 << 10;
 pub enum LogEvent {
     /// A process was started for an activity.
     Started {
-        /// Its number.
+        /// Its process id.
         process: u32,
-        /// Its package.
+        /// Its app's package: `com.example`.
         package: String,
     },
     /// An activity is on screen.
     Displayed {
-        /// Its package.
+        /// Its app's package: `com.example`.
         package: String,
     },
 }

@@ -47,7 +47,7 @@ impl To {
 /// Options for writing a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// The format.
+    /// The format to write.
     pub to: To,
     /// Whether events are sorted by time first, which takes 36 bytes of memory per event.
     pub sort: bool,

@@ -2,17 +2,16 @@
 //! another placement. Intervals include the spread between starts.
 
 mod child;
-mod disturbance;
 mod process;
 
 use anyhow::Result;
 use unjank_host::{Nanos, Root, Timestamp};
 use unjank_launch::Launched;
+use unjank_measure::disturbance::{self, Disturbance, Meter};
 use unjank_measure::{Findings, Monitor, StartFindings, pool};
 
 use super::repetition::{StartOutcome, Task};
 use child::Ended;
-use disturbance::{Disturbance, Meter};
 
 /// The option of commands whose probe is started several times.
 #[derive(Debug, Clone, Copy, clap::Args)]

@@ -19,7 +19,6 @@ const KILL: i32 = 9;
 pub(super) enum News {
     /// It could not be started.
     NotStarted(unjank_host::Error),
-    /// Its report.
     Report(Report),
     /// It ended without a report, for this reason.
     NoReport(Result<ExitStatus>),

@@ -8,9 +8,6 @@ use unjank_jitter::rt::{Options, PROFILES, Profile, Rule, Rules};
 
 use crate::{paths, values};
 
-/// While a session watches, the kernel's limit is this much above twice its own.
-const BEHIND: Nanos = Nanos::from_millis(5_000);
-
 /// The policies of threads, and their limits.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
@@ -48,7 +45,6 @@ pub(crate) struct StateArgs {
     state_dir: Option<PathBuf>,
 }
 
-/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReportForm {
     /// Sentences.
@@ -71,13 +67,8 @@ impl ChangeArgs {
     }
 
     /// The options of a session that `watches`, or ends at once.
-    ///
-    /// The kernel's limit ends the whole process (SIGXCPU). If unjank watches,
-    /// that limit is needed only after its death.
     pub(super) fn options(&self, watches: bool) -> Options {
-        let behind = if watches { self.max_busy.times(2) + BEHIND } else { self.max_busy };
-        let longest = (self.max_busy > Nanos::ZERO).then_some(behind);
-        Options { longest, force: self.force, tied: watches }
+        Options::new(self.max_busy, self.force, watches)
     }
 
     /// How long a thread may compute without a sleep.

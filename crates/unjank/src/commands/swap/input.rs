@@ -130,7 +130,6 @@ pub(super) struct Loaded {
 /// The input of a simulation.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// A synthetic phone.
     Synthetic(&'static Preset),
     /// Files, merged by time.
     Files(Vec<PathBuf>),

@@ -36,16 +36,20 @@ pub(crate) fn record(
         if plan.until.is_some_and(|until| !until.allows(number, end)) {
             break;
         }
-        if plan.is_cold {
-            page_cache::drop_clean(root)?;
-        }
-        if number > 0 && !launch::pause(plan, monitor) {
+        if number > 0 && !plan.is_cold && !launch::pause(plan, monitor) {
             break;
         }
         let begun = Timestamp::now();
         let recording = start(plan, root, tracefs)?;
         // After the start: the recording has every later change of a clock.
         let before = machine.read();
+        if plan.is_cold {
+            // Starting a recording reads libraries that the program needs as well.
+            page_cache::drop_clean(root)?;
+            if !launch::pause(plan, monitor) {
+                break;
+            }
+        }
         let ready = launch::once(plan, monitor, |_| {
             if keep.is_none() {
                 return Ok((recording.finish()?, None));

@@ -20,8 +20,6 @@ use crate::commands::session;
 pub(super) const RECORDED: u32 = 6;
 /// The nice value of a program that is first in the run queue.
 const FIRST: &str = "nice=-20";
-/// A prediction below this share is not worth an experiment.
-const SMALLEST: f64 = 0.01;
 
 /// Which change is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,9 +149,7 @@ impl Experiment {
                 with_arms(of_wanted.context("the launches give no prediction for this change")?)
             }
             TriedChange::Best => predictions
-                .filter(|it| it.shift.value <= -SMALLEST)
-                // Launches that are not cold have nothing to gain from a warm cache.
-                .filter(|it| it.remedy != Remedy::Cached)
+                .filter(Prediction::is_worth_proving)
                 .find_map(|it| with_arms(it).ok())
                 .context(
                     "no change that can be applied from outside is predicted to save 1 % of the \

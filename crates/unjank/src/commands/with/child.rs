@@ -75,7 +75,6 @@ impl Running {
         Ok(Ok(Self(child.map_err(|source| not_started(program, source))?)))
     }
 
-    /// Its process number.
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }

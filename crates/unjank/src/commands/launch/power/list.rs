@@ -15,7 +15,6 @@ use crate::{exit, output};
 /// One kind of meter.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// Its name.
     meter: &'static str,
     /// Description of the meter, if it is available.
     about: Option<About>,

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use unjank_cachesim::tier::TierPolicy;
 use unjank_host::{Bytes, Error};
 use unjank_measure::Findings;
 use unjank_swap::simulate::{self, Options};
 use unjank_swap::synth::Preset;
 
 use super::input::{Loaded, MachineArgs, Source};
-use super::policies::{Policies, flatten, policies, usual};
+use super::policies::{Policies, flatten, policies};
 use super::reading::ReadingArgs;
 use super::write_cost::WriteCostArgs;
 use crate::commands::measured::{self, OutputArgs};
@@ -93,7 +94,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let memory = args.memory.or(args.preset.map(|preset| preset.phone.memory()));
     let write_cost = args.write_cost.get();
     let typed = args.policy.clone();
-    let policies = if typed.is_empty() { vec![usual(write_cost)] } else { typed };
+    let policies =
+        if typed.is_empty() { vec![TierPolicy::usual(write_cost).into()] } else { typed };
     let options = Options {
         memory: memory.map(|size| args.machine.memory(size, args.preset)),
         tier: args.tier,

@@ -9,7 +9,8 @@
 
 use unjank_host::machine::{CpuTime, Pressure, Stall, pressure};
 use unjank_host::{Root, Support, Timestamp};
-use unjank_measure::stats::bootstrap::quantile;
+
+use crate::stats::bootstrap::quantile;
 
 /// A start counts as disturbed from this share of stolen time on, in percent.
 const STEAL: f64 = 2.0;
@@ -20,7 +21,8 @@ const UNUSUAL: f64 = 0.2;
 const RESOURCES: [&str; 3] = ["a CPU", "memory", "storage"];
 
 /// The kernel's counters at the beginning of a start.
-pub(super) struct Meter<'a> {
+#[derive(Debug)]
+pub struct Meter<'a> {
     root: &'a Root,
     cpu_time: Option<CpuTime>,
     pressure: Option<Pressure>,
@@ -29,7 +31,7 @@ pub(super) struct Meter<'a> {
 
 /// How far one start was disturbed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Disturbance {
+pub struct Disturbance {
     /// Stolen CPU time, in percent; zero where the kernel does not know.
     steal: f64,
     /// The shares of time in which some task waited, for each of [`RESOURCES`]; zero
@@ -38,7 +40,8 @@ pub(super) struct Disturbance {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn begin(root: &'a Root) -> Self {
+    /// Reads the counters; those that the kernel does not have count as undisturbed.
+    pub fn begin(root: &'a Root) -> Self {
         Self {
             root,
             cpu_time: CpuTime::read(root).ok(),
@@ -47,7 +50,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    pub(super) fn end(self) -> Disturbance {
+    /// What happened since.
+    pub fn end(self) -> Disturbance {
         let now = CpuTime::read(self.root).ok();
         let spent = now.zip(self.cpu_time).map(|(now, before)| now.since(before));
         let length = Timestamp::now().since(self.at).get().max(1) as f64;
@@ -72,7 +76,7 @@ fn read_pressure(root: &Root) -> Option<Pressure> {
 
 /// The indices of the starts that are worth another one: those that are left out, and
 /// those under unusual pressure.
-pub(super) fn to_repeat(all: &[Disturbance]) -> Vec<usize> {
+pub fn to_repeat(all: &[Disturbance]) -> Vec<usize> {
     let mut indices = to_leave_out(all.iter());
     indices.extend(under_pressure(all).map(|it| it.starts).unwrap_or_default());
     indices.sort_unstable();
@@ -113,7 +117,7 @@ fn under_pressure(all: &[Disturbance]) -> Option<UnderPressure> {
 }
 
 /// The warning about starts under unusual pressure, if there are any.
-pub(super) fn pressure_sentence(name: &str, all: &[Disturbance]) -> Option<String> {
+pub fn pressure_sentence(name: &str, all: &[Disturbance]) -> Option<String> {
     let UnderPressure { starts, resource, waited, usual } = under_pressure(all)?;
     let percent = |share: f64| (share * 100.0).round();
     Some(format!(
@@ -129,7 +133,7 @@ pub(super) fn pressure_sentence(name: &str, all: &[Disturbance]) -> Option<Strin
 
 /// The indices of the disturbed starts if they are fewer than half. If most are
 /// disturbed, that is the normal state of the machine, and none is left out.
-pub(super) fn to_leave_out<'a>(all: impl Iterator<Item = &'a Disturbance>) -> Vec<usize> {
+pub fn to_leave_out<'a>(all: impl Iterator<Item = &'a Disturbance>) -> Vec<usize> {
     let mut count = 0;
     let disturbed: Vec<usize> = all
         .enumerate()
@@ -141,7 +145,7 @@ pub(super) fn to_leave_out<'a>(all: impl Iterator<Item = &'a Disturbance>) -> Ve
 }
 
 /// The warning about disturbed starts, if there are any.
-pub(super) fn sentence<'a>(
+pub fn sentence<'a>(
     name: &str,
     all: impl Iterator<Item = &'a Disturbance>,
     to_leave_out: &[usize],
