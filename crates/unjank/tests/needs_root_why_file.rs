@@ -125,11 +125,15 @@ fn recordings_of_trace_cmd_are_explained() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
+    // Other programs may run `true` meanwhile.
+    let program = directory.path().join("recorded-true");
+    unjank_needs::copy_program("/bin/true", &program);
+    let script = format!("sleep 0.2; exec {}", program.display());
     for version in ["6", "7"] {
         let file = directory.path().join(version);
-        record(&file, version, &["sh", "-c", "sleep 0.2; exec true"]);
+        record(&file, version, &["sh", "-c", &script]);
         let name = file.to_str().unwrap();
-        let record = why(&[name, "--process", "true"]);
+        let record = why(&[name, "--process", "recorded-true"]);
         let facts = explanation(&record).0;
         let time = |fact: &Value| fact["value"].as_f64().unwrap() as u64;
         let (total, parts) = facts.split_first().unwrap();
@@ -145,7 +149,7 @@ fn recordings_of_trace_cmd_are_explained() {
         // The text with flags, in nanoseconds, says the same.
         let text = directory.path().join("text");
         std::fs::write(&text, report(&["-t", "-l"], &file)).unwrap();
-        let text = why(&[text.to_str().unwrap(), "--process", "true"]);
+        let text = why(&[text.to_str().unwrap(), "--process", "recorded-true"]);
         assert_eq!(explanation(&text).0, facts);
     }
 }
