@@ -8,6 +8,7 @@ use unjank_host::tracefs::script::{Script, at};
 use unjank_host::tracefs::{Context, EventKind, StorageEvent};
 
 use super::super::{Path, critical_path, path_of_program};
+use super::path;
 use super::wakers::calls;
 use crate::history::History;
 
@@ -167,4 +168,22 @@ fn a_stop_request_ends_the_walk() {
     stop.flag().store(true, Ordering::Relaxed);
     let path = path_of_program(&history, (ThreadId(7), ThreadId(21)), at(0), at(600), &stop);
     assert_eq!(show(&path), ["600 t21 own Unknown"]);
+}
+
+/// A thread that was stopped (SIGSTOP, a debugger, the freezer) goes on with its call.
+#[test]
+fn a_call_that_is_restarted_stays_the_same() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 3)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_ppoll))
+        .sleeps(0, 100, 7, 0)
+        .wakes(1, 150, 7, 0)
+        .runs(0, 160, 0, 7)
+        .happens(0, 165, Context::Thread, calls(libc::SYS_restart_syscall))
+        .sleeps(0, 170, 7, 0)
+        .wakes(1, 300, 7, 0)
+        .runs(0, 310, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(path(&script, 7, 170, 310)[0], "170-300 t3 ipc Computing");
 }

@@ -37,24 +37,6 @@ pub(super) fn calls(number: libc::c_long) -> EventKind {
     EventKind::SystemCall(SystemCall::Begins { number, arguments: [0; 6] })
 }
 
-/// A thread that was stopped (SIGSTOP, a debugger, the freezer) goes on with its call.
-#[test]
-fn a_call_that_is_restarted_stays_the_same() {
-    let script = Script::new()
-        .runs(0, 0, 0, 7)
-        .runs(1, 0, 0, 3)
-        .happens(0, 90, Context::Thread, calls(libc::SYS_ppoll))
-        .sleeps(0, 100, 7, 0)
-        .wakes(1, 150, 7, 0)
-        .runs(0, 160, 0, 7)
-        .happens(0, 165, Context::Thread, calls(libc::SYS_restart_syscall))
-        .sleeps(0, 170, 7, 0)
-        .wakes(1, 300, 7, 0)
-        .runs(0, 310, 0, 7)
-        .sleeps(0, 400, 7, 0);
-    assert_eq!(path(&script, 7, 170, 310)[0], "170-300 t3 ipc Computing");
-}
-
 #[test]
 fn an_interrupt_after_that_of_a_device_is_not_about_the_device() {
     let sleeps = || Script::new().runs(0, 0, 0, 7).runs(1, 0, 0, 9).sleeps(0, 100, 7, 0);
