@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{self, compare};
+use crate::compare::{self, OtherRuns, compare};
 use crate::error::Result;
 use crate::record::{Answer, Quantity, RunRecord, Unit};
 use crate::stats::{bootstrap, proportion};
@@ -93,8 +93,9 @@ pub fn coverage(runs: &[RunRecord], options: &compare::Options) -> Result<Covera
     }
     let rows = subjects.into_iter().filter_map(|subject| row(runs, subject)).collect();
     let mut comparisons = Comparisons::default();
+    let others = OtherRuns::new(runs);
     for pair in runs.windows(2) {
-        let comparison = compare(&pair[0], &pair[1], options)?;
+        let comparison = compare(&pair[0], &pair[1], &others, options)?;
         let significant = comparison.count(Answer::Better) + comparison.count(Answer::Worse);
         comparisons.pairs += 1;
         comparisons.different += usize::from(significant > 0);

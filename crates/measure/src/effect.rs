@@ -265,7 +265,7 @@ mod tests {
             "worse: +10.0 % (+5.25 to +14.7 %), all of it beyond 2 %",
             "better: −11.0 % (−15.7 to −6.25 %), all of it beyond 2 %",
             "no meaningful difference: 0 % (−0.95 to +0.95 %), all of it within 2 %",
-            "cannot tell: 0 % (−9.50 to +9.50 %) includes zero; a difference of 18.2 % would have shown",
+            "cannot tell: 0 % (−9.50 to +9.50 %) includes zero; a difference of 15.6 % would have shown",
             "cannot tell: +2.50 % (+1.08 to +3.92 %): different, but possibly by less than 2 %",
         ];
         assert_eq!(answers, expected);

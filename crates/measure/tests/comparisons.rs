@@ -7,11 +7,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::{ErrorClass, Machine, Nanos, Timestamp};
-use unjank_measure::compare::{Options, compare};
+use unjank_measure::compare::{Options, OtherRuns};
 use unjank_measure::record::{Run, Tool};
 use unjank_measure::{
-    Answer, Comparison, Direction, Effect, Fact, Findings, RunRecord, Series, SeriesRecord, Start,
-    Unit,
+    Answer, Comparison, Direction, Effect, Fact, Findings, Result, RunRecord, Series, SeriesRecord,
+    Start, Unit,
 };
 
 fn record(findings: Findings) -> RunRecord {
@@ -74,6 +74,11 @@ impl Wakeups {
     }
 }
 
+/// Without other runs.
+fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Comparison> {
+    unjank_measure::compare::compare(a, b, &OtherRuns::default(), options)
+}
+
 fn options(min_effect: f64) -> Options {
     Options { min_effect, seed: 1 }
 }
@@ -124,6 +129,61 @@ fn equal_runs_rarely_differ_whatever_the_dependence_of_samples() {
         assert!(covered.iter().all(|(_, share)| *share >= 0.89), "{name}: {covered:?}");
         assert!(covered.len() >= quantities, "{name}: {covered:?}");
     }
+}
+
+/// A run of a machine in a state that lasts for the whole run and makes it
+/// slower or faster by about 10 %.
+fn moody(seed: u64) -> RunRecord {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6d6f_6f64);
+    let mood: f64 = StandardNormal.sample(&mut random);
+    Wakeups { n: 4_000, slow: (0.1 * mood).exp(), ..STEADY }.run(seed)
+}
+
+#[test]
+fn other_runs_show_states_that_outlast_a_run() {
+    let differ = |others: &[RunRecord]| {
+        let others = OtherRuns::new(others);
+        let differs = |pair: &u64| {
+            let [a, b] = [2 * pair, 2 * pair + 1].map(|seed| moody(1_000 + seed));
+            let compared = unjank_measure::compare::compare(&a, &b, &others, &options(0.02));
+            let compared = compared.expect("they have a series in common");
+            compared.count(Answer::Better) + compared.count(Answer::Worse) > 0
+        };
+        (0..100_u64).filter(differs).count()
+    };
+    let repeats: Vec<RunRecord> = (0..12).map(moody).collect();
+    assert!(differ(&[]) > 50, "{} of 100", differ(&[]));
+    assert!(differ(&repeats[..2]) > 50, "{} of 100 after two others", differ(&repeats[..2]));
+    // 5 % are at most 12 of 100, 99.8 times of 100.
+    for few in [3, 6, 12] {
+        let wrong = differ(&repeats[..few]);
+        assert!(wrong <= 12, "{wrong} of 100 after {few} others");
+    }
+}
+
+#[test]
+fn differences_beyond_the_spread_between_runs_are_found() {
+    let repeats: Vec<RunRecord> = (0..12).map(moody).collect();
+    let [before, mut after] = [20, 21].map(moody);
+    let slower = Wakeups { n: 4_000, slow: 3.0, ..STEADY };
+    after.findings.series = vec![slower.series(21, "test/wakeup")];
+    let others = OtherRuns::new(&repeats);
+    let compare =
+        |b: &RunRecord| unjank_measure::compare::compare(&before, b, &others, &options(0.02));
+    let compared = compare(&after).unwrap();
+    assert_eq!(compared.repeats, 12);
+    assert_eq!(answers(&compared)[0], ("p50", Answer::Worse));
+    // A run of another thing has other repetitions.
+    after.settings.insert("period".to_owned(), 5.into());
+    assert_eq!(compare(&after).unwrap().repeats, 12);
+    after.command = "another".to_owned();
+    let of_another: Vec<RunRecord> = repeats
+        .iter()
+        .map(|run| RunRecord { command: "a third".to_owned(), ..run.clone() })
+        .collect();
+    let others = OtherRuns::new(&of_another);
+    let compared = unjank_measure::compare::compare(&before, &after, &others, &options(0.02));
+    assert_eq!(compared.unwrap().repeats, 0);
 }
 
 #[test]

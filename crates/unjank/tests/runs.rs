@@ -318,6 +318,23 @@ fn a_slower_run_is_worse_and_fails_the_gate() {
 }
 
 #[test]
+fn other_runs_of_the_same_thing_show_the_spread_between_runs() {
+    let kept = Kept::with_runs(5);
+    // A run with other settings is no repetition.
+    kept.unjank(&["lock", "probe", "--for", "110ms"]).assert().success();
+    let said = kept.prints(&["runs", "compare", "last~2", "last~1"]);
+    let holds = "intervals hold the spread of 3 other runs of the same thing";
+    assert!(said.contains(&format!("run to run      {holds}")), "{said}");
+    let said = kept.prints(&["runs", "compare", "last~1", "last", "--json"]);
+    let comparison: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(comparison["repeats"], 4);
+    let ids = kept.ids();
+    kept.unjank(&["runs", "prune", "--newest", "4"]).assert().success();
+    let said = kept.prints(&["runs", "compare", &ids[2], &ids[1]]);
+    assert!(said.contains("unknown: the store has fewer than 3 other runs"), "{said}");
+}
+
+#[test]
 fn runs_of_different_commands_have_nothing_in_common() {
     let kept = Kept::with_runs(1);
     kept.unjank(&["ipc", "probe", "--for", "200ms"]).assert().success();

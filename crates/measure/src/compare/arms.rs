@@ -21,7 +21,7 @@ pub fn tails(pairs: &[[&SeriesRecord; 2]], options: &Options) -> Result<Vec<Opti
     let questions: Vec<_> = pairs.iter().map(series::tail).collect::<Result<_>>()?;
     let draws = family::draws_for(questions.iter().flatten().count());
     let bounded: Vec<bool> = questions.iter().map(Option::is_some).collect();
-    let asked = questions.into_iter().flatten().map(|question| question.ask(options, draws));
+    let asked = questions.into_iter().flatten().map(|question| question.ask(None, options, draws));
     let mut effects = decide(asked.collect(), options.min_effect).into_iter();
     Ok(bounded.into_iter().map(|bounded| if bounded { effects.next() } else { None }).collect())
 }

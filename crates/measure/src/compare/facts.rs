@@ -1,8 +1,16 @@
 //! The question about a fact of two runs.
 
-use super::question::{Question, Source};
+use super::question::{Question, Source, key};
 use crate::effect::Side;
 use crate::record::Fact;
+
+/// What is compared of a fact.
+const VALUE: &str = "value";
+
+/// The name and the value of a fact.
+pub(super) fn value(fact: &Fact) -> (String, f64) {
+    (key(&fact.name, &fact.labels, VALUE, fact.unit), fact.value)
+}
 
 /// The question about a fact with an interval in both runs.
 pub(super) fn question(pair: &[&Fact; 2]) -> Question {
@@ -20,7 +28,7 @@ pub(super) fn question(pair: &[&Fact; 2]) -> Question {
     Question {
         subject: a.name.clone(),
         labels: a.labels.clone(),
-        quantity: "value".to_owned(),
+        quantity: VALUE.to_owned(),
         unit: a.unit,
         better: a.better().or_else(|| b.better()),
         sides: [side(a), side(b)],

@@ -5,6 +5,9 @@ use crate::effect::Side;
 use crate::record::{Direction, SeriesRecord, Slice, Unit};
 use crate::stats::repetitions::FEWEST as FEWEST_STARTS;
 
+/// What is compared here.
+pub(super) const QUANTITY: &str = "missed periods";
+
 /// The question about the share of missed periods, if either run missed any.
 pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
     if a.missed == 0 && b.missed == 0 {
@@ -29,7 +32,7 @@ pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
     Some(Question {
         subject: a.name.clone(),
         labels: a.labels.clone(),
-        quantity: "missed periods".to_owned(),
+        quantity: QUANTITY.to_owned(),
         unit: Unit::Ratio,
         better: Some(Direction::Smaller),
         sides: [side(a), side(b)],

@@ -17,11 +17,13 @@ mod facts;
 mod matching;
 mod missed;
 mod options;
+mod other_runs;
 mod question;
 mod series;
 
 use serde::{Deserialize, Serialize};
 
+use self::question::Question;
 use crate::effect::{Effect, decide};
 use crate::error::{Error, Result};
 use crate::record::{Answer, RunRecord};
@@ -31,6 +33,7 @@ pub use arms::tails;
 pub use differences::Difference;
 pub use matching::{NotCompared, full_name};
 pub use options::Options;
+pub use other_runs::OtherRuns;
 
 /// The name and major version of a comparison's JSON form.
 pub const SCHEMA: &str = "unjank.comparison/1";
@@ -50,6 +53,10 @@ pub struct Comparison {
     pub seed: u64,
     /// The number of questions answered as one family.
     pub questions: usize,
+    /// The number of other runs of the same thing whose spread the intervals
+    /// hold; 0 if there are fewer than [`FEWEST_REPEATS`] of either side.
+    #[serde(default)]
+    pub repeats: usize,
     /// The answers, in the order of the first run.
     pub effects: Vec<Effect>,
     /// Series of the first run that the second one lacks, or has no samples of.
@@ -90,12 +97,21 @@ impl Comparison {
     }
 }
 
-/// Compares run `b` with run `a`.
+/// The fewest other runs of the same thing whose spread counts.
+pub const FEWEST_REPEATS: usize = 3;
+
+/// Compares run `b` with run `a`. Those of the `others` that repeat one of them
+/// show the spread from run to run.
 ///
 /// # Errors
 /// `Histogram` if a series is damaged, `NothingInCommon` if the runs share no
 /// series and no fact.
-pub fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Comparison> {
+pub fn compare(
+    a: &RunRecord,
+    b: &RunRecord,
+    others: &OtherRuns<'_>,
+    options: &Options,
+) -> Result<Comparison> {
     let series = matching::series(a, b);
     let facts = matching::facts(a, b);
     if series.both.is_empty() && facts.both.is_empty() {
@@ -118,7 +134,12 @@ pub fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Compar
     }
     let judged = questions.iter().filter(|question| question.is_judged()).count();
     let draws = family::draws_for(judged);
-    let asked = questions.into_iter().map(|q| q.ask(options, draws)).collect();
+    let repeats = others.like(a, b);
+    let ask = |question: Question| {
+        let spread = repeats.spread(&question);
+        question.ask(spread, options, draws)
+    };
+    let asked = questions.into_iter().map(ask).collect();
 
     let mut not_compared = series.not_compared;
     not_compared.extend(facts.not_compared);
@@ -129,6 +150,7 @@ pub fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Compar
         min_effect: options.min_effect,
         seed: options.seed,
         questions: judged,
+        repeats: repeats.count(),
         effects: decide(asked, options.min_effect),
         missing: series.missing,
         not_compared,

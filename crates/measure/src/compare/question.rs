@@ -10,7 +10,7 @@ use super::options::Options;
 use crate::effect::{Asked, Side};
 use crate::record::{Direction, Unit};
 use crate::stats::random::{Random, seeded};
-use crate::stats::{Contrast, Empirical, Repetitions, Z};
+use crate::stats::{Contrast, Empirical, Repetitions, RunSpread, Z};
 
 /// A quantity of both runs, before the bootstrap.
 #[derive(Debug)]
@@ -45,8 +45,14 @@ impl Question {
         self.sources.is_ok() && self.better.is_some()
     }
 
-    /// Draws both sides and weighs them.
-    pub(super) fn ask(self, options: &Options, times: usize) -> Asked {
+    /// The name of the quantity within a run.
+    pub(super) fn key(&self) -> String {
+        key(&self.subject, &self.labels, &self.quantity, self.unit)
+    }
+
+    /// Draws both sides and weighs them. With a `spread`, the draws are those of
+    /// any run of the same thing, not of these two alone.
+    pub(super) fn ask(self, spread: Option<RunSpread>, options: &Options, times: usize) -> Asked {
         let stream = format!("{} {}", full_name(&self.subject, &self.labels), self.quantity);
         let values = self.sides.map(|side| side.value);
         let asked = Asked {
@@ -62,12 +68,26 @@ impl Question {
             Ok([a, b]) => {
                 let drawn_a = a.draw(times, &mut seeded(options.seed, &format!("{stream} a")));
                 let drawn_b = b.draw(times, &mut seeded(options.seed, &format!("{stream} b")));
-                let drawn = drawn_a.into_iter().zip(drawn_b).map(|(a, b)| [a, b]).collect();
+                let mut drawn: Vec<[f64; 2]> =
+                    drawn_a.into_iter().zip(drawn_b).map(|(a, b)| [a, b]).collect();
+                if let Some(spread) = spread {
+                    spread.widen(&mut drawn, &mut seeded(options.seed, &format!("{stream} runs")));
+                }
                 asked.weigh(&Contrast::new(values[0], values[1], drawn), options.min_effect)
             }
             Err(reason) => Asked { weighed: Err(reason), ..asked },
         }
     }
+}
+
+/// The name of a quantity of a series or fact within a run.
+pub(super) fn key(
+    name: &str,
+    labels: &BTreeMap<String, String>,
+    quantity: &str,
+    unit: Unit,
+) -> String {
+    format!("{} {quantity} {}", full_name(name, labels), unit.name())
 }
 
 impl Source {

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use super::missed;
-use super::question::{Question, Source};
+use super::question::{Question, Source, key};
 use crate::effect::Side;
 use crate::error::Result;
-use crate::record::SeriesRecord;
+use crate::record::{SeriesRecord, Unit};
 use crate::stats::{Dependence, Empirical, Repetitions, order};
 
 /// The quantiles that are compared, if both runs bound them.
@@ -67,6 +67,17 @@ pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<SeriesQuestions> {
         independent: runs.iter().any(|run| run.independent),
         questions: quantiles.chain(missed::question(a, b)).collect(),
     })
+}
+
+/// The names and values of all that is compared of a series; of a damaged one
+/// only the missed periods.
+pub(super) fn values(series: &SeriesRecord) -> Vec<(String, f64)> {
+    let key = |quantity, unit| key(&series.name, &series.labels, quantity, unit);
+    let samples = series.empirical().ok().filter(|samples| samples.n() > 0);
+    let quantile =
+        |samples: &Empirical, (q, name)| (key(name, series.unit), samples.quantile(q) as f64);
+    let quantiles = samples.iter().flat_map(|samples| COMPARED.map(|it| quantile(samples, it)));
+    quantiles.chain([(key(missed::QUANTITY, Unit::Ratio), series.missed_share())]).collect()
 }
 
 /// The question about one quantile. The median is always asked about, if only

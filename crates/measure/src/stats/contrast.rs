@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::CONFIDENCE;
-use super::power;
+use super::{CONFIDENCE, Z, power};
 use crate::record::{Answer, Direction};
 
 /// A value and its 95 % interval.
@@ -40,7 +39,8 @@ pub struct Weighed {
     /// difference is within the margin. Never below the resolution of the
     /// number of draws.
     pub p_value: f64,
-    /// The standard error of the difference.
+    /// The standard error of the difference: that of a normal distribution with
+    /// the same 95 % interval.
     pub standard_error: f64,
     /// The largest difference that is ignored, in the unit of the values.
     pub margin: f64,
@@ -70,7 +70,7 @@ impl Contrast {
     /// Weighs the difference against `min_effect`, a share of the smaller of
     /// the two values.
     pub fn weigh(&self, min_effect: f64) -> Weighed {
-        let differences: Vec<f64> = self.draws.iter().map(|[a, b]| b - a).collect();
+        let difference = interval(self.draws.iter().map(|[a, b]| b - a).collect());
         let positive = self.a > 0.0 && self.draws.iter().all(|&[a, _]| a > 0.0);
         let [larger, smaller] = self.counts_beyond(min_effect);
         let all = self.draws.len() + 1;
@@ -83,8 +83,8 @@ impl Contrast {
                 interval: interval(self.draws.iter().map(|[a, b]| b / a).collect()),
             }),
             p_value: (2.0 * against as f64 / all as f64).min(1.0),
-            standard_error: standard_deviation(&differences),
-            difference: Estimate { value: self.b - self.a, interval: interval(differences) },
+            standard_error: standard_error(difference),
+            difference: Estimate { value: self.b - self.a, interval: difference },
             margin: margin(min_effect, self.a, self.b),
             larger: larger > smaller,
             within: all > 1 && larger.max(smaller) as f64 / all as f64 <= tail,
@@ -146,11 +146,10 @@ pub fn interval(mut drawn: Vec<f64>) -> [f64; 2] {
     [drawn[low], drawn[drawn.len() - 1 - low]]
 }
 
-fn standard_deviation(values: &[f64]) -> f64 {
-    let n = values.len().max(2) as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / (n - 1.0)).sqrt()
+/// From the interval, because draws of few runs have tails so heavy that their
+/// standard deviation is meaningless.
+fn standard_error([low, high]: [f64; 2]) -> f64 {
+    (high - low) / (2.0 * Z)
 }
 
 #[cfg(test)]

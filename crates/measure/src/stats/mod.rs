@@ -12,6 +12,7 @@
 //! | [`proportion`] | intervals of shares |
 //! | [`random`] | reproducible random numbers |
 //! | [`repetitions`] | quantiles over independent starts |
+//! | [`run_spread`] | the spread from run to run |
 //! | [`modes`] | starts whose medians cluster at two values |
 
 pub mod bootstrap;
@@ -25,12 +26,14 @@ pub mod power;
 pub mod proportion;
 pub mod random;
 pub mod repetitions;
+pub mod run_spread;
 
 pub use contrast::{Contrast, Estimate, Weighed};
 pub use dependence::Dependence;
 pub use empirical::Empirical;
 pub use modes::Mode;
 pub use repetitions::Repetitions;
+pub use run_spread::RunSpread;
 
 /// The confidence of every interval: 95 %.
 pub const CONFIDENCE: f64 = 0.95;

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_measure::compare::{Comparison, NotCompared, Options, compare, full_name};
+use unjank_measure::compare::{
+    Comparison, FEWEST_REPEATS, NotCompared, Options, OtherRuns, compare, full_name,
+};
 use unjank_measure::effect::{Effect, Side};
 use unjank_measure::{Answer, Unit};
 use unjank_report::visible;
@@ -21,8 +23,9 @@ use crate::{exit, values};
   unjank runs compare last~1 last --min-effect 5% --json
 
 Series and facts are matched by name and labels. The answers are corrected for
-the number of questions. Runs that were started several times are compared by
-their starts; `unjank runs coverage` reports how far runs agree.
+the number of questions. If the store has at least three other runs of the same
+command on the same machine, a difference must exceed what these differ among
+themselves.
 
 With --fail-if worse, the exit code is 5 if a value is worse or if the second run
 lacks a series of the first.")]
@@ -61,7 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let before = args.store.find(&args.before)?;
     let after = args.store.find(&args.after)?;
     let options = Options { min_effect: args.min_effect, seed: args.seed };
-    let comparison = compare(&before, &after, &options)?;
+    let repeats = args.store.like(&[&before, &after]);
+    let comparison = compare(&before, &after, &OtherRuns::new(&repeats), &options)?;
     if args.json {
         output::print(&output::json(&comparison)?)?;
     } else {
@@ -83,6 +87,7 @@ fn page(comparison: &Comparison, width: usize) -> String {
     page.fact("before", run(&comparison.a));
     page.fact("after", run(&comparison.b));
     page.fact("answer", headline(comparison));
+    page.fact("run to run", run_to_run(comparison.repeats));
     for answer in ORDER {
         let effects: Vec<&Effect> =
             comparison.effects.iter().filter(|effect| effect.answer == answer).collect();
@@ -129,6 +134,18 @@ fn headline(comparison: &Comparison) -> String {
         .collect();
     let questions = comparison.questions;
     format!("{}; {questions} questions answered as one family", counts.join(", "))
+}
+
+/// Whether the intervals hold the spread between runs.
+fn run_to_run(repeats: usize) -> String {
+    if repeats > 0 {
+        format!("intervals hold the spread of {repeats} other runs of the same thing")
+    } else {
+        format!(
+            "unknown: the store has fewer than {FEWEST_REPEATS} other runs of the same thing, so \
+             intervals hold the spread within runs only"
+        )
+    }
 }
 
 fn row(effect: &Effect) -> Vec<String> {

@@ -23,8 +23,8 @@ use crate::values;
 
 A 95 % interval should hold the true value in 95 of 100 runs. The true value is
 unknown, so the median of all runs stands for it. Successive runs are compared as
-`unjank runs compare` does: if nothing changed between them, at most 5 of 100 pairs
-of runs may have an answer that is better or worse.")]
+`unjank runs compare` does, with the other runs as repeats: if nothing changed
+between them, at most 5 of 100 pairs may have an answer that is better or worse.")]
 pub(crate) struct Args {
     /// The runs: ids or their beginnings, last, last~1 …, files
     #[arg(value_name = "RUN", conflicts_with_all = ["command", "limit"])]
