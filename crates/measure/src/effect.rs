@@ -205,6 +205,7 @@ impl Effect {
         Verdict {
             question: question.into(),
             subject: self.subject.clone(),
+            labels: self.labels.clone(),
             answer: self.answer,
             measured: Some(Quantity {
                 name: self.quantity.clone(),

@@ -183,6 +183,7 @@ prop_compose! {
     fn verdict()(
         question in text(),
         subject in text(),
+        labels in btree_map(text(), text(), 0..3),
         answer in prop::sample::select(vec![
             Answer::Healthy,
             Answer::Slow,
@@ -200,7 +201,9 @@ prop_compose! {
     ) -> Verdict {
         let [measured, effect] = quantities;
         let healthy = healthy.map(|(at_most, source)| Bound { at_most, source });
-        Verdict { question, subject, answer, measured, healthy, effect, minimum_effect, reason, next }
+        Verdict {
+            question, subject, labels, answer, measured, healthy, effect, minimum_effect, reason, next,
+        }
     }
 }
 
@@ -320,6 +323,7 @@ fn full() -> Value {
     findings.verdicts.push(Verdict {
         question: "Is it?".to_owned(),
         subject: "jitter".to_owned(),
+        labels: [("against".to_owned(), "boost".to_owned())].into(),
         answer: Answer::Healthy,
         measured: Some(quantity.clone()),
         healthy: Some(Bound { at_most: 3.0, source: "a test".to_owned() }),

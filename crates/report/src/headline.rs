@@ -187,9 +187,6 @@ mod tests {
 
     fn verdict(subject: &str, answer: Answer, value: f64) -> Verdict {
         Verdict {
-            question: String::new(),
-            subject: subject.to_owned(),
-            answer,
             measured: Some(Quantity {
                 name: "p99 of something".to_owned(),
                 value,
@@ -199,10 +196,7 @@ mod tests {
                 n: 10,
             }),
             healthy: Some(Bound { at_most: 1e6, source: String::new() }),
-            effect: None,
-            minimum_effect: None,
-            reason: String::new(),
-            next: None,
+            ..Verdict::new(subject, "", answer, "")
         }
     }
 

@@ -44,9 +44,6 @@ mod tests {
 
     fn verdict(name: &str, value: f64) -> Verdict {
         Verdict {
-            question: String::new(),
-            subject: "jitter".to_owned(),
-            answer: Answer::Slow,
             measured: Some(Quantity {
                 name: name.to_owned(),
                 value,
@@ -56,10 +53,7 @@ mod tests {
                 n: 2,
             }),
             healthy: Some(Bound { at_most: 2.7e6, source: String::new() }),
-            effect: None,
-            minimum_effect: None,
-            reason: String::new(),
-            next: None,
+            ..Verdict::new("jitter", "", Answer::Slow, "")
         }
     }
 

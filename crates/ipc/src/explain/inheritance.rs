@@ -212,17 +212,17 @@ impl InheritanceVerdict {
     /// As a verdict of the run record. Its reason contains the [`Inheritance`].
     pub fn verdict(&self) -> Verdict {
         let Share { of, inherited } = self.real_time;
+        let question = format!(
+            "Does a server called over {} run at its client's real-time priority?",
+            self.transport
+        );
+        let answer = match self.answer {
+            Inheritance::Inherited => Answer::Yes,
+            Inheritance::NotTestable => Answer::NotAvailable,
+            _ => Answer::No,
+        };
+        let reason = format!("inheritance: {}, {}", self.answer, self.reason);
         Verdict {
-            question: format!(
-                "Does a server called over {} run at its client's real-time priority?",
-                self.transport
-            ),
-            subject: format!("ipc/{}", self.transport),
-            answer: match self.answer {
-                Inheritance::Inherited => Answer::Yes,
-                Inheritance::NotTestable => Answer::NotAvailable,
-                _ => Answer::No,
-            },
             measured: (of > 0).then(|| Quantity {
                 name: "share of real-time calls served at their priority".to_owned(),
                 value: inherited as f64 / of as f64,
@@ -231,12 +231,9 @@ impl InheritanceVerdict {
                 at_least: None,
                 n: of,
             }),
-            healthy: None,
-            effect: None,
-            minimum_effect: None,
-            reason: format!("inheritance: {}, {}", self.answer, self.reason),
             next: (self.answer != Inheritance::Inherited)
                 .then(|| "unjank ipc inversion".to_owned()),
+            ..Verdict::new(format!("ipc/{}", self.transport), question, answer, reason)
         }
     }
 

@@ -43,15 +43,13 @@ const PERIOD_SOURCE: &str =
 pub fn verdict(findings: &Findings) -> Verdict {
     let period = findings.fact_named("jitter/native/period").map_or(0.0, |fact| fact.value);
     let mut verdict = Verdict {
-        question: "Are threads woken in time?".to_owned(),
-        subject: "jitter".to_owned(),
-        answer: Answer::NotAvailable,
-        measured: None,
         healthy: Some(healthy(period)),
-        effect: None,
-        minimum_effect: None,
-        reason: "no wake-up was measured".to_owned(),
-        next: None,
+        ..Verdict::new(
+            "jitter",
+            "Are threads woken in time?",
+            Answer::NotAvailable,
+            "no wake-up was measured",
+        )
     };
     let tail = |name| tail_of(findings, name, period as u64);
     let realtime = REALTIME.iter().find_map(|(policy, name)| Some((policy, tail(name)?)));

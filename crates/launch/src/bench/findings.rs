@@ -1,5 +1,7 @@
 //! Turns launches into answers: total and basic launch time under two conditions.
 
+use std::collections::BTreeMap;
+
 use unjank_host::energy::Origin;
 use unjank_measure::experiment::{Conclusion, Pair, Plan, Question, Trials};
 use unjank_measure::record::{Answer, Direction};
@@ -136,6 +138,9 @@ impl<'a> Comparison<'a> {
         let change = share_of(&pairs);
         let failed = self.arms_that_failed(trials);
         let mut conclusion = Trials { plan: trials.plan, pairs }.conclude(&question);
+        for effect in &mut conclusion.effects {
+            effect.labels = self.labels(metric, b);
+        }
         if let [arm, ..] = failed.as_slice() {
             for effect in &mut conclusion.effects {
                 effect.answer = Answer::CannotTell;
@@ -191,13 +196,7 @@ impl<'a> Comparison<'a> {
         findings: &mut Findings,
     ) {
         let Some(median) = conclusion.median() else { return };
-        let labelled = |fact: Fact, arm: &str| {
-            let mut fact = fact.with_label("arm", arm);
-            if let Some(origin) = self.origin.filter(|_| metric.unit == Unit::Joules) {
-                fact = fact.with_label("origin", origin.to_string());
-            }
-            if self.one_of_several { fact.with_label("against", self.arms[1]) } else { fact }
-        };
+        let labelled = |fact: Fact, arm: &str| Fact { labels: self.labels(metric, arm), ..fact };
         for (arm, side) in self.arms.into_iter().zip([median.a, median.b]) {
             findings.facts.push(labelled(median_of(metric, side, conclusion.pairs), arm));
         }
@@ -207,6 +206,18 @@ impl<'a> Comparison<'a> {
         if let Some(floor) = noise_floor(&metric.name, median).filter(|_| self.of_itself) {
             findings.facts.push(labelled(floor, self.arms[1]));
         }
+    }
+
+    /// What tells a value of an arm from others of the same name.
+    fn labels(&self, metric: &Metric, arm: &str) -> BTreeMap<String, String> {
+        let mut labels = BTreeMap::from([("arm".to_owned(), arm.to_owned())]);
+        if let Some(origin) = self.origin.filter(|_| metric.unit == Unit::Joules) {
+            labels.insert("origin".to_owned(), origin.to_string());
+        }
+        if self.one_of_several {
+            labels.insert("against".to_owned(), self.arms[1].to_owned());
+        }
+        labels
     }
 
     fn note_failures(&self, workload: &str, trials: &Trials<Launch>, findings: &mut Findings) {

@@ -40,15 +40,12 @@ pub fn rows(findings: &Findings) -> Vec<Row> {
     rows
 }
 
-/// The row of a question whose subject is the name of a comparison.
+/// The row of a verdict whose subject is the name of a comparison.
 fn row(findings: &Findings, verdict: &Verdict) -> Option<Row> {
-    let Verdict { subject, answer, question, reason, .. } = verdict;
+    let Verdict { subject, labels, answer, reason, .. } = verdict;
     let median = format!("{subject}/median");
-    // With several other conditions, the label `against` names the fact's condition.
-    let belongs = |fact: &Fact| {
-        let other = fact.labels.get("against").map_or("", String::as_str);
-        question.contains(&format!("under {other} than")) || other.is_empty()
-    };
+    // With several other conditions, the label `against` names the compared one.
+    let belongs = |fact: &Fact| fact.labels.get("against") == labels.get("against");
     let mut medians = findings.facts.iter().filter(|fact| fact.name == median && belongs(fact));
     let arm = |fact: &Fact| (fact.labels.get("arm").cloned().unwrap_or_default(), fact.clone());
     let (baseline, other) = (arm(medians.next()?), arm(medians.next()?));
@@ -77,16 +74,10 @@ mod tests {
         findings.facts.push(fact("median", 100.0, Unit::Nanoseconds, "as is"));
         findings.facts.push(fact("median", 100.0 * (1.0 + change), Unit::Nanoseconds, other));
         findings.facts.push(fact("difference", change, Unit::Ratio, other));
+        let answer = if change < 0.0 { Answer::Better } else { Answer::Worse };
         findings.verdicts.push(Verdict {
-            question: format!("Is a launch shorter under {other} than under as is?"),
-            subject: name.to_owned(),
-            answer: if change < 0.0 { Answer::Better } else { Answer::Worse },
-            measured: None,
-            healthy: None,
-            effect: None,
-            minimum_effect: None,
-            reason: String::new(),
-            next: None,
+            labels: [("against".to_owned(), other.to_owned())].into(),
+            ..Verdict::new(name, "Is a launch shorter?", answer, "")
         });
     }
 

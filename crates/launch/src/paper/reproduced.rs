@@ -150,17 +150,7 @@ fn verdict(
     measured: Option<Quantity>,
     reason: String,
 ) -> Verdict {
-    Verdict {
-        question: question.to_owned(),
-        subject: format!("launch/paper/{part}"),
-        answer,
-        measured,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: None,
-    }
+    Verdict { measured, ..Verdict::new(format!("launch/paper/{part}"), question, answer, reason) }
 }
 
 fn with_interval(fact: &Fact) -> String {

@@ -236,17 +236,7 @@ fn verdict_on_fig3(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
 }
 
 fn verdict(question: &str, yes: bool, reason: String) -> Verdict {
-    Verdict {
-        question: question.to_owned(),
-        subject: "launch".to_owned(),
-        answer: if yes { Answer::Yes } else { Answer::No },
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: None,
-    }
+    Verdict::new("launch", question, if yes { Answer::Yes } else { Answer::No }, reason)
 }
 
 fn change_fact(name: &str, change: f64, label: &str, value: &str) -> Fact {

@@ -1,5 +1,7 @@
 //! Verdicts: questions of a run and their answers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::record::answer::Answer;
@@ -14,6 +16,10 @@ pub struct Verdict {
     /// The delay (`launch`, `swap`, `jitter`, `lock`, `ipc`), a part of it
     /// (`ipc/unix`), or the name of the series by which two runs were compared.
     pub subject: String,
+    /// Labels that tell it from verdicts about the same subject: the arms of a
+    /// comparison, as in its facts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// Healthy or slow, better or worse, yes or no; or cannot tell, or not available.
     pub answer: Answer,
     /// The measured quantity; `null` if nothing could be measured.
@@ -41,6 +47,7 @@ impl Verdict {
         Self {
             question: question.into(),
             subject: subject.into(),
+            labels: BTreeMap::new(),
             answer,
             measured: None,
             healthy: None,

@@ -200,9 +200,6 @@ mod tests {
 
     fn verdict(value: f64, at_most: f64) -> Verdict {
         Verdict {
-            question: String::new(),
-            subject: String::new(),
-            answer: Answer::Slow,
             measured: Some(Quantity {
                 name: String::new(),
                 value,
@@ -212,10 +209,7 @@ mod tests {
                 n: 10,
             }),
             healthy: Some(Bound { at_most, source: String::new() }),
-            effect: None,
-            minimum_effect: None,
-            reason: String::new(),
-            next: None,
+            ..Verdict::new("", "", Answer::Slow, "")
         }
     }
 

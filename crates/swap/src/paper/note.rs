@@ -58,17 +58,12 @@ fn verdict(figure: &[Item]) -> Verdict {
             format!("{}: {median}{interval}, in the paper {}", item.what, item.words)
         })
         .collect();
-    Verdict {
-        question: format!("Does {} of Bahn & Kim come out on synthetic phones?", figure[0].figure),
-        subject: format!("swap/paper/{}", figure[0].name.split('/').next().unwrap_or_default()),
+    Verdict::new(
+        format!("swap/paper/{}", figure[0].name.split('/').next().unwrap_or_default()),
+        format!("Does {} of Bahn & Kim come out on synthetic phones?", figure[0].figure),
         answer,
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason: values.join("; "),
-        next: None,
-    }
+        values.join("; "),
+    )
 }
 
 /// A value of an item as text.

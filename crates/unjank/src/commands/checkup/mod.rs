@@ -240,15 +240,6 @@ fn beside_load(verdict: Verdict, load: &Load) -> Verdict {
 
 /// The row of a delay that could not be measured.
 fn not_available(delay: Delay, reason: String) -> Verdict {
-    Verdict {
-        question: format!("Is {} healthy?", delay.name()),
-        subject: delay.name().to_owned(),
-        answer: Answer::NotAvailable,
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: None,
-    }
+    let question = format!("Is {} healthy?", delay.name());
+    Verdict::new(delay.name(), question, Answer::NotAvailable, reason)
 }
