@@ -7,8 +7,10 @@ mod chunks;
 mod options;
 mod ramp;
 mod report;
+mod representatives;
 
 pub use options::Options;
+pub use representatives::representatives;
 
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::AffinityGuard;

@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::{Error, Machine, Nanos, Result};
+
+/// The smallest number of launches of which one may be disturbed without any effect
+/// on the interval of their median: of nine values, the second and the eighth bound
+/// it.
+const FEWEST: u64 = 9;
 
 /// Options of `launch ramp`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,9 +40,13 @@ impl Options {
         }
     }
 
-    /// A gap of 80 ms and 100 ms of work, six frames at 60 Hz, for machines whose
-    /// kernel has no governor that a launch must wait for.
-    pub fn without_governor(cpus: CpuSet) -> Self {
+    /// The shortest launches on this machine: a gap of 80 ms and 100 ms of work, six
+    /// frames at 60 Hz. A governor, where the kernel has one, needs its usual time to
+    /// lower and to raise the clock.
+    pub fn shortest(machine: &Machine, cpus: CpuSet) -> Self {
+        if !machine.frequency.is_empty() {
+            return Self::usual(cpus);
+        }
         Self {
             calibration: Nanos::from_millis(10),
             gap: Nanos::from_millis(80),
@@ -49,6 +58,13 @@ impl Options {
     /// Time of one launch.
     pub fn length(&self) -> Nanos {
         self.calibration + self.gap + self.run
+    }
+
+    /// The number of launches, on the CPUs in turn, that fit into `time`: at least one
+    /// on each CPU, and enough for an interval.
+    pub fn launches_within(&self, time: Nanos) -> u32 {
+        let fitting = time.get() / self.length().get().max(1);
+        fitting.max(FEWEST).max(self.cpus.len() as u64) as u32
     }
 
     /// The CPU of launch number `start`. Each CPU in turn is the first of a round.
@@ -113,6 +129,14 @@ mod tests {
         let none = Options { cpus: CpuSet::default(), ..good.clone() };
         assert!(says(none).starts_with("at least one CPU"));
         assert!(says(Options { cpus: CpuSet::new([9]), ..good }).starts_with("CPU 9"));
+    }
+
+    #[test]
+    fn there_are_always_enough_launches_for_an_interval_and_one_on_each_cpu() {
+        let count = |cpus: usize, millis: u64| {
+            Options::usual(CpuSet::new(0..cpus)).launches_within(Nanos::from_millis(millis))
+        };
+        assert_eq!([count(2, 15_000), count(2, 3_800), count(12, 3_800)], [27, 9, 12]);
     }
 
     #[test]

@@ -6,10 +6,12 @@
 //! ([`stats::repetitions`](crate::stats::repetitions)).
 
 mod facts;
+mod order;
 mod series;
 mod start;
 mod warnings;
 
+pub use order::order;
 pub use start::StartFindings;
 
 use unjank_host::Nanos;

@@ -12,16 +12,20 @@
 //! count ways in which the path left the thread that made the program ready. So a lock
 //! holder's wait for a CPU counts as jitter and as lock.
 
-use unjank_measure::Unit;
-use unjank_measure::record::Quantity;
+use unjank_measure::record::{Answer, Bound, Quantity};
 use unjank_measure::stats::order;
+use unjank_measure::{Unit, Verdict};
 use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
 use super::launches::Launches;
+use super::verdict::WORTH;
 use super::what_if::Saving;
 use crate::path::{Activity, Way};
 use crate::split::{Cell, Split};
+
+/// The source of the largest healthy cost.
+const TENTH_SOURCE: &str = "a tenth of the launch, the smallest saving that is worth a change";
 
 /// The cost of one delay in launches of a program.
 #[derive(Debug, Clone)]
@@ -40,6 +44,44 @@ pub struct DelayCost {
     pub notes: Vec<String>,
     /// A command that applies the remedy; `None` if there is none.
     pub next: Option<String>,
+}
+
+impl DelayCost {
+    /// The row of this delay beside `machine`, the verdict on the machine itself: its
+    /// cost for the launch, with that verdict as a part of the reason.
+    pub fn beside(&self, machine: &Verdict) -> Verdict {
+        let answer = machine.answer.words();
+        let probe = match &machine.measured {
+            Some(measured) => {
+                let show = |value| measured.unit.show(value);
+                let bound = machine.healthy.as_ref();
+                let bound = bound.map(|bound| format!(", healthy up to {}", show(bound.at_most)));
+                let (name, value) = (&measured.name, show(measured.value));
+                format!(
+                    "the machine itself: {answer}, {name}: {value}{}",
+                    bound.unwrap_or_default()
+                )
+            }
+            None => format!("the machine itself: {answer}, {}", machine.reason),
+        };
+        let reason: Vec<String> = self.notes.iter().cloned().chain([probe]).collect();
+        let healthy =
+            Bound { at_most: self.total.get() as f64 * WORTH, source: TENTH_SOURCE.to_owned() };
+        let answer = self.cost.as_ref().map_or(Answer::NotAvailable, |cost| healthy.judge(cost));
+        let own_next = self
+            .next
+            .as_ref()
+            .filter(|next| answer != Answer::Healthy && !next.starts_with("sudo unjank checkup"));
+        Verdict {
+            question: self.question.to_owned(),
+            answer,
+            measured: self.cost.clone(),
+            healthy: self.cost.is_some().then_some(healthy),
+            reason: reason.join("; "),
+            next: own_next.or(machine.next.as_ref()).cloned(),
+            ..machine.clone()
+        }
+    }
 }
 
 /// The costs of launch, swap, jitter, lock and ipc, in this order; empty without launches.
@@ -174,6 +216,46 @@ mod tests {
         assert_eq!(jitter.cost.as_ref().unwrap().name, "of the 550 ns of git");
         assert!(jitter.notes[1].starts_with("with a CPU before"), "{:?}", jitter.notes);
         assert!(jitter.next.as_ref().unwrap().ends_with("why --prove=cpu -- git"));
+    }
+
+    fn quantity(value: f64, interval: Option<[f64; 2]>) -> Quantity {
+        let name = "p99 of something".to_owned();
+        Quantity { name, value, unit: Unit::Nanoseconds, interval, at_least: None, n: 9 }
+    }
+
+    fn machine() -> Verdict {
+        let bound = Bound { at_most: 1e6, source: "a test".to_owned() };
+        let measured = Some(quantity(3e5, Some([2e5, 4e5])));
+        Verdict::of_health("jitter", "?", bound, measured, "it is".to_owned(), "next")
+    }
+
+    fn costing(cost: Option<Quantity>) -> DelayCost {
+        DelayCost {
+            delay: "jitter",
+            question: "Did waits delay it?",
+            cost,
+            total: Nanos::from_millis(100),
+            notes: vec!["20 % of the launch".to_owned()],
+            next: Some("sudo unjank why -- true".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_row_says_what_the_delay_cost_beside_what_the_machine_can_do() {
+        let row = costing(Some(quantity(2e7, Some([1.5e7, 3e7])))).beside(&machine());
+        assert_eq!(row.answer, Answer::Slow);
+        assert_eq!(
+            row.reason,
+            "20 % of the launch; the machine itself: healthy, p99 of something: 300 µs, healthy up \
+             to 1.00 ms"
+        );
+        assert_eq!(row.next.as_deref(), Some("sudo unjank why -- true"));
+        let few = costing(Some(quantity(2e7, None))).beside(&machine());
+        assert_eq!(few.answer, Answer::CannotTell, "without an interval");
+        let none = costing(None).beside(&machine());
+        assert_eq!((none.answer, none.healthy), (Answer::NotAvailable, None));
+        let little = costing(Some(quantity(1e5, Some([0.0, 2e5])))).beside(&machine());
+        assert_eq!((little.answer, little.next), (Answer::Healthy, None));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::path::Activity;
 use crate::split::Cell;
 
 /// A saving that is worth a change: a tenth of the launch.
-const WORTH: f64 = 0.1;
+pub(super) const WORTH: f64 = 0.1;
 
 /// The answer for the shown launch, if the others agree with it.
 pub(super) fn verdict(

@@ -1,10 +1,7 @@
-//! The time budget of each probe, and the CPUs on which launches are measured.
-
-use std::collections::BTreeSet;
+//! The time budget of each probe.
 
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos};
-use unjank_measure::stats::random;
 
 use super::delay::Delay;
 
@@ -34,10 +31,6 @@ pub(super) struct Starts {
     pub(super) length: Nanos,
 }
 
-/// The smallest number of launches of which one may be disturbed without any effect
-/// on the interval of their median: of nine values, the second and the eighth bound
-/// it.
-const FEWEST_LAUNCHES: u64 = 9;
 /// The smallest number of starts whose median has an interval.
 const FEWEST_STARTS: u32 = 6;
 
@@ -136,10 +129,9 @@ impl Budget {
     /// The starts of a probe; of launches, those with these options.
     pub(super) fn starts(&self, delay: Delay, launches: &unjank_launch::Options) -> Starts {
         match delay {
-            Delay::Launch => Starts {
-                count: self.launches(launches.length(), launches.cpus.len()),
-                length: launches.length(),
-            },
+            Delay::Launch => {
+                Starts { count: launches.launches_within(self.launch), length: launches.length() }
+            }
             Delay::Swap => self.swap,
             Delay::Jitter => self.jitter,
             Delay::Lock => self.lock,
@@ -147,20 +139,13 @@ impl Budget {
         }
     }
 
-    /// How launches are measured on these CPUs. Where the kernel has a governor, it
-    /// needs its time to lower and to raise the clock.
+    /// How launches are measured on these CPUs.
     pub(super) fn launch_options(&self, machine: &Machine, cpus: CpuSet) -> unjank_launch::Options {
-        if self.short_launches && machine.frequency.is_empty() {
-            unjank_launch::Options::without_governor(cpus)
+        if self.short_launches {
+            unjank_launch::Options::shortest(machine, cpus)
         } else {
             unjank_launch::Options::usual(cpus)
         }
-    }
-
-    /// Launches on `cpus` CPUs in turn, if one takes `length`.
-    fn launches(&self, length: Nanos, cpus: usize) -> u32 {
-        let fitting = self.launch.get() / length.get().max(1);
-        fitting.max(FEWEST_LAUNCHES).max(cpus as u64) as u32
     }
 }
 
@@ -172,65 +157,17 @@ const fn starts(count: u32, each: u64) -> Starts {
     Starts { count, length: millis(each) }
 }
 
-/// The order of all starts. The run is divided into as many equal stretches as a
-/// probe has starts; one start lies in each stretch, at a random place.
-pub(super) fn order(counts: &[(Delay, u32)], seed: u64) -> Vec<Delay> {
-    const FINE: u64 = 1 << 20;
-    let mut places: Vec<(f64, Delay)> = counts
-        .iter()
-        .flat_map(|&(delay, count)| {
-            (0..count).map(move |start| {
-                let stream = format!("place of {} {start}", delay.name());
-                let within = random::below(seed, &stream, FINE) as f64 / FINE as f64;
-                ((f64::from(start) + within) / f64::from(count), delay)
-            })
-        })
-        .collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    places.into_iter().map(|(_, delay)| delay).collect()
-}
-
-/// The CPUs on which launches are measured: the first allowed one of each
-/// frequency policy, or, without policies, of each capacity and package. At most
-/// eight.
-pub(super) fn representatives(machine: &Machine, allowed: &CpuSet) -> CpuSet {
-    const MOST: usize = 8;
-    let policy_of = |cpu: usize| {
-        machine
-            .frequency
-            .iter()
-            .position(|policy| policy.cpus.parse::<CpuSet>().is_ok_and(|cpus| cpus.contains(cpu)))
-    };
-    let mut kinds = BTreeSet::new();
-    let mut chosen: Vec<usize> = allowed
-        .iter()
-        .filter(|&cpu| {
-            let place = machine.cpu.cpus.iter().find(|topology| topology.cpu == cpu);
-            let capacity = place.and_then(|place| place.capacity);
-            let package = place.map(|place| place.package);
-            kinds.insert((policy_of(cpu), capacity, package))
-        })
-        .collect();
-    // Without frequency policies CPUs may have different clocks, which a second
-    // CPU shows.
-    if machine.frequency.is_empty() && chosen.len() == 1 {
-        chosen.extend(allowed.iter().nth(1));
-    }
-    chosen.truncate(MOST);
-    CpuSet::new(chosen)
-}
-
 #[cfg(test)]
 mod tests {
-    use unjank_host::machine::{CpuTopology, FrequencyPolicy};
+    use unjank_host::machine::FrequencyPolicy;
     use unjank_launch::Options;
 
     use super::*;
 
     /// The length of all starts on two CPUs, without the starting of processes.
     fn total(budget: Budget, launches: &Options) -> Nanos {
-        let length = launches.length();
-        length.times(u64::from(budget.launches(length, 2))) + budget.sum()
+        let count = launches.launches_within(budget.launch);
+        launches.length().times(u64::from(count)) + budget.sum()
     }
 
     /// Launches on a machine with a governor, and on one without.
@@ -271,45 +208,11 @@ mod tests {
     #[test]
     fn there_are_always_enough_launches_for_an_interval() {
         let [governed, free] = kinds(&Budget::quick());
-        assert_eq!(Budget::quick().launches(governed.length(), 2), 9);
-        assert_eq!(Budget::quick().launches(free.length(), 2), 20);
-        assert_eq!(Budget::quick().launches(governed.length(), 12), 12);
+        let count = |budget: &Budget, launches| budget.starts(Delay::Launch, launches).count;
+        assert_eq!(count(&Budget::quick(), &governed), 9);
+        assert_eq!(count(&Budget::quick(), &free), 20);
         assert_eq!(kinds(&Budget::usual())[1].length(), governed.length());
-        assert_eq!(Budget::usual().launches(governed.length(), 2), 27);
-        assert_eq!(Budget::usual().emulated().launches(governed.length(), 2), 9);
-    }
-
-    #[test]
-    fn starts_are_spread_and_shuffled() {
-        let counts = [(Delay::Launch, 3), (Delay::Lock, 12), (Delay::Ipc, 12)];
-        let order = order(&counts, 7);
-        for (delay, count) in counts {
-            let places: Vec<usize> = (0..27).filter(|&place| order[place] == delay).collect();
-            assert_eq!(places.len(), count as usize);
-            // One in each stretch, so the starts of a probe reach over the whole run.
-            assert!(places[0] < 27 / 2 && places[places.len() - 1] > 27 / 2, "{places:?}");
-        }
-        assert_ne!(order, super::order(&counts, 8));
-        assert_eq!(order, super::order(&counts, 7));
-    }
-
-    #[test]
-    fn one_cpu_of_each_frequency_policy_is_measured() {
-        let policy = |cpus: &str| FrequencyPolicy { cpus: cpus.to_owned(), ..Default::default() };
-        let machine = Machine {
-            frequency: vec![policy("0-3"), policy("4-6"), policy("7")],
-            ..Machine::default()
-        };
-        let all = CpuSet::new(0..8);
-        assert_eq!(representatives(&machine, &all).to_string(), "0,4,7");
-        assert_eq!(representatives(&machine, &CpuSet::new([2, 3, 6])).to_string(), "2,6");
-    }
-
-    #[test]
-    fn without_policies_two_cpus_stand_for_all() {
-        let mut machine = Machine::default();
-        machine.cpu.cpus = (0..4).map(|cpu| CpuTopology { cpu, ..Default::default() }).collect();
-        assert_eq!(representatives(&machine, &CpuSet::new(0..4)).to_string(), "0-1");
-        assert_eq!(representatives(&machine, &CpuSet::new([3])).to_string(), "3");
+        assert_eq!(count(&Budget::usual(), &governed), 27);
+        assert_eq!(count(&Budget::usual().emulated(), &governed), 9);
     }
 }

@@ -14,7 +14,7 @@ use unjank_host::memory::MemoryLock;
 use unjank_host::sched::NiceGuard;
 use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
-use unjank_measure::{Answer, Findings, Load, Monitor, Verdict};
+use unjank_measure::{Answer, Findings, Load, Monitor, Verdict, pool};
 
 use super::measured::{self, Outcome, OutputArgs, Settings};
 use super::repeated::{self, Part};
@@ -136,7 +136,7 @@ impl Run<'_> {
     fn measure(&mut self) -> usize {
         let counts: Vec<(Delay, u32)> =
             self.probes.iter().map(|(delay, probe)| (*delay, probe.starts())).collect();
-        let order = budget::order(&counts, self.seed);
+        let order = pool::order(&counts, Delay::name, self.seed);
         let all = order.len() as f64;
         for (place, &delay) in order.iter().enumerate() {
             if self.monitor.stop_requested() {

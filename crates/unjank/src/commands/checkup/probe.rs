@@ -7,7 +7,7 @@ use unjank_ipc::Transport;
 use unjank_measure::stats::repetitions::FEWEST;
 use unjank_measure::{Findings, Monitor};
 
-use super::budget::{self, Budget, Starts};
+use super::budget::{Budget, Starts};
 use super::delay::Delay;
 use crate::commands::repeated::Repeated;
 use crate::commands::repetition::Task;
@@ -34,7 +34,7 @@ impl<'a> Probe<'a> {
         seed: u64,
     ) -> Result<Self> {
         let allowed = CpuSet::allowed()?;
-        let cpus = budget::representatives(machine, &allowed);
+        let cpus = unjank_launch::probe::representatives(machine, &allowed);
         let launches = budget.launch_options(machine, cpus);
         let Starts { count, length } = budget.starts(delay, &launches);
         let task: Box<dyn Fn(u32) -> Task> = match delay {
