@@ -34,6 +34,7 @@
 //! | [`journal`] | changing knobs for a time, and putting them back in any case |
 //! | [`keeper`] | a process that restores knobs if its owner is killed |
 //! | [`kernel_symbols`] | addresses of kernel functions |
+//! | [`knobs`] | knobs as users write them |
 //! | [`machine`] | the description of this machine |
 //! | [`pthread_mutex`] | the C library's mutex |
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
@@ -74,6 +75,7 @@ pub mod input;
 pub mod journal;
 pub mod keeper;
 pub mod kernel_symbols;
+pub mod knobs;
 pub mod language_runtime;
 #[cfg(test)]
 mod lease;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `options` | programs, how they report that they are ready, and the plan |
 //! | `condition` | conditions of a launch: knobs, a service |
+//! | [`shorthand`] | short names of knobs of all clocks |
 //! | `applied` | applying a condition, and ending it |
 //! | `ready` | the ways of being ready, and their detection |
 //! | `started` | one program from its start until it is ready, ends or times out |
@@ -22,6 +23,7 @@ mod pause;
 mod progress;
 mod ready;
 mod rows;
+pub mod shorthand;
 mod started;
 mod tables;
 

@@ -7,7 +7,6 @@ pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
 pub(crate) mod keeper;
-mod knobs;
 pub(crate) mod lab;
 pub(crate) mod launch;
 mod leftovers;

@@ -11,7 +11,6 @@ pub(crate) mod paper;
 pub(crate) mod power;
 mod profiles;
 pub(crate) mod ramp;
-mod shorthand;
 pub(crate) mod simulate;
 pub(crate) mod verify;
 

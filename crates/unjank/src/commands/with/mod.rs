@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use unjank_host::journal::{Knob, RestoreOutcome};
+use unjank_host::knobs;
 
 use super::leftovers::unusable;
 use super::place::PlaceArgs;
-use super::{knobs, session};
+use super::session;
 use crate::{exit, output};
 use child::{End, Signals};
 

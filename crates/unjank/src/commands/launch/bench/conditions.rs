@@ -4,11 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use unjank_host::machine::FrequencyPolicy;
-use unjank_host::{Error, Result, Root};
-use unjank_launch::bench::{Condition, Service};
-
-use crate::commands::knobs;
-use crate::commands::launch::shorthand;
+use unjank_host::{Error, Result, Root, knobs};
+use unjank_launch::bench::{Condition, Service, shorthand};
 
 /// The condition that drops the program's files from memory.
 const COLD: &str = "cold";

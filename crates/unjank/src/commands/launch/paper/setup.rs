@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos, Root};
-use unjank_launch::bench::{self, Condition, ReadyMeans, Service};
+use unjank_launch::bench::{self, Condition, ReadyMeans, Service, shorthand};
 use unjank_launch::paper::{DURING, NORMAL, PERIODS, rules};
 use unjank_launch::power::rates;
 use unjank_launch::simulate::paper::{Assumptions, Prediction};
@@ -15,7 +15,7 @@ use unjank_measure::Findings;
 use super::args::Args;
 use crate::commands::launch::load::Threads;
 use crate::commands::launch::load_app::{LoadAppArgs, workloads};
-use crate::commands::launch::{machine, shorthand};
+use crate::commands::launch::machine;
 use crate::paths;
 
 /// The paper's device.

@@ -3,16 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::SignedDuration;
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::{Error, Hertz, Result};
-
-use crate::values;
 
 /// The files and values for every policy that has such a knob.
 ///
 /// # Errors
+/// `Invalid` for a name that no machine has, or a value that is not a frequency;
 /// `Unsupported` where no policy has it.
-pub(super) fn knobs(
+pub fn knobs(
     name: &str,
     value: &str,
     policies: &[FrequencyPolicy],
@@ -111,8 +111,8 @@ fn tunable<'a>(name: &str, policy: &'a FrequencyPolicy) -> Option<&'a Path> {
 /// A time in microseconds, the unit of governors. A number alone is in that unit already.
 fn in_microseconds(value: &str) -> String {
     let is_number = value.parse::<f64>().is_ok();
-    match values::duration(value) {
-        Ok(time) if !is_number => (time.get() / 1_000).to_string(),
+    match value.parse::<SignedDuration>() {
+        Ok(time) if time.is_positive() && !is_number => time.as_micros().to_string(),
         _ => value.to_owned(),
     }
 }

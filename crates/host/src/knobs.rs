@@ -1,15 +1,19 @@
-//! Parses knobs on the command line: `vm.swappiness=10`,
-//! `/sys/…/policy*/…=VALUE`.
+//! Knobs as users write them: `vm.swappiness=10`, `/sys/…/policy*/…=VALUE`.
 
 use std::path::PathBuf;
 
-use unjank_host::{Error, Result, Root};
+use crate::{Error, Result, Root};
 
 /// The most files that a pattern may match.
 const MOST_MATCHES: usize = 4_096;
 
-/// The files and values of `typed`, in the order typed.
-pub(super) fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
+/// The files and values of `typed`, in the order typed. A name with dots is a sysctl;
+/// a `*` in a path stands for any text.
+///
+/// # Errors
+/// `Invalid` without an equals sign, and for a pattern with too many matches;
+/// `Unsupported` for a pattern without a match; directories that cannot be listed.
+pub fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
     let mut wanted = Vec::new();
     for typed in typed {
         let Some((knob, value)) = typed.split_once('=').filter(|(knob, _)| !knob.is_empty()) else {
