@@ -7,6 +7,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`setup`] | the experiments as options |
 //! | `results` | the results of the experiments |
 //! | `published` | the paper's values as facts and curves |
 //! | `tables` | the paper's values beside ours |
@@ -17,6 +18,7 @@ mod progress;
 mod published;
 mod reproduced;
 mod results;
+pub mod setup;
 mod tables;
 
 pub use results::{FigureRow, PaperResults};

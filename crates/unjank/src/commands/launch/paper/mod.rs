@@ -47,10 +47,10 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     let mut meter = if args.skip == Some(Skip::Energy) {
         None
     } else {
-        let wanted = args.meter.parse()?.or_model(setup::DEVICE);
+        let wanted = args.meter.parse()?.or_model(paper::setup::DEVICE);
         findings.require("launch/power/energy", wanted.open(root)?)
     };
-    let energy = meter.is_some().then(|| setup::energy(args));
+    let energy = meter.is_some().then(|| paper::setup::energy(args.window(), args.rounds()));
     let options = paper::Options { launches, energy, prediction };
     let session = session::open(root, Some(&state_dir))?;
     let measured = paper::run(
