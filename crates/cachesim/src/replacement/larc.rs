@@ -6,10 +6,9 @@
 //! 90 % of the capacity; here it has room for at least one page.
 
 use super::Replacement;
-use super::links::{Links, List};
+use super::lists::Lists;
 use crate::page::{Page, Space};
 
-const ABSENT: u8 = 0;
 const CACHED: u8 = 1;
 /// Missed once, not in the cache.
 const CANDIDATE: u8 = 2;
@@ -19,88 +18,57 @@ pub struct Larc {
     space: Space,
     /// The most candidates, in pages.
     candidate_limit: f64,
-    cached: u32,
-    candidates: u32,
-    states: Box<[u8]>,
-    links: Links<2>,
+    lists: Lists<2>,
 }
 
 impl Larc {
     /// An empty cache.
     pub fn new(space: Space) -> Self {
-        Self {
-            space,
-            candidate_limit: 0.1 * f64::from(space.capacity()),
-            cached: 0,
-            candidates: 0,
-            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
-            links: Links::new(space),
-        }
+        Self { space, candidate_limit: 0.1 * f64::from(space.capacity()), lists: Lists::new(space) }
     }
 
     fn propose(&mut self, page: Page) {
-        self.states[page.index()] = CANDIDATE;
-        self.links.push_front(self.list(CANDIDATE), page);
-        self.candidates += 1;
-        while f64::from(self.candidates) > self.candidate_limit.max(1.0) {
-            let Some(oldest) = self.links.back(self.list(CANDIDATE)) else { break };
-            self.take(oldest);
+        self.lists.push_front(CANDIDATE, page);
+        while f64::from(self.lists.len(CANDIDATE)) > self.candidate_limit.max(1.0) {
+            if self.lists.pop_back(CANDIDATE).is_none() {
+                break;
+            }
         }
-    }
-
-    fn take(&mut self, page: Page) -> u8 {
-        let state = std::mem::replace(&mut self.states[page.index()], ABSENT);
-        match state {
-            CACHED => self.cached -= 1,
-            CANDIDATE => self.candidates -= 1,
-            _ => return ABSENT,
-        }
-        self.links.unlink(page);
-        state
-    }
-
-    fn list(&self, state: u8) -> List {
-        self.links.list(u32::from(state) - 1)
     }
 }
 
 impl Replacement for Larc {
     fn contains(&self, page: Page) -> bool {
-        self.states[page.index()] == CACHED
+        self.lists.of(page) == CACHED
     }
 
     fn hit(&mut self, page: Page) {
         let capacity = f64::from(self.space.capacity());
         let smaller = self.candidate_limit - capacity / (capacity - self.candidate_limit);
         self.candidate_limit = smaller.max(0.1 * capacity);
-        self.links.move_to_front(self.list(CACHED), page);
+        self.lists.move_to_front(CACHED, page);
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let capacity = f64::from(self.space.capacity());
         self.candidate_limit =
             (self.candidate_limit + capacity / self.candidate_limit).min(0.9 * capacity);
-        if self.take(page) != CANDIDATE {
+        if self.lists.take(page) != CANDIDATE {
             self.propose(page);
             return Some(page);
         }
-        let full = self.cached == self.space.capacity();
-        let victim = if full { self.links.back(self.list(CACHED)) } else { None };
-        if let Some(victim) = victim {
-            self.take(victim);
-        }
-        self.states[page.index()] = CACHED;
-        self.links.push_front(self.list(CACHED), page);
-        self.cached += 1;
+        let full = self.len() == self.space.capacity();
+        let victim = if full { self.lists.pop_back(CACHED) } else { None };
+        self.lists.push_front(CACHED, page);
         victim
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        self.take(page) == CACHED
+        self.lists.take(page) == CACHED
     }
 
     fn len(&self) -> u32 {
-        self.cached
+        self.lists.len(CACHED)
     }
 
     fn space(&self) -> Space {
@@ -108,6 +76,6 @@ impl Replacement for Larc {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states) + self.links.bytes()
+        self.lists.bytes()
     }
 }

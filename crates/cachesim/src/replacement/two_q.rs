@@ -8,11 +8,10 @@
 //! push out that very page).
 
 use super::Replacement;
-use super::links::{Links, List};
+use super::lists::Lists;
 use super::parameters::{Share, Slot};
 use crate::page::{Page, Space};
 
-const ABSENT: u8 = 0;
 /// In A1in: in the cache, by arrival.
 const NEW: u8 = 1;
 /// In A1out: remembered.
@@ -46,11 +45,7 @@ pub struct TwoQ {
     space: Space,
     max_new: u32,
     max_ghosts: u32,
-    new: u32,
-    ghosts: u32,
-    main: u32,
-    states: Box<[u8]>,
-    links: Links<3>,
+    lists: Lists<3>,
 }
 
 impl TwoQ {
@@ -65,88 +60,50 @@ impl TwoQ {
             space,
             max_new: parameters.kin.of(space),
             max_ghosts: parameters.kout.of(space),
-            new: 0,
-            ghosts: 0,
-            main: 0,
-            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
-            links: Links::new(space),
+            lists: Lists::new(space),
         }
     }
 
     fn evict(&mut self) -> Option<Page> {
-        if self.new <= self.max_new && self.main > 0 {
-            let page = self.links.pop_back(self.list(MAIN))?;
-            self.main -= 1;
-            self.states[page.index()] = ABSENT;
-            return Some(page);
+        if self.lists.len(NEW) <= self.max_new && self.lists.len(MAIN) > 0 {
+            return self.lists.pop_back(MAIN);
         }
-        let page = self.links.pop_back(self.list(NEW))?;
-        self.new -= 1;
-        self.states[page.index()] = ABSENT;
+        let page = self.lists.pop_back(NEW)?;
         if self.max_ghosts > 0 {
-            self.remember(page);
+            if self.lists.len(GHOST) >= self.max_ghosts {
+                self.lists.pop_back(GHOST);
+            }
+            self.lists.push_front(GHOST, page);
         }
         Some(page)
-    }
-
-    fn remember(&mut self, page: Page) {
-        if self.ghosts < self.max_ghosts {
-            self.ghosts += 1;
-        } else if let Some(oldest) = self.links.pop_back(self.list(GHOST)) {
-            self.states[oldest.index()] = ABSENT;
-        }
-        self.states[page.index()] = GHOST;
-        self.links.push_front(self.list(GHOST), page);
-    }
-
-    fn list(&self, state: u8) -> List {
-        self.links.list(u32::from(state) - 1)
-    }
-
-    /// Removes a page from its queue and returns the queue.
-    fn take(&mut self, page: Page) -> u8 {
-        let state = std::mem::replace(&mut self.states[page.index()], ABSENT);
-        if state != ABSENT {
-            self.links.unlink(page);
-        }
-        match state {
-            NEW => self.new -= 1,
-            GHOST => self.ghosts -= 1,
-            MAIN => self.main -= 1,
-            _ => {}
-        }
-        state
     }
 }
 
 impl Replacement for TwoQ {
     fn contains(&self, page: Page) -> bool {
-        matches!(self.states[page.index()], NEW | MAIN)
+        matches!(self.lists.of(page), NEW | MAIN)
     }
 
     fn hit(&mut self, page: Page) {
-        if self.states[page.index()] == MAIN {
-            self.links.move_to_front(self.list(MAIN), page);
+        if self.lists.of(page) == MAIN {
+            self.lists.move_to_front(MAIN, page);
         }
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
-        let remembered = self.take(page) == GHOST;
+        let remembered = self.lists.take(page) == GHOST;
         let full = self.len() == self.space.capacity();
         let victim = if full { self.evict() } else { None };
-        let state = if remembered { MAIN } else { NEW };
-        *(if remembered { &mut self.main } else { &mut self.new }) += 1;
-        self.states[page.index()] = state;
-        self.links.push_front(self.list(state), page);
+        self.lists.push_front(if remembered { MAIN } else { NEW }, page);
         victim
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        matches!(self.take(page), NEW | MAIN)
+        matches!(self.lists.take(page), NEW | MAIN)
     }
 
     fn len(&self) -> u32 {
-        self.new + self.main
+        self.lists.len(NEW) + self.lists.len(MAIN)
     }
 
     fn space(&self) -> Space {
@@ -154,6 +111,6 @@ impl Replacement for TwoQ {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states) + self.links.bytes()
+        self.lists.bytes()
     }
 }

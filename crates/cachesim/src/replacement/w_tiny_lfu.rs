@@ -14,12 +14,11 @@
 use super::Replacement;
 pub use super::counts::Counts;
 use super::frequency::Frequency;
-use super::links::{Links, List};
+use super::lists::{ABSENT, Lists};
 use super::parameters::{Share, Slot};
 use super::sketch::Sketch;
 use crate::page::{Page, Space};
 
-const ABSENT: u8 = 0;
 const WINDOW: u8 = 1;
 /// In the main list, not yet requested there.
 const PROBATION: u8 = 2;
@@ -60,11 +59,8 @@ pub struct Windowed<C> {
     space: Space,
     max_window: u32,
     max_protected: u32,
-    /// Sizes of the lists, indexed by state.
-    sizes: [u32; 4],
     counts: C,
-    states: Box<[u8]>,
-    links: Links<3>,
+    lists: Lists<3>,
 }
 
 impl<C: Counts> Windowed<C> {
@@ -81,96 +77,69 @@ impl<C: Counts> Windowed<C> {
             space,
             max_window,
             max_protected: (main * parameters.protected.get()) as u32,
-            sizes: [0; 4],
             counts: C::new(space, SAMPLE * u64::from(space.capacity())),
-            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
-            links: Links::new(space),
+            lists: Lists::new(space),
         }
-    }
-
-    fn size(&self, list: u8) -> u32 {
-        self.sizes[usize::from(list)]
     }
 
     /// Decides about the page that leaves the window. Returns the page that leaves the cache.
     fn admit_to_main(&mut self, candidate: Page) -> Option<Page> {
-        if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.max_window {
-            self.put(PROBATION, candidate);
+        if self.lists.len(PROBATION) + self.lists.len(PROTECTED)
+            < self.space.capacity() - self.max_window
+        {
+            self.lists.push_front(PROBATION, candidate);
             return None;
         }
-        let probation = self.links.back(self.list(PROBATION));
-        let victim = probation.or_else(|| self.links.back(self.list(PROTECTED)));
+        let probation = self.lists.back(PROBATION);
+        let victim = probation.or_else(|| self.lists.back(PROTECTED));
         match victim {
             Some(victim) if self.counts.of(candidate) > self.counts.of(victim) => {
-                self.take(victim);
-                self.put(PROBATION, candidate);
+                self.lists.take(victim);
+                self.lists.push_front(PROBATION, candidate);
                 Some(victim)
             }
             _ => Some(candidate),
         }
     }
-
-    fn put(&mut self, list: u8, page: Page) {
-        self.sizes[usize::from(list)] += 1;
-        self.states[page.index()] = list;
-        self.links.push_front(self.list(list), page);
-    }
-
-    /// Removes a page from its list and returns the list.
-    fn take(&mut self, page: Page) -> u8 {
-        let list = std::mem::replace(&mut self.states[page.index()], ABSENT);
-        if list != ABSENT {
-            self.links.unlink(page);
-            self.sizes[usize::from(list)] -= 1;
-        }
-        list
-    }
-
-    fn list(&self, state: u8) -> List {
-        self.links.list(u32::from(state) - 1)
-    }
 }
 
 impl<C: Counts> Replacement for Windowed<C> {
     fn contains(&self, page: Page) -> bool {
-        self.states[page.index()] != ABSENT
+        self.lists.of(page) != ABSENT
     }
 
     fn hit(&mut self, page: Page) {
         self.counts.count(page);
-        let list = self.states[page.index()];
+        let list = self.lists.of(page);
         if list != PROBATION {
-            self.links.move_to_front(self.list(list), page);
+            self.lists.move_to_front(list, page);
             return;
         }
-        self.take(page);
-        self.put(PROTECTED, page);
-        if self.size(PROTECTED) > self.max_protected
-            && let Some(demoted) = self.links.back(self.list(PROTECTED))
+        self.lists.move_to_front(PROTECTED, page);
+        if self.lists.len(PROTECTED) > self.max_protected
+            && let Some(demoted) = self.lists.back(PROTECTED)
         {
-            self.take(demoted);
-            self.put(PROBATION, demoted);
+            self.lists.move_to_front(PROBATION, demoted);
         }
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         self.counts.count(page);
-        self.put(WINDOW, page);
-        if self.size(WINDOW) <= self.max_window {
+        self.lists.push_front(WINDOW, page);
+        if self.lists.len(WINDOW) <= self.max_window {
             return None;
         }
-        let candidate = self.links.back(self.list(WINDOW))?;
-        self.take(candidate);
+        let candidate = self.lists.pop_back(WINDOW)?;
         self.admit_to_main(candidate)
     }
 
     fn remove(&mut self, page: Page) -> bool {
         self.counts.forget(page);
-        self.take(page) != ABSENT
+        self.lists.take(page) != ABSENT
     }
 
     fn len(&self) -> u32 {
-        self.sizes.iter().sum()
+        [WINDOW, PROBATION, PROTECTED].into_iter().map(|list| self.lists.len(list)).sum()
     }
 
     fn space(&self) -> Space {
@@ -178,6 +147,6 @@ impl<C: Counts> Replacement for Windowed<C> {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states) + self.links.bytes() + self.counts.bytes()
+        self.lists.bytes() + self.counts.bytes()
     }
 }
