@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, openat};
 use unjank_host::journal::{Directory, Session};
-use unjank_host::keeper::{self, KeeperCommand};
+use unjank_host::keeper;
+use unjank_host::process::HelperCommand;
 use unjank_host::{Error, Root};
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
@@ -32,7 +33,7 @@ fn this_program_as(role: &str) -> [String; 5] {
 }
 
 fn session(state_dir: &Path) -> Session {
-    let keeper = KeeperCommand::new("/usr/bin/env", this_program_as("keeper_role"));
+    let keeper = HelperCommand::new("/usr/bin/env", this_program_as("keeper_role"));
     Session::open(&Root::system(), state_dir, keeper).unwrap()
 }
 

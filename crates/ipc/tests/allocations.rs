@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use unjank_host::process::{die_with_parent, peer::PeerCommand};
+use unjank_host::process::{HelperCommand, die_with_parent};
 use unjank_host::{Bytes, Nanos};
 use unjank_ipc::probe::Placement;
 use unjank_ipc::throughput::{self, Options};
@@ -74,7 +74,7 @@ fn allocations_of(transport: Transport, millis: u64) -> (u64, u64) {
         duration: Nanos::from_millis(millis),
         rounds: 2,
     };
-    let peer = PeerCommand::this_program(["peer"]);
+    let peer = HelperCommand::this_program(["peer"]);
     let before = COUNT.get();
     let measurements = throughput::run(&options, &peer, &Silent).expect("it can be measured");
     let count = COUNT.get() - before;

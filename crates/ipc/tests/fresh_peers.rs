@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use unjank_host::Nanos;
-use unjank_host::process::{die_with_parent, peer::PeerCommand};
+use unjank_host::process::{HelperCommand, die_with_parent};
 use unjank_host::sched::CpuSet;
 use unjank_ipc::bench::{self, Comparison};
 use unjank_ipc::{Role, run_peer};
@@ -35,7 +35,7 @@ fn main() {
     let name = format!("peers-{}", std::process::id());
     let notes = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&notes, "").expect("a file");
-    let peer = PeerCommand::new("/proc/self/exe", ["peer", notes.to_str().expect("text")]);
+    let peer = HelperCommand::new("/proc/self/exe", ["peer", notes.to_str().expect("text")]);
     let comparison = Comparison { trial: Nanos::from_millis(1), pairs: PAIRS };
     let findings = bench::run(&comparison, &peer, 7, &Silent).expect("it is compared");
     let placements = if CpuSet::allowed().expect("CPUs").len() < 2 { 1 } else { 2 };

@@ -15,7 +15,8 @@ use super::stale::{FoundJournal, JournalStatus, clear_all};
 use super::state_dir::StateDir;
 use super::undo::Mode;
 use crate::error::Result;
-use crate::keeper::{Keeper, KeeperCommand, Order};
+use crate::keeper::{Keeper, Order};
+use crate::process::HelperCommand;
 use crate::root::Root;
 
 /// Counts the sessions of this process.
@@ -42,7 +43,7 @@ impl Session {
     /// # Errors
     /// The state directory cannot be used or written, or the keeper does not
     /// start. This session has changed nothing then.
-    pub fn open(root: &Root, state_dir: &Path, keeper: KeeperCommand) -> Result<Self> {
+    pub fn open(root: &Root, state_dir: &Path, keeper: HelperCommand) -> Result<Self> {
         let site = Site::of(root)?;
         let state = StateDir::make(state_dir)?;
         let header = Header {

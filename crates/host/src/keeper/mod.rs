@@ -39,7 +39,6 @@ pub(crate) use order::Order;
 #[cfg(fuzzing)]
 pub use order::read_order_for_fuzzing;
 pub(crate) use owner::Keeper;
-pub use owner::KeeperCommand;
 pub use work::{KeeperReport, run};
 
 /// The longest order or answer in bytes.

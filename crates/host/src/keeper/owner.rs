@@ -1,51 +1,26 @@
 //! The owner's side: starts a keeper and ends it.
 
-use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use super::LONGEST_LINE;
 use super::order::Order;
 use crate::error::{Error, Result};
+use crate::process::HelperCommand;
 
 /// How long a keeper may take to start on a very busy machine.
 const SLOWEST_START: Duration = Duration::from_secs(180);
 /// How long an owner waits for the end of its keeper, which has no work left.
 const SLOWEST_END: Duration = Duration::from_secs(30);
 
-/// The command that starts a keeper: a program that calls [`run`](super::run)
-/// with its standard input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeeperCommand {
-    program: PathBuf,
-    arguments: Vec<OsString>,
-}
-
-impl KeeperCommand {
-    /// The program and its arguments.
-    pub fn new<A: Into<OsString>>(
-        program: impl Into<PathBuf>,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> Self {
-        let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { program: program.into(), arguments }
-    }
-
-    /// The running program, even if its file has been replaced.
-    pub fn this_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::new("/proc/self/exe", arguments)
-    }
-}
-
 /// The owner's side of a keeper.
 #[derive(Debug)]
 pub(crate) struct Keeper {
-    command: KeeperCommand,
+    command: HelperCommand,
     order: Order,
     child: Child,
     line: BufReader<UnixStream>,
@@ -53,12 +28,12 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Starts a keeper and waits until it is `up`.
-    pub(crate) fn start(command: KeeperCommand, order: Order) -> Result<Self> {
-        let failed = |source| Error::file("start the keeper", &command.program, source);
+    pub(crate) fn start(command: HelperCommand, order: Order) -> Result<Self> {
+        let failed = |source| Error::file("start the keeper", command.program(), source);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         ours.set_read_timeout(Some(SLOWEST_START)).map_err(failed)?;
-        let child = Command::new(&command.program)
-            .args(&command.arguments)
+        let child = command
+            .command()
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .spawn()
@@ -100,7 +75,7 @@ impl Keeper {
         };
         let _it_may_be_gone = self.child.kill();
         let _reaped = self.child.wait();
-        let program = &self.command.program;
+        let program = self.command.program();
         Err(Error::file("start the keeper", program, io::Error::other(problem)))
     }
 }

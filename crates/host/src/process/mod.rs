@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
 //! | `bounded_read` | reads of the memory of another process that end in any case |
+//! | `helper_command` | the command that starts a helper |
 //! | [`peer`] | processes of this program that measure for another one, and their protocol |
 //! | [`pid_namespace`] | whether a recording has the numbers of this process |
 //! | [`usage`] | resource usage of ended children |
@@ -18,6 +19,7 @@
 pub(crate) mod bounded_read;
 pub mod connector;
 pub mod group;
+mod helper_command;
 pub mod init;
 pub mod peer;
 pub mod pid;
@@ -41,6 +43,7 @@ use crate::machine::capabilities;
 use crate::root::Root;
 use unjank_units::Bytes;
 
+pub use helper_command::HelperCommand;
 pub use signal_mask::with_signals_blocked;
 
 /// The largest size of the stack of this process's first thread; `None` if it is

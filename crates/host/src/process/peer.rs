@@ -2,20 +2,18 @@
 //!
 //! All peers follow one protocol:
 //!
-//! - A [`PeerCommand`] starts a peer. Its last argument is the number of the
+//! - A [`HelperCommand`](super::HelperCommand) starts a peer. Its last argument is the number of the
 //!   process that starts it, and the peer's first act is to have the kernel kill
 //!   it when that process ends ([`die_with_parent`](super::die_with_parent)).
 //! - Orders go to its standard input and answers come from its standard output,
 //!   as JSON, one message a line ([`send`], [`receive`]). It ends at the end of
 //!   its input.
 //! - A peer whose standard input and output are what is measured gets its task
-//!   as an argument instead ([`PeerCommand::with_task`]).
+//!   as an argument instead ([`with_task`](super::HelperCommand::with_task)).
 //!
 //! Nothing listens, and nothing has a name.
 
-use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read as _, Write};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
@@ -26,48 +24,6 @@ use crate::error::{Error, Result};
 
 /// The longest message that is read, in bytes: raw samples of some million calls.
 const LONGEST_MESSAGE: u64 = 1 << 30;
-
-/// The command that starts a peer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerCommand {
-    program: PathBuf,
-    arguments: Vec<OsString>,
-}
-
-impl PeerCommand {
-    /// A program and its first arguments.
-    pub fn new<A: Into<OsString>>(
-        program: impl Into<PathBuf>,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> Self {
-        let arguments = arguments.into_iter().map(Into::into).collect();
-        Self { program: program.into(), arguments }
-    }
-
-    /// The running program, even if its file has been replaced.
-    pub fn this_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
-        Self::new("/proc/self/exe", arguments)
-    }
-
-    /// Starts a peer that gets its task through its input.
-    pub fn without_task(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg(std::process::id().to_string());
-        command
-    }
-
-    /// Starts a peer whose task, as JSON, is the argument before the last.
-    ///
-    /// # Errors
-    /// `Invalid` if the task has no JSON form.
-    pub fn with_task(&self, task: &impl Serialize) -> Result<Command> {
-        let task = serde_json::to_string(task)
-            .map_err(|error| Error::Invalid(format!("a task has no JSON form: {error}")))?;
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args([task, std::process::id().to_string()]);
-        Ok(command)
-    }
-}
 
 /// A running peer. It is killed when `process` is dropped; the two ends can be
 /// moved to other threads before.
@@ -167,19 +123,6 @@ fn receive_up_to<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_parent_is_the_last_argument_and_a_task_stands_before_it() {
-        let peer = PeerCommand::new("/bin/peer", ["lock", "peer"]);
-        let arguments = |command: &Command| -> Vec<String> {
-            command.get_args().map(|argument| argument.to_str().unwrap().to_owned()).collect()
-        };
-        let parent = std::process::id().to_string();
-        assert_eq!(arguments(&peer.without_task()), ["lock", "peer", &parent]);
-        let command = peer.with_task(&[1, 2]).unwrap();
-        assert_eq!(arguments(&command), ["lock", "peer", "[1,2]", &parent]);
-        assert_eq!(command.get_program(), "/bin/peer");
-    }
 
     #[test]
     fn orders_and_answers_are_lines() {

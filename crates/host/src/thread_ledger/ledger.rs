@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::journal::Mode;
 use crate::journal::state_dir::StateDir;
 use crate::journal::visible::namespace;
-use crate::keeper::{Keeper, KeeperCommand, Order};
+use crate::keeper::{Keeper, Order};
+use crate::process::HelperCommand;
 use crate::root::Root;
 use crate::sched::ThreadId;
 use unjank_units::Nanos;
@@ -46,7 +47,7 @@ impl<'a> Ledger<'a> {
         process: Option<u32>,
         tied: bool,
         scheduler: &'a dyn Scheduler,
-        keeper: Option<KeeperCommand>,
+        keeper: Option<HelperCommand>,
     ) -> Result<Self> {
         let state = StateDir::make(dir)?;
         let owner = std::process::id();

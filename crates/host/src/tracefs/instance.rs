@@ -21,7 +21,8 @@ use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::files::{Existing, Readers, WholeFile};
-use crate::keeper::{Keeper, KeeperCommand, Order};
+use crate::keeper::{Keeper, Order};
+use crate::process::HelperCommand;
 use crate::sched::ThreadId;
 use crate::support::Unsupported;
 
@@ -57,11 +58,11 @@ pub struct Instance {
 }
 
 /// The command that starts the keeper of each instance.
-static KEEPER: OnceLock<KeeperCommand> = OnceLock::new();
+static KEEPER: OnceLock<HelperCommand> = OnceLock::new();
 
 /// Gives every later instance of this process a keeper, which removes it if the
 /// process is killed. Only the first call has an effect.
-pub fn keep_instances_with(command: KeeperCommand) {
+pub fn keep_instances_with(command: HelperCommand) {
     let _the_first_counts = KEEPER.set(command);
 }
 
@@ -92,7 +93,7 @@ impl Tracefs {
         })
     }
 
-    fn keeper(&self, command: &KeeperCommand, instance: &str) -> Result<Keeper> {
+    fn keeper(&self, command: &HelperCommand, instance: &str) -> Result<Keeper> {
         let root = self.root().dir().display().to_string();
         Keeper::start(command.clone(), Order::Trace { root, instance: instance.to_owned() })
     }

@@ -3,7 +3,7 @@
 
 mod perf;
 
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 use unjank_measure::experiment::{Arm, Plan, Question, Trials};
@@ -39,7 +39,7 @@ const INT: usize = 4;
 /// `Invalid` options; a peer that could not be started.
 pub fn run(
     comparison: &Comparison,
-    peer: &PeerCommand,
+    peer: &HelperCommand,
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
@@ -72,7 +72,7 @@ fn against_perf(
     comparison: &Comparison,
     plan: Plan,
     allowed: &CpuSet,
-    peer: &PeerCommand,
+    peer: &HelperCommand,
     monitor: &dyn Monitor,
     findings: &mut Findings,
 ) -> Result<()> {
@@ -119,7 +119,7 @@ fn pi_against_unix(
     plan: Plan,
     placement: Placement,
     allowed: &CpuSet,
-    peer: &PeerCommand,
+    peer: &HelperCommand,
     monitor: &dyn Monitor,
     findings: &mut Findings,
 ) -> Result<()> {
@@ -199,7 +199,7 @@ impl Caller {
         transport: Transport,
         payload: usize,
         cpu: usize,
-        peer: &PeerCommand,
+        peer: &HelperCommand,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let route = Route { peer_cpu: Some(cpu), ..Route::echo(transport, payload) };

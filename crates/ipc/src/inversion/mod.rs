@@ -12,7 +12,7 @@ mod options;
 use std::thread;
 
 use rand::RngExt as _;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, Realtime, be_ordinary};
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::stats::random::{Random, seeded};
@@ -41,7 +41,7 @@ const TURN: u64 = 20;
 /// server that could not be started, or died.
 pub fn run(
     options: &Options,
-    peer: &PeerCommand,
+    peer: &HelperCommand,
     root: &Root,
     seed: u64,
     monitor: &dyn Monitor,
@@ -97,7 +97,7 @@ impl Bench<'_> {
     /// to choose.
     fn measure(
         &self,
-        peer: &PeerCommand,
+        peer: &HelperCommand,
         seed: u64,
         findings: &mut Findings,
     ) -> Result<Option<Cell>> {

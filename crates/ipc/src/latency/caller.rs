@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{
     Fair, Policy, Realtime, RealtimeGuard, ThreadId, be_ordinary, current_cpu, policy_of,
     set_policy,
@@ -39,7 +39,7 @@ const PROGRESS: Nanos = Nanos::from_millis(300);
 /// The calls could not begin. Later failures are in the report.
 pub fn call(
     task: &Task,
-    peer: &PeerCommand,
+    peer: &HelperCommand,
     root: &Root,
     monitor: &dyn Monitor,
     ready: impl FnOnce() -> Result<()>,

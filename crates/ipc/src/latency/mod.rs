@@ -21,7 +21,7 @@ pub mod schd_dbg;
 mod threads;
 mod tracing;
 
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{CpuSet, rtprio_limit};
 use unjank_host::tracefs::Trace;
 use unjank_host::{Result, Root, Support, Timestamp, process};
@@ -68,8 +68,8 @@ pub struct Measurements {
 /// `Invalid` options; a process could not be started.
 pub fn run(
     options: &Options,
-    client: &PeerCommand,
-    peer: &PeerCommand,
+    client: &HelperCommand,
+    peer: &HelperCommand,
     root: &Root,
     monitor: &dyn Monitor,
 ) -> Result<Measurements> {
@@ -116,7 +116,7 @@ pub fn run(
 fn measure(
     options: &Options,
     transport: Transport,
-    client: &PeerCommand,
+    client: &HelperCommand,
     root: &Root,
     monitor: &dyn Monitor,
     notes: &mut Findings,

@@ -4,8 +4,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use unjank_host::process::peer::{Answers, Orders, Peer, PeerCommand};
-use unjank_host::process::{Helper, send_signal};
+use unjank_host::process::peer::{Answers, Orders, Peer};
+use unjank_host::process::{Helper, HelperCommand, send_signal};
 use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Result, Root, threads};
 use unjank_measure::Monitor;
@@ -41,7 +41,7 @@ struct Pair {
 /// A process could not be started.
 pub(super) fn run(
     tasks: &[Task],
-    command: &PeerCommand,
+    command: &HelperCommand,
     monitor: &dyn Monitor,
 ) -> Result<Vec<PairResult>> {
     let (sender, messages) = mpsc::channel();
@@ -56,7 +56,7 @@ pub(super) fn run(
 }
 
 impl Pair {
-    fn start(task: &Task, command: &PeerCommand) -> Result<(Self, Answers)> {
+    fn start(task: &Task, command: &HelperCommand) -> Result<(Self, Answers)> {
         let Peer { process, mut orders, answers } = Peer::start(command.without_task())?;
         // A client that is gone has closed its end, which is a message.
         let _gone = orders.send(&Order::Prepare(Box::new(task.clone())));

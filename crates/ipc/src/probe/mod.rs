@@ -6,7 +6,7 @@ pub use options::{Options, Placement};
 
 use std::collections::BTreeMap;
 
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
@@ -31,7 +31,7 @@ const BATCH: u32 = 32;
 ///
 /// # Errors
 /// `Invalid` options; a peer that could not be started, or died.
-pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Findings> {
+pub fn run(options: &Options, peer: &HelperCommand, monitor: &dyn Monitor) -> Result<Findings> {
     let mut cells = options.cells(&CpuSet::allowed()?)?;
     let mut findings = Findings::default();
     for placement in options.placements.iter().filter(|&p| !cells.iter().any(|c| c.1 == *p)) {

@@ -10,7 +10,7 @@ mod options;
 mod tables;
 
 use unjank_host::clock::thread_cpu_time;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::{Findings, Monitor, Series};
@@ -62,7 +62,7 @@ pub struct Measurements {
 ///
 /// # Errors
 /// `Invalid` options; a server that could not be started, or died.
-pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Measurements> {
+pub fn run(options: &Options, peer: &HelperCommand, monitor: &dyn Monitor) -> Result<Measurements> {
     options.check()?;
     let payloads = options.payloads()?;
     let cpus = options.cpus(&CpuSet::allowed()?)?;
@@ -131,7 +131,7 @@ impl Lane {
     /// `None` if the device has another context manager, which does not echo.
     fn open(
         route: &Route,
-        peer: &PeerCommand,
+        peer: &HelperCommand,
         monitor: &dyn Monitor,
         notes: &mut Findings,
     ) -> Result<Option<Self>> {

@@ -2,8 +2,7 @@
 
 use std::io;
 
-use unjank_host::process::Helper;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::{Helper, HelperCommand};
 use unjank_host::{Error, Result, Support};
 
 use super::client::Opened;
@@ -35,7 +34,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Starts a peer and connects to it.
-    pub(crate) fn open(route: &Route, peer: &PeerCommand) -> Result<Self> {
+    pub(crate) fn open(route: &Route, peer: &HelperCommand) -> Result<Self> {
         let mut command = peer.with_task(&Role::Serve(*route))?;
         let opened = match route.transport {
             Transport::Passthrough => passthrough::connect(route.service),

@@ -2,7 +2,7 @@
 //!
 //! Each transport has a client, which sends a request and waits for the reply,
 //! and a peer: another process that serves it. The peer is the same program,
-//! started with the arguments of a [`PeerCommand`](unjank_host::process::peer::PeerCommand). It finds its end of the
+//! started with the arguments of a [`HelperCommand`](unjank_host::process::HelperCommand). It finds its end of the
 //! transport on stdin (and stdout), so it listens on nothing and has no name.
 //!
 //! | file | subject |

@@ -8,7 +8,7 @@ use super::role::{Role, Route};
 use super::{binder, futex, pi, pipe, unix};
 
 /// Plays a role until its client or its parent ends. Called by the program
-/// that a [`PeerCommand`](unjank_host::process::peer::PeerCommand) starts.
+/// that a [`HelperCommand`](unjank_host::process::HelperCommand) starts.
 ///
 /// # Errors
 /// Stdin does not belong to this transport, or the CPU does not exist.

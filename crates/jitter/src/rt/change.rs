@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use unjank_host::keeper::KeeperCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::{Policy, ThreadId, check_policy};
 use unjank_host::thread_ledger::{Intent, Ledger, ThreadReport, ThreadState};
 use unjank_host::threads::{self, Began, Thread};
@@ -80,7 +80,7 @@ pub fn set<'a>(
     rules: &'a Rules,
     setter: &'a PolicySetter<'a>,
     options: Options,
-    keeper: Option<KeeperCommand>,
+    keeper: Option<HelperCommand>,
 ) -> Result<(Walk, Changer<'a>)> {
     check(root, rules, options.force)?;
     let listed = threads::list(root, process)?;
@@ -175,7 +175,7 @@ impl<'a> Changer<'a> {
         rules: &'a Rules,
         setter: &'a PolicySetter<'a>,
         options: Options,
-        keeper: Option<KeeperCommand>,
+        keeper: Option<HelperCommand>,
     ) -> Result<Self> {
         check(root, rules, options.force)?;
         let scheduler = setter.scheduler;

@@ -8,7 +8,8 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 use unjank_host::cgroup::cpu::CpuGroup;
-use unjank_host::process::peer::{self, PeerCommand, receive, send};
+use unjank_host::process::HelperCommand;
+use unjank_host::process::peer::{self, receive, send};
 
 use super::strategy::Strategy;
 use super::trial::{Task, TrialResult};
@@ -42,7 +43,7 @@ pub(crate) struct Peer(peer::Peer);
 
 impl Peer {
     /// Starts it, in the group if there is one.
-    pub(crate) fn start(command: &PeerCommand, group: Option<&CpuGroup>) -> Result<Self> {
+    pub(crate) fn start(command: &HelperCommand, group: Option<&CpuGroup>) -> Result<Self> {
         let mut command = command.without_task();
         if let Some(group) = group {
             group.enter(&mut command)?;
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_answer_is_an_error() {
-        let command = PeerCommand::new("true", [""; 0]);
+        let command = HelperCommand::new("true", [""; 0]);
         let error = Peer::start(&command, None).unwrap().burn(1).unwrap_err().to_string();
         assert!(error.starts_with("the measuring process failed: "), "{error}");
     }

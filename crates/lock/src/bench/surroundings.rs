@@ -2,7 +2,7 @@
 
 use unjank_host::cgroup::cpu::{CpuGroup, Quota};
 use unjank_host::journal::Session;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_host::sched::CpuSet;
 use unjank_host::{ErrorClass, Nanos, Root, Support};
 
@@ -25,7 +25,7 @@ pub struct Setup<'a> {
     /// The journal of the quota's control group, which removes it whatever happens.
     pub session: Option<&'a Session>,
     /// The command that starts the second process, which calls [`serve`](super::serve).
-    pub peer: PeerCommand,
+    pub peer: HelperCommand,
     /// The CPUs that threads may use.
     pub cpus: CpuSet,
 }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn setup(root: &Root) -> Setup<'_> {
-        let peer = PeerCommand::new("/no/such/program", [""; 0]);
+        let peer = HelperCommand::new("/no/such/program", [""; 0]);
         Setup { root, session: None, peer, cpus: CpuSet::allowed().unwrap() }
     }
 

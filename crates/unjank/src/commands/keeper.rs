@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use unjank_host::journal::RestoreOutcome;
-use unjank_host::keeper::{self, KeeperCommand, KeeperReport};
+use unjank_host::keeper::{self, KeeperReport};
+use unjank_host::process::HelperCommand;
 
 use crate::exit;
 use crate::output;
@@ -22,8 +23,8 @@ pub(crate) struct Args {
 }
 
 /// The command that starts a keeper for the files in `place`.
-pub(crate) fn command(place: &Path) -> KeeperCommand {
-    KeeperCommand::this_program(["keeper".as_ref(), place.as_os_str()])
+pub(crate) fn command(place: &Path) -> HelperCommand {
+    HelperCommand::this_program(["keeper".as_ref(), place.as_os_str()])
 }
 
 /// Waits for the end of the owner, and reports what it had to put back.

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 use unjank_host::Root;
-use unjank_host::process::peer::{PeerCommand, receive, send};
+use unjank_host::process::HelperCommand;
+use unjank_host::process::peer::{receive, send};
 use unjank_launch::Launched;
 use unjank_measure::{Findings, Monitor};
 
@@ -67,8 +68,8 @@ pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
 }
 
 /// The command that starts this one.
-pub(super) fn command() -> PeerCommand {
-    PeerCommand::this_program(["repetition"])
+pub(super) fn command() -> HelperCommand {
+    HelperCommand::this_program(["repetition"])
 }
 
 /// Runs one probe.

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{ChangeReport, FoundJournal, Mode, RestoreOutcome, Session, restore};
 use crate::error::Result;
-use crate::keeper::KeeperCommand;
+use crate::process::HelperCommand;
 use crate::root::Root;
 
 /// A keeper that answers its owner but puts nothing back, so that these tests
@@ -100,8 +100,8 @@ impl Bench {
     }
 }
 
-fn idle_keeper() -> KeeperCommand {
-    KeeperCommand::new("/bin/sh", ["-c", IDLE])
+fn idle_keeper() -> HelperCommand {
+    HelperCommand::new("/bin/sh", ["-c", IDLE])
 }
 
 fn outcomes(reports: &[ChangeReport]) -> Vec<&RestoreOutcome> {

@@ -280,14 +280,14 @@ fn without_a_keeper_there_is_no_session() {
     let bench = Bench::new(&[("a", "0")]);
     let open =
         |command| message(Session::open(&bench.root(), &bench.state_dir(), command).map(drop));
-    let missing = open(KeeperCommand::new("/nonexistent", [""; 0]));
+    let missing = open(HelperCommand::new("/nonexistent", [""; 0]));
     assert!(missing.starts_with("cannot start the keeper /nonexistent: "), "{missing}");
-    let silent = open(KeeperCommand::new("/bin/true", [""; 0]));
+    let silent = open(HelperCommand::new("/bin/true", [""; 0]));
     assert!(silent.ends_with("it ended before it was ready"), "{silent}");
     let unhappy = "read order; echo no room left >&0";
-    let unhappy = open(KeeperCommand::new("/bin/sh", ["-c", unhappy]));
+    let unhappy = open(HelperCommand::new("/bin/sh", ["-c", unhappy]));
     assert!(unhappy.ends_with("no room left"), "{unhappy}");
-    let late = open(KeeperCommand::new("/bin/sh", ["-c", "read order; echo up >&0; read watch"]));
+    let late = open(HelperCommand::new("/bin/sh", ["-c", "read order; echo up >&0; read watch"]));
     assert!(late.ends_with("it ended before it was ready"), "{late}");
     assert!(bench.journals().is_empty());
 }
@@ -300,7 +300,7 @@ fn a_keeper_that_was_killed_is_replaced_before_the_next_change() {
         "echo x >> {}; read order; echo up >&0; read watch; echo ready >&0",
         starts.display()
     );
-    let keeper = KeeperCommand::new("/bin/sh", ["-c", &once]);
+    let keeper = HelperCommand::new("/bin/sh", ["-c", &once]);
     let session = Session::open(&bench.root(), &bench.state_dir(), keeper).unwrap();
     // This keeper ends at once; wait for that without looking at a clock.
     while fs::read_to_string(&starts).unwrap().lines().count() < 2 {

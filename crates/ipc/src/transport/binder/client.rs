@@ -6,8 +6,7 @@ use std::sync::Arc;
 use unjank_binder::{
     Client as BinderClient, Error as BinderError, Item, KernelDriver, Reference, registry,
 };
-use unjank_host::process::Helper;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::{Helper, HelperCommand};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{Manager, SERVE, device, failed};
@@ -66,7 +65,7 @@ fn fill(reply: &mut [u8], answer: &[u8]) -> io::Result<()> {
 
 /// The peer opens the device itself, because binder ties an open device to its
 /// process.
-pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result<Opened> {
+pub(in crate::transport) fn connect(route: &Route, peer: &HelperCommand) -> Result<Opened> {
     let transport = route.transport;
     let failed = |error| failed(transport, error);
     let manager = Manager::find_or_start(transport, peer)?;

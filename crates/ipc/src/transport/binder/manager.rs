@@ -5,8 +5,7 @@ use std::sync::Arc;
 use unjank_binder::{
     Client, Error as BinderError, KernelDriver, NodeFlags, Registry, Server, registry,
 };
-use unjank_host::process::Helper;
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::{Helper, HelperCommand};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{device, failed};
@@ -29,7 +28,7 @@ pub(crate) enum Manager {
 impl Manager {
     /// Finds the context manager of a device, or starts one and waits until it
     /// answers or has ended.
-    pub(crate) fn find_or_start(transport: Transport, peer: &PeerCommand) -> Result<Self> {
+    pub(crate) fn find_or_start(transport: Transport, peer: &HelperCommand) -> Result<Self> {
         let failed = |error| failed(transport, error);
         let driver = KernelDriver::open(device(transport)).map_err(failed)?;
         let mut client = Client::new(Arc::new(driver));

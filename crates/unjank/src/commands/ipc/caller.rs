@@ -4,7 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use unjank_host::process::peer::{PeerCommand, receive, send};
+use unjank_host::process::HelperCommand;
+use unjank_host::process::peer::{receive, send};
 use unjank_host::{Error, Root};
 use unjank_ipc::latency::{self, Message, Order};
 use unjank_measure::Monitor;
@@ -41,8 +42,8 @@ pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
 }
 
 /// The command that starts this one.
-pub(crate) fn command() -> PeerCommand {
-    PeerCommand::this_program(["ipc", "caller"])
+pub(crate) fn command() -> HelperCommand {
+    HelperCommand::this_program(["ipc", "caller"])
 }
 
 fn answer(message: &Message) -> io::Result<()> {

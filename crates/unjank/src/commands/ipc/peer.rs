@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_ipc::{Role, run_peer};
 
 use crate::commands::parent::Parent;
@@ -27,6 +27,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// The command that starts this one.
-pub(crate) fn command() -> PeerCommand {
-    PeerCommand::this_program(["ipc", "peer"])
+pub(crate) fn command() -> HelperCommand {
+    HelperCommand::this_program(["ipc", "peer"])
 }

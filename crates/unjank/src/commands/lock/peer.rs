@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::process::peer::PeerCommand;
+use unjank_host::process::HelperCommand;
 use unjank_lock::bench;
 
 use crate::commands::parent::Parent;
@@ -19,6 +19,6 @@ pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
 }
 
 /// The command that starts this one.
-pub(super) fn command() -> PeerCommand {
-    PeerCommand::this_program(["lock", "peer"])
+pub(super) fn command() -> HelperCommand {
+    HelperCommand::this_program(["lock", "peer"])
 }
