@@ -79,7 +79,7 @@ pub(super) fn purpose(number: i64) -> Purpose {
         Purpose::Exec
     } else if is(RECEIVE) {
         Purpose::Receive
-    } else if is(SEND) {
+    } else if is(SEND_BYTES) || is(SEND) {
         Purpose::Send
     } else if is(&[libc::SYS_ioctl, libc::SYS_sendfile, libc::SYS_splice]) {
         Purpose::Both
@@ -95,6 +95,16 @@ pub(super) fn purpose(number: i64) -> Purpose {
 /// Whether the call with this number executes a program.
 pub(crate) fn is_exec(number: i64) -> bool {
     purpose(number) == Purpose::Exec
+}
+
+/// Whether the call with this number gives bytes to whoever reads the other end of a file.
+pub(crate) fn is_send_of_bytes(number: i64) -> bool {
+    SEND_BYTES.iter().any(|&call| i64::from(call) == number)
+}
+
+/// Whether the call with this number is `listen`.
+pub(crate) fn is_listen(number: i64) -> bool {
+    number == i64::from(libc::SYS_listen)
 }
 
 /// The number of the call without `_time64`, on 32-bit architectures, which have both.
@@ -173,17 +183,16 @@ const RECEIVE: &[libc::c_long] = &[
     libc::SYS_epoll_wait,
 ];
 
+const SEND_BYTES: &[libc::c_long] =
+    &[libc::SYS_write, libc::SYS_writev, libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg];
+
+/// The other calls that give a message.
 const SEND: &[libc::c_long] = &[
-    libc::SYS_write,
-    libc::SYS_writev,
     libc::SYS_pwrite64,
     libc::SYS_pwritev,
     libc::SYS_pwritev2,
     libc::SYS_mq_timedsend,
     libc::SYS_msgsnd,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
     libc::SYS_connect,
     libc::SYS_shutdown,
     libc::SYS_close,

@@ -24,7 +24,7 @@ pub use walk::{critical_path, path_of_program};
 
 use crate::history::Wait;
 use calls::{FUTEX_WAITV, Purpose, purpose};
-pub(crate) use calls::{is_exec, is_futex_with_operation};
+pub(crate) use calls::{is_exec, is_futex_with_operation, is_listen, is_send_of_bytes};
 pub(crate) use classify::{hands_over, is_sleep_until};
 
 /// Whether a thread sleeps in a futex.

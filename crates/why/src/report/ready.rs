@@ -15,7 +15,7 @@ use super::explained::Explained;
 use super::family::Family;
 use super::names::thread_name;
 use crate::history::History;
-use crate::path::{Activity, critical_path};
+use crate::path::{Activity, critical_path, is_listen, is_send_of_bytes};
 
 /// How it was noticed that a program is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +63,6 @@ impl LastStep {
     }
 }
 
-#[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
-const LISTEN: &[i64] = &[libc::SYS_listen as i64];
-#[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]
-const SEND: &[i64] = &[
-    libc::SYS_write as i64,
-    libc::SYS_writev as i64,
-    libc::SYS_sendto as i64,
-    libc::SYS_sendmsg as i64,
-    libc::SYS_sendmmsg as i64,
-];
-
 /// The last step of `family` before the program was ready, in the time from `from` to `ready`.
 /// `None` if the trace does not have it.
 ///
@@ -87,16 +76,18 @@ pub fn last_step(
     noticed: Noticed,
     (from, ready): (Timestamp, Timestamp),
 ) -> Option<LastStep> {
-    let call = |numbers| {
-        let (at, thread) = last_call(trace, family, numbers, (from, ready))?;
+    let call = |is_it: fn(i64) -> bool| {
+        let (at, thread) = last_call(trace, family, is_it, (from, ready))?;
         Some(LastStep { thread, at, then: None })
     };
     match noticed {
-        Noticed::Listening => call(LISTEN),
+        Noticed::Listening => call(is_listen),
         Noticed::Received(receiver) => match sent_to(history, family, receiver, (from, ready)) {
             Some((step, busy)) if busy < NOTABLE => Some(step),
-            Some((step, _)) => call(SEND).filter(|call| call.at > step.at).or(Some(step)),
-            None => call(SEND),
+            Some((step, _)) => {
+                call(is_send_of_bytes).filter(|call| call.at > step.at).or(Some(step))
+            }
+            None => call(is_send_of_bytes),
         },
     }
 }
@@ -129,16 +120,16 @@ fn sent_to(
     Some((LastStep { thread: step.thread, at: step.to, then }, busy))
 }
 
-/// The last time that a thread of the family began one of these system calls.
+/// The last time that a thread of the family began a system call with such a number.
 fn last_call(
     trace: &Trace,
     family: &Family,
-    numbers: &[i64],
+    is_wanted: fn(i64) -> bool,
     (from, to): (Timestamp, Timestamp),
 ) -> Option<(Timestamp, ThreadId)> {
     let is_it = |event: &Event| {
         matches!(event.kind, EventKind::SystemCall(SystemCall::Begins { number, .. })
-            if numbers.contains(&number))
+            if is_wanted(number))
             && family.contains(event.current)
     };
     let of_cpu = |events: EventsIter<'_>| events.rev().find(is_it);
