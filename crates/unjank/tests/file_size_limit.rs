@@ -8,7 +8,8 @@ mod machine;
 
 use std::process::{Command, Stdio};
 
-use machine::{Machine, stderr};
+use machine::Machine;
+use unjank_needs::printed::stderr;
 
 /// The smallest limit: the tree's knobs are files under the limit as well, and their
 /// values must fit.

@@ -11,9 +11,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use launching::{bench, stderr, stdout, unjank};
+use launching::{bench, unjank};
 use serde_json::Value;
 use unjank_needs::attempts::first_ok;
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
 
 fn record(arguments: &[&str]) -> Value {

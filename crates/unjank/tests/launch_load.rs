@@ -10,8 +10,9 @@ use std::path::Path;
 use std::process::Output;
 
 use disturbed::left_out;
-use launching::{bench, stderr, stdout, unjank};
+use launching::{bench, unjank};
 use serde_json::Value;
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::HANGS;
 
 /// `launch load` of no work at all.

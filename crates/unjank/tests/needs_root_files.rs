@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::Command;
 
 use boosted::{NOBODY, Phone, unjank, until};
-use places::{Places, run, stderr};
+use places::{Places, run};
+use unjank_needs::printed::stderr;
 
 /// A file of another tool, which is imported quickly.
 const FINDINGS: &str =

@@ -6,7 +6,6 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
-mod machine;
 mod program;
 
 use std::fs;
@@ -15,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use machine::{stderr, stdout};
 use program::Program;
 use program::private_state::PrivateState;
+use unjank_needs::printed::{stderr, stdout};
 
 /// A knob that no other program changes, and that does no harm for a moment.
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use boosted::{NOBODY, unjank};
-use places::{Places, stderr, stdout};
+use places::Places;
+use unjank_needs::printed::{stderr, stdout};
 
 /// Runs unjank as sudo does with HOME kept. /var/lib and /var/cache are empty file systems of a
 /// private namespace. Their content is printed after the line "in /var".

@@ -8,8 +8,7 @@ mod machine;
 
 use std::fs;
 use std::process::{Command, Output};
-
-use machine::{stderr, stdout};
+use unjank_needs::printed::{stderr, stdout};
 
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 const KNOB_OF_REFUSALS: &str = "/proc/sys/vm/stat_interval";

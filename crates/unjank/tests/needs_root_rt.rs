@@ -15,11 +15,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use program::Program;
-use program::private_state::{
-    PrivateState, end, kill_with_keeper, line, of_nobody, stderr, stdout,
-};
+use program::private_state::{PrivateState, end, kill_with_keeper, line, of_nobody};
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait;
 
 const KILL: i32 = 9;

@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use dbus::Message;
 use dbus::channel::Channel;
-use program::private_state::{stderr, stdout};
 use unjank_host::process::{Helper, is_root};
 use unjank_host::sched::Policy;
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait;
 
 /// Paths in Debian and Fedora.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
+use unjank_needs::printed::stderr;
 
 const NOBODY: u32 = 65534;
 
@@ -18,10 +19,6 @@ fn unjank(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
     command.args(arguments);
     command
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// A program run by nobody that exchanges a directory of a tree and a link, over and

@@ -9,6 +9,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
+use unjank_needs::printed::stderr;
 
 /// A display of its own, which ends with the test.
 struct Display {
@@ -47,10 +48,6 @@ impl Drop for Display {
         self.server.kill().unwrap();
         self.server.wait().unwrap();
     }
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use machine::{Machine, stderr, stdout};
+use machine::Machine;
 use serde_json::Value;
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
 
 const POLICY: &str = "devices/system/cpu/cpufreq/policy0";

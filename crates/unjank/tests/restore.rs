@@ -5,9 +5,10 @@ mod machine;
 
 use std::fs;
 
-use machine::{Machine, stderr, stdout};
+use machine::Machine;
 use serde_json::Value;
 use unjank_host::process::send_signal;
+use unjank_needs::printed::{stderr, stdout};
 
 /// Leaves `/sys/a` and `/sys/b` at 10, with unjank and its keeper killed. Returns
 /// unjank's process number.

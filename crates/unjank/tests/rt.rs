@@ -8,11 +8,12 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Output, Stdio};
 
 use program::Program;
-use program::private_state::{PrivateState, end, kill_with_keeper, line, stderr, stdout};
+use program::private_state::{PrivateState, end, kill_with_keeper, line};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Fair, Policy, ThreadId, policy_of, set_policy};
 use unjank_host::{Nanos, Root, threads};
+use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait;
 
 const TERMINATE: i32 = 15;

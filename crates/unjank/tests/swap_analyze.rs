@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
+mod asserted;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use asserted::{fails, json, stdout};
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {
@@ -17,18 +20,6 @@ fn analyze() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
     command.args(["swap", "analyze", "--no-store"]);
     command
-}
-
-fn stdout(command: &mut Command) -> String {
-    String::from_utf8(command.assert().code(0).get_output().stdout.clone()).unwrap()
-}
-
-fn fails(command: &mut Command, code: i32) -> String {
-    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
-}
-
-fn json(command: &mut Command) -> Value {
-    serde_json::from_str(&stdout(command.arg("--json"))).unwrap()
 }
 
 /// The value of the fact with this name and at least these labels.

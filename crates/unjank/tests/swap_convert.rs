@@ -1,11 +1,12 @@
 //! `unjank swap convert` on the command line.
 
-#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+mod asserted;
 
 use std::fs;
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use asserted::{fails, stdout};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
@@ -16,14 +17,6 @@ fn convert() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
     command.args(["swap", "convert"]);
     command
-}
-
-fn stdout(command: &mut Command) -> String {
-    String::from_utf8(command.assert().code(0).get_output().stdout.clone()).unwrap()
-}
-
-fn stderr(command: &mut Command, code: i32) -> String {
-    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
 }
 
 #[test]
@@ -86,12 +79,12 @@ fn an_output_is_replaced_only_with_force() {
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().join("there.csv");
     fs::write(&there, "page\n1\n").unwrap();
-    let error = stderr(convert().arg(fixture("spc.csv")).arg(&there), 2);
+    let error = fails(convert().arg(fixture("spc.csv")).arg(&there), 2);
     assert!(error.ends_with("there.csv already exists; --replace allows it\n"), "{error}");
     assert_eq!(fs::read(&there).unwrap(), b"page\n1\n");
     stdout(convert().arg("--replace").arg(fixture("spc.csv")).arg(&there));
     assert!(fs::read(&there).unwrap().starts_with(b"time_ns,"));
-    let error = stderr(convert().arg("--replace").arg(&there).arg(&there), 2);
+    let error = fails(convert().arg("--replace").arg(&there).arg(&there), 2);
     assert!(error.contains("is an input; the output would replace it"), "{error}");
 }
 
@@ -99,13 +92,13 @@ fn an_output_is_replaced_only_with_force() {
 fn wrong_options_are_rejected_before_anything_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out.xyz");
-    let error = stderr(convert().arg(fixture("spc.csv")).arg(&out), 2);
+    let error = fails(convert().arg(fixture("spc.csv")).arg(&out), 2);
     assert!(error.contains("end the name in .parquet, .csv or .oracleGeneral, or use"), "{error}");
-    let error = stderr(convert().arg("-").arg("-").arg(dir.path().join("o.csv")), 2);
+    let error = fails(convert().arg("-").arg("-").arg(dir.path().join("o.csv")), 2);
     assert!(error.contains("stdin can be read only once"), "{error}");
-    let error = stderr(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
+    let error = fails(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
     assert!(error.contains("write it to a file"), "{error}");
-    let error = stderr(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
+    let error = fails(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
     assert!(error.contains("unknown format \"lcs\"; expected one of ariadne, blkparse"), "{error}");
 }
 
@@ -114,7 +107,7 @@ fn a_malformed_trace_is_an_error_with_its_line_and_leaves_no_output() {
     let dir = tempfile::tempdir().unwrap();
     let (bad, out) = (dir.path().join("bad.csv"), dir.path().join("out.parquet"));
     fs::write(&bad, "time_ns,page\n1,2\n2,many\n3,4\n").unwrap();
-    let error = stderr(convert().args(["--format", "csv"]).arg(&bad).arg(&out), 1);
+    let error = fails(convert().args(["--format", "csv"]).arg(&bad).arg(&out), 1);
     let expected = format!(
         "error: cannot parse {}, line 3: the page is not a number: “2,many”\n",
         bad.display()
@@ -125,6 +118,6 @@ fn a_malformed_trace_is_an_error_with_its_line_and_leaves_no_output() {
     let text = stdout(command.args(["--format", "csv", "--skip-bad"]).arg(&bad).arg(&out));
     assert!(text.contains("skipped 1: the page is not a number, first at line 3\n"), "{text}");
     let missing = dir.path().join("missing");
-    let error = stderr(convert().arg(&missing).arg(dir.path().join("x.csv")), 2);
+    let error = fails(convert().arg(&missing).arg(dir.path().join("x.csv")), 2);
     assert!(error.contains("cannot read ") && error.contains("missing: No such file"), "{error}");
 }

@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
+mod asserted;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use asserted::fails;
 use serde_json::Value;
 
 /// Three apps in turn, whose pages do not fit: five pages of memory.
@@ -35,10 +38,6 @@ fn swap(arguments: &[&str]) -> Command {
 fn simulate(arguments: &[&str]) -> Value {
     let mut command = swap(&[&["simulate", "--json", "--no-store"], arguments].concat());
     serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap()
-}
-
-fn stderr(command: &mut Command, code: i32) -> String {
-    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
 }
 
 /// A fact's value for a policy.
@@ -116,7 +115,7 @@ fn the_first_policy_is_the_one_for_the_cost_of_a_write() {
     assert!(printed("0.001").contains("always/lru is the cheapest"), "{}", printed("0.001"));
     assert!(printed("64").contains("no tier is the cheapest"), "{}", printed("64"));
     assert!(!printed("none").contains("the cheapest"));
-    assert!(stderr(&mut swap(&["simulate", &trace, "--write-cost", "65"]), 2).contains("0 to 64"));
+    assert!(fails(&mut swap(&["simulate", &trace, "--write-cost", "65"]), 2).contains("0 to 64"));
 }
 
 #[test]
@@ -165,7 +164,7 @@ fn a_launch_waits_for_its_own_page_ins() {
 fn wrong_options_are_errors() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());
-    let error = |arguments: &[&str]| stderr(&mut swap(arguments), 2);
+    let error = |arguments: &[&str]| fails(&mut swap(arguments), 2);
     assert!(error(&["simulate"]).contains("<TRACE>"), "{}", error(&["simulate"]));
     assert!(
         error(&["simulate", "--preset", "gmaes"]).contains("expected one of games, many-games")
@@ -199,8 +198,8 @@ fn a_written_synthetic_trace_equals_the_preset() {
     let path = directory.path().join("games.parquet");
     let path = path.to_str().unwrap();
     swap(&["synth", "games", path, "--count", "12"]).assert().code(0);
-    assert!(stderr(&mut swap(&["synth", "games", path]), 2).contains("already exists"));
-    assert!(stderr(&mut swap(&["synth", "games", "games.txt"]), 2).contains(".parquet or .csv"));
+    assert!(fails(&mut swap(&["synth", "games", path]), 2).contains("already exists"));
+    assert!(fails(&mut swap(&["synth", "games", "games.txt"]), 2).contains(".parquet or .csv"));
     let memory = ["--memory", "100MiB", "--tier", "64MiB", "--policy", "paper"];
     let record = simulate(&[&[path], &memory[..]].concat());
     assert!(fact(&record, "tier_reads", "paper") > 0);
@@ -251,7 +250,7 @@ fn a_killed_sweep_continues() {
     assert!(done >= 4 && !out.exists(), "{done} lines");
     // Other options are another sweep.
     let other = [&arguments[..], &["--launch-for", "1s"]].concat();
-    assert!(stderr(&mut swap(&other), 2).contains("belongs to another sweep"));
+    assert!(fails(&mut swap(&other), 2).contains("belongs to another sweep"));
     let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
     assert!(String::from_utf8(printed).unwrap().contains("fewest writes of the tier"));
     assert!(out.exists() && !partial.exists());
@@ -286,7 +285,7 @@ fn a_malformed_trace_does_not_end_a_sweep() {
         assert!(text.contains(&format!("{trace}: storage I/O")), "{trace} is missing: {text}");
     }
     assert!(out.exists() && !directory.path().join("sweep.parquet.partial").exists());
-    let error = stderr(&mut swap(&["sweep", &bad, "/no/such/trace", "--no-store"]), 1);
+    let error = fails(&mut swap(&["sweep", &bad, "/no/such/trace", "--no-store"]), 1);
     assert!(error.contains("none of 2 traces could be simulated"), "{error}");
     assert!(error.contains("/no/such/trace: No such file"), "{error}");
 }
@@ -312,7 +311,7 @@ fn a_write_budget_keeps_pages_out_and_counts_them() {
     assert!(short["warnings"].to_string().contains("less than the period of the budget"));
     // Ariadne's traces have no times.
     let swapped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures/ariadne-swapin.txt");
-    let error = stderr(
+    let error = fails(
         &mut swap(&[
             "simulate",
             swapped.to_str().unwrap(),
@@ -325,7 +324,7 @@ fn a_write_budget_keeps_pages_out_and_counts_them() {
         2,
     );
     assert!(error.contains("a write budget needs times"), "{error}");
-    let wrong = stderr(&mut swap(&["simulate", "x", "--write-budget", "1GiB"]), 2);
+    let wrong = fails(&mut swap(&["simulate", "x", "--write-budget", "1GiB"]), 2);
     assert!(wrong.contains("such as 1GiB/day or 10MiB/s"), "{wrong}");
 }
 

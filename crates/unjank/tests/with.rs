@@ -6,8 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use machine::{Machine, stderr, stdout};
+use machine::Machine;
 use unjank_host::process::send_signal;
+use unjank_needs::printed::{stderr, stdout};
 
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;

@@ -17,11 +17,3 @@ pub(crate) fn bench(arguments: &[&str]) -> Output {
     let common = ["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"];
     unjank(&common).args(arguments).output().unwrap()
 }
-
-pub(crate) fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-pub(crate) fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}

@@ -74,11 +74,3 @@ impl Machine {
         child
     }
 }
-
-pub(crate) fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-pub(crate) fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}

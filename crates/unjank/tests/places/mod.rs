@@ -63,11 +63,3 @@ impl Places {
 pub(crate) fn run(arguments: &[&str], last: &Path) -> Output {
     Command::new(unjank()).args(arguments).arg(last).output().unwrap()
 }
-
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-pub(crate) fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}

@@ -156,11 +156,3 @@ pub(crate) fn line(lines: &mut BufReader<ChildStdout>) -> Value {
     assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it has ended");
     serde_json::from_str(&line).unwrap()
 }
-
-pub(crate) fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
-pub(crate) fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
