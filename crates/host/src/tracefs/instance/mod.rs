@@ -1,18 +1,20 @@
-//! One private trace: created, started, stopped, read, and removed when
-//! dropped.
+//! One private trace: created (`setup`), started, stopped, read, and removed
+//! when dropped.
+
+mod setup;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::decode::Decoder;
-use super::format::{Format, Malformed};
-use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
+use super::format::Malformed;
+use super::leftovers::remove_instance_dir;
 use super::mount::Tracefs;
-use super::options::{InstanceOptions, check_name};
+use super::options::check_name;
 use super::page::Layout;
 use super::raw_pages::RawPages;
 use super::read::CpuReader;
@@ -21,10 +23,11 @@ use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::files::{Existing, Readers, WholeFile};
-use crate::keeper::{Keeper, Order};
-use crate::process::HelperCommand;
+use crate::keeper::Keeper;
 use crate::sched::ThreadId;
 use crate::support::Unsupported;
+
+pub use setup::keep_instances_with;
 
 /// A private trace: a ring buffer and a choice of events that no other program
 /// sees or shares. Its times are [`Timestamp`]s.
@@ -57,15 +60,6 @@ pub struct Instance {
     _keeper: Option<Keeper>,
 }
 
-/// The command that starts the keeper of each instance.
-static KEEPER: OnceLock<HelperCommand> = OnceLock::new();
-
-/// Gives every later instance of this process a keeper, which removes it if the
-/// process is killed. Only the first call has an effect.
-pub fn keep_instances_with(command: HelperCommand) {
-    let _the_first_counts = KEEPER.set(command);
-}
-
 /// Open files, so that starting, stopping and marking cost one write each.
 #[derive(Debug)]
 struct Files {
@@ -73,100 +67,6 @@ struct Files {
     marker: File,
     /// Closing it stops the recording and frees the buffer.
     _free_buffer: File,
-}
-
-impl Tracefs {
-    /// Creates an instance, which records from [`Instance::start`] on. Events
-    /// are enabled here and not at the start, because the kernel patches its own
-    /// code for that, which takes time.
-    ///
-    /// # Errors
-    /// The file that could not be written; class `Permission` without root.
-    pub fn instance(&self, options: &InstanceOptions) -> Result<Instance> {
-        let name = fresh_name(self.root());
-        let dir = self.path("instances").join(&name);
-        let keeper = KEEPER.get().map(|command| self.keeper(command, &name)).transpose()?;
-        create_instance_dir(self.root(), &dir)?;
-        self.set_up(options, name, &dir, keeper).inspect_err(|_| {
-            // Return the first error.
-            let _left_for_later = remove_instance_dir(self.root(), &dir);
-        })
-    }
-
-    fn keeper(&self, command: &HelperCommand, instance: &str) -> Result<Keeper> {
-        let root = self.root().dir().display().to_string();
-        Keeper::start(command.clone(), Order::Trace { root, instance: instance.to_owned() })
-    }
-
-    fn set_up(
-        &self,
-        options: &InstanceOptions,
-        name: String,
-        dir: &Path,
-        keeper: Option<Keeper>,
-    ) -> Result<Instance> {
-        let open = |name: &str| {
-            let path = dir.join(name);
-            let file = OpenOptions::new().write(true).open(self.root().resolve(&path));
-            file.map_err(|source| Error::file("open", path, source))
-        };
-        let files = Files {
-            tracing_on: open("tracing_on")?,
-            marker: open("trace_marker")?,
-            _free_buffer: open("free_buffer")?,
-        };
-        let mut notes = options.apply(self, dir)?;
-        let layout = self.layout(dir)?;
-        let decoder = self.decoder(dir, &options.events, &mut notes)?;
-        let pages = options.buffer.get() as usize / layout.page_size();
-        Ok(Instance {
-            tracefs: self.clone(),
-            name,
-            dir: dir.to_owned(),
-            notes,
-            layout,
-            decoder,
-            pages,
-            files: Some(files),
-            readers: Mutex::default(),
-            started: AtomicU64::new(u64::MAX),
-            stopped: AtomicU64::new(u64::MAX),
-            _keeper: keeper,
-        })
-    }
-
-    /// The layout of this instance's pages; older kernels have one layout for
-    /// all instances.
-    fn layout(&self, dir: &Path) -> Result<Layout> {
-        let own = dir.join("events/header_page");
-        let path = if self.root().exists(&own) { own } else { self.path("events/header_page") };
-        Layout::parse(&self.root().read(&path)?).map_err(|error| parse_error(&path, &error))
-    }
-
-    /// A decoder for `events` and for marks.
-    fn decoder(
-        &self,
-        dir: &Path,
-        events: &[String],
-        notes: &mut Vec<Unsupported>,
-    ) -> Result<Decoder> {
-        let mut decoder = Decoder::default();
-        let mut learn = |event: &str, path: PathBuf| -> Result<()> {
-            let Some(text) = self.root().read_if_there(&path)? else { return Ok(()) };
-            let format = Format::parse(&text).map_err(|error| parse_error(&path, &error))?;
-            let system = event.split('/').next().unwrap_or_default();
-            if let Err(why) = decoder.learn(system, &format) {
-                let reason = format!("its records are skipped: {why}");
-                notes.push(Unsupported { what: event.to_owned(), reason });
-            }
-            Ok(())
-        };
-        for event in events {
-            learn(event, dir.join("events").join(event).join("format"))?;
-        }
-        learn("ftrace/print", self.path("events/ftrace/print/format"))?;
-        Ok(decoder)
-    }
 }
 
 impl Instance {
@@ -202,7 +102,7 @@ impl Instance {
     }
 
     /// Adds threads to the recorded ones. Only for an instance that records
-    /// selected [threads](InstanceOptions::threads): one that records all
+    /// selected [threads](super::InstanceOptions::threads): one that records all
     /// threads would record only these from now on.
     ///
     /// # Errors
@@ -220,7 +120,8 @@ impl Instance {
     }
 
     /// Limits the recording of this event to records for which the expression
-    /// is true, from now on; see [`InstanceOptions::filters`].
+    /// is true, from now on; see
+    /// [`InstanceOptions::filters`](super::InstanceOptions::filters).
     ///
     /// # Errors
     /// If the kernel rejects the expression, or has no such event.
@@ -341,7 +242,7 @@ impl Instance {
         for cpu in self.cpus()? {
             let path = self.dir.join(format!("per_cpu/cpu{cpu}/stats"));
             let text = self.tracefs.root().read(&path)?;
-            lost.add_stats(&text).map_err(|error| parse_error(&path, &error))?;
+            lost.add_stats(&text).map_err(|error| malformed(&path, &error))?;
         }
         Ok(lost)
     }
@@ -412,30 +313,17 @@ impl Drop for Instance {
     }
 }
 
-fn parse_error(path: &Path, malformed: &Malformed) -> Error {
-    Error::parse(path, malformed.place, &malformed.what)
+fn malformed(path: &Path, found: &Malformed) -> Error {
+    Error::parse(path, found.place, &found.what)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::Root;
 
     #[test]
     fn threads_can_share_an_instance() {
         fn shareable<T: Send + Sync>() {}
         shareable::<Instance>();
-    }
-
-    #[test]
-    fn an_instance_that_cannot_be_set_up_is_removed() {
-        let top = tempfile::tempdir().unwrap();
-        let instances = top.path().join("sys/kernel/tracing/instances");
-        std::fs::create_dir_all(&instances).unwrap();
-        let tracefs = Tracefs::open(&Root::at(top.path())).yes().unwrap();
-        // A plain directory has no files after its creation.
-        let error = tracefs.instance(&InstanceOptions::default()).unwrap_err().to_string();
-        assert!(error.starts_with("cannot open /sys/kernel/tracing/instances/unjank-"), "{error}");
-        assert_eq!(std::fs::read_dir(&instances).unwrap().count(), 0);
     }
 }
