@@ -1,6 +1,6 @@
 //! Converts traced kernel events to page events. Pure except for looking up processes in `/proc`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use unjank_host::sched::ThreadId;
 use unjank_host::swap_area::Area;
@@ -9,6 +9,7 @@ use unjank_host::{Nanos, Timestamp};
 
 use crate::trace::{Backing, Event, LimitReached, Names, Operation, PAGE, ProcessIndex, Space};
 
+use super::counts::Counts;
 use super::launches::{Execution, Launches};
 use super::tasks::Tasks;
 
@@ -34,30 +35,6 @@ pub(super) struct Converter {
     leads: fn(u32) -> bool,
     /// The number of unjank's own process.
     own: u32,
-}
-
-/// Counts of events.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Requests to swap areas.
-    pub(super) requests_in: u64,
-    pub(super) requests_out: u64,
-    /// Pages of 4 KiB moved by these requests.
-    pub(super) page_ins: u64,
-    pub(super) page_outs: u64,
-    /// Requests to named devices outside swap areas.
-    pub(super) others: u64,
-    /// Requests to swap areas that neither read nor write, such as discards.
-    pub(super) no_transfers: u64,
-    /// File pages that entered and left the page cache.
-    pub(super) file_page_ins: u64,
-    pub(super) file_drops: u64,
-    /// File pages left out because a trace has a maximum number of files.
-    pub(super) files_left_out: u64,
-    pub(super) launches: u64,
-    pub(super) exits: u64,
-    /// Page-ins and page-outs of each process.
-    pub(super) by_process: HashMap<ProcessIndex, [u64; 2]>,
 }
 
 impl Converter {
@@ -216,25 +193,11 @@ impl Converter {
             (false, true) => (Operation::Write, Backing::Unknown),
         };
         let count = pages.end() - pages.start() + 1;
-        let counts = &mut self.counts;
         if is_swap {
-            let [(requests, moved), _] = if is_write {
-                [
-                    (&mut counts.requests_out, &mut counts.page_outs),
-                    (&mut counts.requests_in, &mut counts.page_ins),
-                ]
-            } else {
-                [
-                    (&mut counts.requests_in, &mut counts.page_ins),
-                    (&mut counts.requests_out, &mut counts.page_outs),
-                ]
-            };
-            *requests += 1;
-            *moved += count;
-            counts.by_process.entry(who).or_default()[usize::from(is_write)] += count;
+            self.counts.moved(who, is_write, count);
             self.paged.extend(self.names.process(who).pid);
         } else {
-            counts.others += 1;
+            self.counts.others += 1;
         }
         let at = self.since_origin(at);
         self.events.extend(pages.map(|page| Event { at, page, who, space, operation, backing }));
@@ -298,6 +261,8 @@ fn is_write(letters: &[u8]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use unjank_host::Root;
     use unjank_host::block_device::DeviceNumber;
     use unjank_host::tracefs::Name;

@@ -7,7 +7,7 @@
 //! | `command` | the recorded command |
 //! | `swap_areas` | swap areas that are added during the recording |
 //! | `reorder` | merges the events of all CPUs in the order of time |
-//! | `converter` | converts kernel events to page events |
+//! | `converter`, `counts` | converts kernel events to page events, and counts them |
 //! | `tasks`, `launches` | the process of a thread; launches of programs |
 //! | `output` | the trace file |
 //! | `counters`, `report` | the kernel's counters; facts and warnings at the end |
@@ -15,6 +15,7 @@
 mod command;
 mod converter;
 mod counters;
+mod counts;
 mod find;
 mod launches;
 mod options;
