@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `options` | programs, how they report that they are ready, and the plan |
 //! | `condition` | conditions of a launch: knobs, a service |
-//! | [`shorthand`] | short names of knobs of all clocks |
+//! | [`conditions`] | conditions as users write them |
+//! | `shorthand` | short names of knobs of all clocks |
 //! | `applied` | applying a condition, and ending it |
 //! | `ready` | the ways of being ready, and their detection |
 //! | `started` | one program from its start until it is ready, ends or times out |
@@ -16,6 +17,7 @@
 
 mod applied;
 mod condition;
+pub mod conditions;
 mod findings;
 mod launcher;
 mod options;
@@ -23,7 +25,7 @@ mod pause;
 mod progress;
 mod ready;
 mod rows;
-pub mod shorthand;
+pub(crate) mod shorthand;
 mod started;
 mod tables;
 

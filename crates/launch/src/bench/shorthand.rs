@@ -12,7 +12,7 @@ use unjank_host::{Error, Hertz, Result};
 /// # Errors
 /// `Invalid` for a name that no machine has, or a value that is not a frequency;
 /// `Unsupported` where no policy has it.
-pub fn knobs(
+pub(crate) fn knobs(
     name: &str,
     value: &str,
     policies: &[FrequencyPolicy],

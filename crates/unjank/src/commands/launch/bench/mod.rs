@@ -1,8 +1,6 @@
 //! `unjank launch bench`: the launch time of any program under two or more
 //! conditions.
 
-pub(crate) mod conditions;
-
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,6 +17,8 @@ use super::meter::MeterArgs;
 use crate::commands::measured::{self, Outcome, OutputArgs, Settings};
 use crate::commands::session;
 use crate::{paths, values};
+
+pub(crate) use unjank_launch::bench::conditions;
 
 /// Pairs of a comparison with `--quick`: fewer have no interval.
 const FEWEST_PAIRS: usize = 6;

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use unjank_host::knobs;
 use unjank_host::machine::FrequencyPolicy;
-use unjank_host::{Error, Result, Root, knobs};
-use unjank_launch::bench::{Condition, Service, shorthand};
+use unjank_host::{Error, Result, Root};
+
+use super::{Condition, Service, shorthand};
 
 /// The condition that drops the program's files from memory.
 const COLD: &str = "cold";
@@ -13,7 +15,10 @@ const COLD: &str = "cold";
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 /// Parses a condition for this machine. Its name is the text as typed.
-pub(crate) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
+///
+/// # Errors
+/// `Invalid` for a text that is no condition; `Unsupported` for knobs that this machine lacks.
+pub fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
     if let Some((knobs, service)) = split(text) {
         let service = parse(service, policies, root)?.service;
         return Ok(Condition { name: text.to_owned(), service, ..changed(knobs, policies, root)? });
@@ -46,7 +51,7 @@ pub(crate) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
 }
 
 /// All threads of a process run before those of other programs.
-pub(crate) fn process_first(process: u32, root: &Root) -> Condition {
+pub fn process_first(process: u32, root: &Root) -> Condition {
     let process = process.to_string();
     let own = ["/proc/self/exe", "rt", "set", &process, "--others", "other:-20"];
     let command = own.map(OsString::from).into();
