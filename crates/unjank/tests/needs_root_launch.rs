@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::Value;
+use unjank_host::sched::{Policy, ThreadId, policy_of};
 
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 
@@ -110,16 +111,71 @@ fn an_unprivileged_user_may_not_change_knobs() {
 }
 
 #[test]
-fn a_daemon_that_a_program_leaves_behind_loses_the_nice_value() {
+fn a_real_time_program_passes_its_policy_and_its_limit_on() {
     if !unjank_needs::root() {
         return;
     }
+    let directory = tempfile::tempdir().unwrap();
+    let [parent, child] = ["parent", "child"].map(|name| directory.path().join(name));
+    // Fields 40 and 41 of proc_pid_stat(5) are the priority and the policy.
+    let launch = format!(
+        "cat /proc/$$/stat >> {}; (cat /proc/self/stat; grep realtime.timeout /proc/self/limits) \
+         >> {}",
+        parent.display(),
+        child.display()
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--a", "rt=fifo:2", "--b", "rt=rr:1", "--pairs", "2"])
+        .args(["--warm-up", "0", "--gap", "1ms", "--json", "--no-store"])
+        .args(["--", "sh", "-c", &launch])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let policies = |text: &str| {
+        let of_line = |line: &str| {
+            let (_, fields) = line.rsplit_once(") ")?;
+            let number = |at: usize| fields.split(' ').nth(at).unwrap().parse::<u32>().unwrap();
+            Some([number(37), number(38)])
+        };
+        let mut policies: Vec<[u32; 2]> = text.lines().filter_map(of_line).collect();
+        policies.sort_unstable();
+        policies
+    };
+    let [parent, child] = [parent, child].map(|file| fs::read_to_string(file).unwrap());
+    let [fifo, round_robin] = [1, 2];
+    let expected = [[1, round_robin], [1, round_robin], [2, fifo], [2, fifo]];
+    assert_eq!((policies(&parent), policies(&child)), (expected.to_vec(), expected.to_vec()));
+    let limited = child.lines().filter(|line| line.contains(" 7000000 "));
+    assert_eq!(limited.count(), 4, "{child}");
+}
+
+#[test]
+fn a_daemon_that_a_program_leaves_behind_loses_its_policy() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let own = policy_of(ThreadId::current()).unwrap().0;
+    for (condition, policy) in
+        [("nice=-7", Policy::other(-7)), ("rt=fifo:1", "fifo:1".parse().unwrap())]
+    {
+        let (daemons, record) = daemons_left_under(condition);
+        assert_eq!(daemons.len(), 2);
+        assert_ne!(own, policy);
+        assert!(daemons.iter().all(|daemon| *daemon == own), "{condition}: {daemons:?}");
+        let warning =
+            format!("{condition}: processes that the program started ran on after its end (1)");
+        assert!(record["warnings"].to_string().contains(&warning), "{}", record["warnings"]);
+    }
+}
+
+/// The policies of the daemons that two launches have left, one of them under a condition.
+fn daemons_left_under(condition: &str) -> (Vec<Policy>, Value) {
     let directory = tempfile::tempdir().unwrap();
     let seen = directory.path().join("seen");
     let session = "setsid sh -c 'sleep 600 >/dev/null 2>&1 & echo $!'";
     let daemon = format!("daemon=$({session}); echo $daemon >> {}", seen.display());
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "bench", "--b", "nice=-7", "--pairs", "1", "--warm-up", "0"])
+        .args(["launch", "bench", "--b", condition, "--pairs", "1", "--warm-up", "0"])
         .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
         .arg(directory.path().join("state"))
         .args(["--", "sh", "-c", &daemon])
@@ -127,19 +183,10 @@ fn a_daemon_that_a_program_leaves_behind_loses_the_nice_value() {
         .unwrap();
     let seen = fs::read_to_string(seen).unwrap();
     let daemons: Vec<u32> = seen.lines().map(|line| line.parse().unwrap()).collect();
-    let nice_of = |daemon: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap();
-        let (_, fields) = stat.rsplit_once(") ").unwrap();
-        fields.split(' ').nth(16).unwrap().parse::<i32>().unwrap()
-    };
-    let nice: Vec<i32> = daemons.iter().map(nice_of).collect();
+    let policies = daemons.iter().map(|daemon| policy_of(ThreadId(*daemon)).unwrap().0).collect();
     for daemon in &daemons {
         Command::new("kill").arg(daemon.to_string()).status().unwrap();
     }
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(nice.len(), 2);
-    assert!(nice.iter().all(|value| *value == nice[0] && *value != -7), "{nice:?}");
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let warning = "nice=-7: processes that the program started ran on after its end (1)";
-    assert!(record["warnings"].to_string().contains(warning), "{}", record["warnings"]);
+    (policies, serde_json::from_slice(&output.stdout).unwrap())
 }

@@ -46,14 +46,39 @@ impl Strays {
     }
 }
 
-/// Changes the nice value of all threads of `process` that have the value `from`. Threads that end
-/// meanwhile, or that may not be changed, keep it.
-pub fn change_nice(process: u32, from: i32, to: i32) {
+/// Gives all threads of `process` that have the policy `from` the policy `to`. Of ordinary policies,
+/// only nice values count. Threads that end meanwhile, or that may not be changed, keep theirs.
+pub fn change_policy(process: u32, from: Policy, to: Policy) {
     for thread in threads::ids(&Root::system(), process).unwrap_or_default() {
-        let Ok((Policy::Other(fair), reset_on_fork)) = policy_of(thread) else { continue };
-        if fair.nice == from {
-            let fair = Fair { nice: to, ..fair };
-            let _has_ended = set_policy(thread, Policy::Other(fair), reset_on_fork);
+        let Ok((now, reset_on_fork)) = policy_of(thread) else { continue };
+        if let Some(policy) = changed(now, from, to) {
+            let _has_ended = set_policy(thread, policy, reset_on_fork);
         }
+    }
+}
+
+/// The new policy of a thread; `None` if it has another one than `from`.
+fn changed(now: Policy, from: Policy, to: Policy) -> Option<Policy> {
+    match (now, from, to) {
+        (Policy::Other(fair), Policy::Other(from), Policy::Other(to)) => {
+            (fair.nice == from.nice).then_some(Policy::Other(Fair { nice: to.nice, ..fair }))
+        }
+        _ => (now == from).then_some(to),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_program_inherited_is_changed_back() {
+        let policy = |text: &str| text.parse::<Policy>().unwrap();
+        let back = |now, from, to| changed(policy(now), policy(from), policy(to));
+        assert_eq!(back("fifo:10", "fifo:10", "other:5"), Some(policy("other:5")));
+        assert_eq!(back("fifo:11", "fifo:10", "other"), None);
+        assert_eq!(back("other", "fifo:10", "other"), None);
+        assert_eq!(back("other:-7/1ms", "other:-7", "other:3"), Some(policy("other:3/1ms")));
+        assert_eq!(back("other:-6", "other:-7", "other:3"), None);
     }
 }

@@ -4,8 +4,9 @@
 use rustix::process::{Pid, getpriority_process};
 
 use super::attributes::{policy_of, set_policy};
+use super::former::limit_runs;
 use super::policy::{Policy, Priority, ThreadId};
-use super::realtime::{limit_runs, needs_throttling, throttling};
+use super::realtime::{needs_throttling, throttling};
 use crate::error::Result;
 use crate::root::Root;
 use unjank_units::Nanos;

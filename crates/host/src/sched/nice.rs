@@ -1,9 +1,8 @@
 //! The nice value that programs inherit from the thread that starts them.
 
-use std::marker::PhantomData;
-
-use super::attributes::{policy_of, set_policy};
+use super::attributes::set_policy;
 use super::fair::Fair;
+use super::former::FormerPolicy;
 use super::policy::{Policy, ThreadId};
 use super::run_limit::best_nice;
 use crate::error::{Error, Result};
@@ -13,10 +12,7 @@ use crate::process::is_root;
 /// (`setpriority(2)`). Restores its former value when dropped.
 #[derive(Debug)]
 pub struct NiceGuard {
-    before: Policy,
-    reset_on_fork: bool,
-    /// The value belongs to a thread, so this must not move to another.
-    of_this_thread: PhantomData<*const ()>,
+    pub(super) former: FormerPolicy,
 }
 
 impl NiceGuard {
@@ -26,11 +22,11 @@ impl NiceGuard {
     /// `Permission` without the privilege to set it, or to restore the former value;
     /// `Invalid` if the calling thread does not have an ordinary policy.
     pub fn new(nice: i32) -> Result<Self> {
-        let thread = ThreadId::current();
-        let (before, reset_on_fork) = policy_of(thread)?;
-        let Policy::Other(fair) = before else {
+        let former = FormerPolicy::of_this_thread()?;
+        let Policy::Other(fair) = former.get() else {
             return Err(Error::Invalid(format!(
-                "a thread with the policy {before} has no nice value"
+                "a thread with the policy {} has no nice value",
+                former.get()
             )));
         };
         if nice > fair.nice && !is_root() && best_nice(std::process::id())? > fair.nice {
@@ -39,25 +35,14 @@ impl NiceGuard {
                 needs: "CAP_SYS_NICE or a limit RLIMIT_NICE that allows it".to_owned(),
             });
         }
-        set_policy(thread, Policy::Other(Fair { nice, ..fair }), false)?;
-        Ok(Self { before, reset_on_fork, of_this_thread: PhantomData })
-    }
-
-    /// The nice value before.
-    pub fn before(&self) -> i32 {
-        self.before.fair().map_or(0, |fair| fair.nice)
-    }
-}
-
-impl Drop for NiceGuard {
-    fn drop(&mut self) {
-        // Whether the thread may go back was checked before.
-        let _cannot_fail = set_policy(ThreadId::current(), self.before, self.reset_on_fork);
+        set_policy(ThreadId::current(), Policy::Other(Fair { nice, ..fair }), false)?;
+        Ok(Self { former })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::attributes::policy_of;
     use super::*;
 
     /// Without privileges; what a child inherits is tested with `launch bench`.

@@ -3,9 +3,10 @@
 
 use std::marker::PhantomData;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
-use super::attributes::{policy_of, set_policy};
+use super::attributes::set_policy;
+use super::former::{FormerPolicy, FormerRunLimit};
 use super::policy::{Policy, Priority, ThreadId};
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -22,7 +23,7 @@ pub const HIGHEST_UNFORCED: u8 = 90;
 #[derive(Debug)]
 pub struct Realtime {
     policy: Policy,
-    limit_before: Rlimit,
+    _run_limit: FormerRunLimit,
 }
 
 impl Realtime {
@@ -53,7 +54,7 @@ impl Realtime {
             return Err(Error::Invalid(format!("{policy} is not a real-time policy")));
         }
         check(policy, force, throttling(root)?)?;
-        Ok(Self { policy, limit_before: limit_runs(Self::LONGEST_RUN)? })
+        Ok(Self { policy, _run_limit: FormerRunLimit::lowered_to(Self::LONGEST_RUN)? })
     }
 
     /// Sets the policy of the calling thread until the guard is dropped.
@@ -79,22 +80,9 @@ impl Realtime {
         if !covered {
             return Err(Error::Invalid(format!("{wanted} is more than {} allows", self.policy)));
         }
-        let thread = ThreadId::current();
-        let (policy, reset_on_fork) = policy_of(thread)?;
-        set_policy(thread, wanted, true)?;
-        Ok(RealtimeGuard {
-            policy,
-            reset_on_fork,
-            _limited: PhantomData,
-            _this_thread: PhantomData,
-        })
-    }
-}
-
-impl Drop for Realtime {
-    fn drop(&mut self) {
-        // Raising a soft limit up to the hard one is always allowed.
-        let _cannot_fail = setrlimit(Resource::Rttime, self.limit_before);
+        let former = FormerPolicy::of_this_thread()?;
+        set_policy(ThreadId::current(), wanted, true)?;
+        Ok(RealtimeGuard { _former: former, _limited: PhantomData })
     }
 }
 
@@ -125,22 +113,8 @@ pub fn rtprio_limit() -> Option<u64> {
 /// Restores the calling thread's former policy when dropped.
 #[derive(Debug)]
 pub struct RealtimeGuard<'limit> {
-    policy: Policy,
-    reset_on_fork: bool,
+    _former: FormerPolicy,
     _limited: PhantomData<&'limit Realtime>,
-    _this_thread: PhantomData<*const ()>,
-}
-
-impl Drop for RealtimeGuard<'_> {
-    fn drop(&mut self) {
-        // A live thread may always lower its own priority. SCHED_RESET_ON_FORK
-        // can only be cleared with CAP_SYS_NICE; without it the flag stays,
-        // which is harmless for a thread that is SCHED_OTHER again.
-        let thread = ThreadId::current();
-        if set_policy(thread, self.policy, self.reset_on_fork).is_err() {
-            let _flag_stays = set_policy(thread, self.policy, true);
-        }
-    }
 }
 
 /// Whether the kernel reserves CPU time for ordinary threads.
@@ -191,18 +165,6 @@ pub(super) fn needs_throttling(name: &str, throttling: Throttling, force: &str) 
     }
 }
 
-/// Lowers `RLIMIT_RTTIME` of this process to `longest` if it is higher; returns
-/// the former limit.
-pub(super) fn limit_runs(longest: Nanos) -> Result<Rlimit> {
-    let before = getrlimit(Resource::Rttime);
-    let micros = (longest.get() / 1_000).max(1);
-    let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
-    let current = least(before.current).min(least(before.maximum));
-    setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
-        .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
-    Ok(before)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,8 +196,8 @@ mod tests {
 
     #[test]
     fn no_thread_enters_above_the_prepared_priority() {
-        let limit_before = getrlimit(Resource::Rttime);
-        let realtime = Realtime { policy: priority(50), limit_before };
+        let run_limit = FormerRunLimit(getrlimit(Resource::Rttime));
+        let realtime = Realtime { policy: priority(50), _run_limit: run_limit };
         let error = realtime.enter_as(priority(51)).unwrap_err();
         assert_eq!(error.to_string(), "fifo:51 is more than fifo:50 allows");
     }

@@ -1,7 +1,9 @@
-//! Conditions of a launch: knobs, a service.
+//! Conditions of a launch: knobs, a service, the policy of the program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+use unjank_host::sched::Policy;
 
 /// What holds during a launch, from the pause before it to its end.
 #[derive(Debug, Clone, Default)]
@@ -12,8 +14,9 @@ pub struct Condition {
     pub knobs: Vec<(PathBuf, String)>,
     /// A program that runs meanwhile.
     pub service: Option<Service>,
-    /// The nice value that the launched program starts with; `None` for unjank's own.
-    pub nice: Option<i32>,
+    /// The policy that the launched program starts with: a real-time one, or of an ordinary one
+    /// the nice value; `None` for unjank's own.
+    pub policy: Option<Policy>,
     /// Whether its files are dropped from memory before each launch.
     pub is_cold: bool,
     /// Whether this is the baseline again, to measure the noise of the machine.

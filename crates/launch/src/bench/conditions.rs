@@ -1,10 +1,11 @@
-//! Parses conditions: `as-is`, `cold`, `nice=`, knobs, `with:`, `notify:`, `boost`.
+//! Parses conditions: `as-is`, `cold`, `nice=`, `rt=`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use unjank_host::knobs;
 use unjank_host::machine::FrequencyPolicy;
+use unjank_host::sched::{InheritedPolicy, Policy};
 use unjank_host::{Error, Result, Root};
 
 use super::{Condition, Service, shorthand};
@@ -44,8 +45,8 @@ pub fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Co
         }
         _ if text.contains('=') || text == COLD => changed(text, policies, root),
         _ => Err(Error::Invalid(format!(
-            "unknown condition {text:?}; expected as-is, cold, nice=N, KNOB=VALUE, with:COMMAND, \
-             notify:COMMAND or boost"
+            "unknown condition {text:?}; expected as-is, cold, nice=N, rt=POLICY, KNOB=VALUE, \
+             with:COMMAND, notify:COMMAND or boost"
         ))),
     }
 }
@@ -75,7 +76,8 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let is_service =
         |rest: &str| ["with:", "notify:", "boost"].iter().any(|kind| rest.starts_with(kind));
     let mut signs = text.match_indices('+').map(|(at, _)| (&text[..at], &text[at + 1..]));
-    signs.find(|(knobs, rest)| knobs.contains('=') && !is_service(knobs) && is_service(rest))
+    let changes = |knobs: &str| (knobs == COLD || knobs.contains('=')) && !is_service(knobs);
+    signs.find(|(knobs, rest)| changes(knobs) && is_service(rest))
 }
 
 /// Splits a command into words, with a shell's quotes and backslashes. Nothing
@@ -97,10 +99,12 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
             condition.is_cold = true;
         } else if knob == "nice" {
             let nice = nice_value(value)?;
-            condition.nice = Some(nice);
+            set_policy(&mut condition, Policy::other(nice))?;
             if nice < 0 {
                 condition.knobs.extend(counting_everywhere(root));
             }
+        } else if knob == "rt" {
+            set_policy(&mut condition, realtime(value, root)?)?;
         } else if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
         } else if knob.is_empty() || value.is_empty() {
@@ -112,6 +116,28 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
         }
     }
     Ok(condition)
+}
+
+/// Sets the policy of the program, of which a condition has one.
+fn set_policy(condition: &mut Condition, policy: Policy) -> Result<()> {
+    match condition.policy.replace(policy) {
+        None => Ok(()),
+        Some(_) => Err(Error::Invalid(format!(
+            "{}: nice= and rt= set the policy of the program; give one of them, once",
+            condition.name
+        ))),
+    }
+}
+
+/// A real-time policy that children inherit: `fifo:10`, `rr:10`.
+fn realtime(text: &str, root: &Root) -> Result<Policy> {
+    let policy = text.parse().ok();
+    let policy = policy.filter(|it| matches!(it, Policy::Fifo(_) | Policy::RoundRobin(_)));
+    let policy = policy.ok_or_else(|| {
+        Error::Invalid(format!("rt={text}: expected fifo:N or rr:N, with N from 1 to 90"))
+    })?;
+    InheritedPolicy::check(root, policy)?;
+    Ok(policy)
 }
 
 fn nice_value(text: &str) -> Result<i32> {
@@ -177,6 +203,8 @@ mod tests {
         assert_eq!(both.knobs[0].1, "1+2");
         assert_eq!(both.service.unwrap().command, ["sleep", "1+boost"]);
         assert!(parsed("vm.a=1+boost").unwrap().service.unwrap().notifies);
+        let cold = parsed("cold+notify:./preload").unwrap();
+        assert!(cold.is_cold && cold.service.is_some());
         assert!(parsed("with:a=b+boost").unwrap().knobs.is_empty());
         assert!(parsed("vm.a=1+with:").is_err());
     }
@@ -184,9 +212,10 @@ mod tests {
     #[test]
     fn a_nice_value_and_a_cold_cache_hold_for_the_program() {
         let both = parsed("cold,nice=5,vm.a=1").unwrap();
-        assert_eq!((both.is_cold, both.nice, both.knobs.len()), (true, Some(5), 1));
+        let nice = |nice| Some(Policy::other(nice));
+        assert_eq!((both.is_cold, both.policy, both.knobs.len()), (true, nice(5), 1));
         assert!(parsed("cold").unwrap().is_cold);
-        assert_eq!(parsed("nice=-10").unwrap().nice, Some(-10));
+        assert_eq!(parsed("nice=-10").unwrap().policy, nice(-10));
         for wrong in ["nice=", "nice=20", "nice=-21", "nice=fast"] {
             let error = parsed(wrong).unwrap_err().to_string();
             assert_eq!(error, format!("{wrong}: expected a number from -20 to 19"));
@@ -199,6 +228,21 @@ mod tests {
         let knobs = |text: &str| parse(text, &[], &Root::at(tree.path())).unwrap().knobs;
         assert_eq!(knobs("nice=-10"), [(AUTOGROUPS.into(), "0".to_owned())]);
         assert!(knobs("nice=10").is_empty());
+    }
+
+    #[test]
+    fn a_program_can_be_real_time() {
+        let policy = |text: &str| parsed(text).unwrap().policy.unwrap().to_string();
+        assert_eq!(policy("rt=fifo:10"), "fifo:10");
+        assert_eq!(policy("cold,rt=rr:90+with:sleep 600"), "rr:90");
+        for wrong in ["rt=", "rt=10", "rt=fifo", "rt=fifo:100", "rt=other:-5", "rt=idle"] {
+            let error = parsed(wrong).unwrap_err().to_string();
+            assert_eq!(error, format!("{wrong}: expected fifo:N or rr:N, with N from 1 to 90"));
+        }
+        let error = parsed("rt=fifo:91").unwrap_err().to_string();
+        assert!(error.contains("91 is above 90"), "{error}");
+        let twice = parsed("nice=5,rt=fifo:1").unwrap_err().to_string();
+        assert!(twice.starts_with("nice=5,rt=fifo:1: nice= and rt= set"), "{twice}");
     }
 
     #[test]

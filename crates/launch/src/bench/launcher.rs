@@ -126,7 +126,7 @@ impl<'a> Launcher<'a> {
             return Ok(interrupted);
         }
         self.launches += 1;
-        let program = Program { nice: condition.nice, ..self.workload.program.clone() };
+        let program = Program { policy: condition.policy, ..self.workload.program.clone() };
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
         let begun = Timestamp::now();
         let (timeout, again) = (self.options.timeout, self.launches > 1);

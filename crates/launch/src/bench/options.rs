@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use unjank_host::sched::Policy;
 use unjank_host::{Error, Nanos, Result};
 
 use super::condition::Condition;
@@ -69,14 +70,15 @@ pub struct Program {
     pub command: Vec<OsString>,
     /// The event at which its launch is over.
     pub ready: Ready,
-    /// The nice value that it starts with; `None` for that of unjank.
-    pub nice: Option<i32>,
+    /// The policy that it starts with, which its children inherit; `None` for that of unjank.
+    /// See [`InheritedPolicy`](unjank_host::sched::InheritedPolicy) for those that are possible.
+    pub policy: Option<Policy>,
 }
 
 impl Program {
-    /// A program with the nice value of unjank.
+    /// A program with the policy of unjank.
     pub fn new(command: Vec<OsString>, ready: Ready) -> Self {
-        Self { command, ready, nice: None }
+        Self { command, ready, policy: None }
     }
 
     /// Its name in messages.

@@ -9,10 +9,9 @@ use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
 use unjank_host::process::group::{ProcessGroup, wait_for_end};
-use unjank_host::process::strays::{Strays, change_nice};
-use unjank_host::sched::NiceGuard;
-use unjank_host::sched::ThreadId;
-use unjank_host::{Error, Nanos, Result, Timestamp};
+use unjank_host::process::strays::{Strays, change_policy};
+use unjank_host::sched::{InheritedPolicy, Policy, ThreadId};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 
 use super::options::{Program, ReadyMeans};
 use super::ready::{self, Line, Patience, Port, Ready, Window};
@@ -32,14 +31,14 @@ pub struct Started {
     events: Receiver<Event>,
     watcher: ReadyWatcher,
     stderr: Arc<Mutex<String>>,
-    other_nice: Option<OtherNice>,
+    other_policy: Option<OtherPolicy>,
 }
 
-/// A nice value that the program has for this launch only.
+/// A policy that the program has for this launch only.
 #[derive(Debug)]
-struct OtherNice {
-    value: i32,
-    before: i32,
+struct OtherPolicy {
+    policy: Policy,
+    before: Policy,
     strays: Strays,
 }
 
@@ -49,7 +48,7 @@ pub struct Ending {
     /// The exit status of its first process.
     pub status: Option<ExitStatus>,
     /// Processes that it started and that run on, outside its group; only those of a launch with
-    /// a nice value of its own are known. They have the nice value of this process again.
+    /// a policy of its own are known. They have the policy of this process again.
     pub left: usize,
 }
 
@@ -121,14 +120,20 @@ impl Started {
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
-        let nice = match program.nice {
-            Some(value) => Some((value, Strays::watch()?, NiceGuard::new(value)?)),
+        let inherited = match program.policy {
+            Some(policy) => {
+                let strays = Strays::watch()?;
+                Some((policy, strays, InheritedPolicy::enter(&Root::system(), policy)?))
+            }
             None => None,
         };
         let began = Timestamp::now();
         let group = ProcessGroup::start(&mut command);
-        let other_nice =
-            nice.map(|(value, strays, guard)| OtherNice { value, before: guard.before(), strays });
+        let other_policy = inherited.map(|(policy, strays, guard)| OtherPolicy {
+            policy,
+            before: guard.before(),
+            strays,
+        });
         let mut group = group.map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Invalid(format!("command not found: {}", name.display()))
@@ -155,7 +160,15 @@ impl Started {
             Some(stderr) => ready::last_lines(stderr)?,
             None => Arc::default(),
         };
-        Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr, other_nice })
+        Ok(Self {
+            began,
+            ready: program.ready.clone(),
+            group,
+            events,
+            watcher,
+            stderr,
+            other_policy,
+        })
     }
 
     /// Start time of the program.
@@ -229,10 +242,10 @@ impl Started {
     pub fn end(mut self, grace: Nanos) -> Ending {
         self.watcher.over.store(true, Ordering::Relaxed);
         let status = self.group.end(grace);
-        let left = self.other_nice.map_or(0, |nice| {
-            let left = nice.strays.left();
+        let left = self.other_policy.map_or(0, |other| {
+            let left = other.strays.left();
             for process in &left {
-                change_nice(*process, nice.value, nice.before);
+                change_policy(*process, other.policy, other.before);
             }
             left.len()
         });

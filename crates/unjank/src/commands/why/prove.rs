@@ -229,7 +229,8 @@ mod tests {
         let [cold, warm] = arms(Remedy::Cached, None, &root).unwrap();
         assert!(cold.is_cold && !warm.is_cold);
         let [as_is, first] = arms(Remedy::ProgramFirst, None, &root).unwrap();
-        assert_eq!((as_is.nice, first.nice), (None, Some(-20)));
+        let nice = Some(unjank_host::sched::Policy::other(-20));
+        assert_eq!((as_is.policy, first.policy), (None, nice));
         let error = arms(Remedy::HighestClock, None, &root).unwrap_err().to_string();
         assert!(error.contains("no cpufreq"), "{error}");
         let [_, first] = arms(Remedy::ServersFirst, Some(47), &root).unwrap();

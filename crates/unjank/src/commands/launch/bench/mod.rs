@@ -31,6 +31,7 @@ const FEWEST_PAIRS: usize = 6;
   sudo unjank launch bench --a sampling_rate=100ms --b sampling_rate=50ms --load 0,200ms,400ms,800ms
   unjank launch bench --b 'with:nice -n 19 make -j8' --ready stdout:listening -- ./server
   sudo unjank launch bench --b min_freq=max --b boost --pairs 30 --ready port:8080 -- ./server
+  sudo unjank launch bench --a 'with:make -j8' --b 'rt=fifo:10+with:make -j8' -- ./app
 
 A condition (--a, --b) is one of
   as-is                       the machine as it is
@@ -38,6 +39,8 @@ A condition (--a, --b) is one of
                               memory
   nice=N                      the program starts with this nice value; a negative one counts on
                               the whole machine (autogroups are off meanwhile)
+  rt=POLICY                   the program and its children have this real-time policy: fifo:N or
+                              rr:N, with N from 1 to 90
   KNOB=VALUE[,KNOB=VALUE]     knobs as for `unjank with`, or short names for all clocks: governor,
                               min_freq and max_freq (min, max or 800MHz), epp, and any tunable of
                               the current governor, such as sampling_rate=50ms
@@ -45,7 +48,7 @@ A condition (--a, --b) is one of
   notify:COMMAND              the same, from the moment it reports that it is ready (sd_notify)
   boost[:OPTIONS]             unjank launch boost with these options
   KNOB=VALUE[,…]+SERVICE      knobs and one of the three above, which cannot change a knob that
-                              the condition holds
+                              the condition holds; cold, nice=N and rt=POLICY may be among the knobs
 
 Without --b, or with a --b equal to --a, the condition is compared with itself:
 this shows the noise of the machine.
