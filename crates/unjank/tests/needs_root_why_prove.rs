@@ -84,7 +84,7 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     assert!(Path::new(outcomes[1][1].as_str().unwrap()).ends_with("hog"));
     let decided = facts(&read, "why/calibration/outcomes").next().unwrap();
     // On a busy machine, six pairs may decide nothing.
-    let held = outcomes.iter().filter(|row| row[5] != "cannot tell").count();
+    let held = outcomes.iter().filter(|row| row[6] != "cannot tell").count();
     assert_eq!(decided["value"], held as f64, "{outcomes:?}");
     let list = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["runs", "list", "--json", "--store", &store])
@@ -103,6 +103,52 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     assert!(output.status.success(), "{output:?}");
     let read = record(&why(&["--calibration", "--json", "--store", &store], &[]));
     assert_eq!(rows(&read, "why/calibration").len(), 2, "that was another machine");
+}
+
+#[test]
+fn a_condition_of_the_user_stands_for_the_change() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let store = known.file("runs.sqlite");
+    let prove = ["--json", "--store", &store, "--gap", "1ms", "-n", "3", "--pairs", "3"];
+    let by = [&prove[..], &["--prove=cpu", "--by", "rt=fifo:1"]].concat();
+    let proved = record(&why(&by, &known.command("compute", &[])));
+    assert_eq!(proved["settings"]["by"], "rt=fifo:1");
+    let measured = facts(&proved, "why/prove/measured").next().unwrap();
+    assert_eq!(measured["labels"]["change"], "cpu");
+    assert_eq!(measured["labels"]["by"], "rt=fifo:1");
+    let reason = proved["verdicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("; under rt=fifo:1, it changed by "), "{reason}");
+
+    let read = record(&why(&["--calibration", "--json", "--store", &store], &[]));
+    let outcome = &rows(&read, "why/calibration")[0];
+    assert_eq!([&outcome[2], &outcome[3]], ["cpu", "rt=fifo:1"]);
+    let counted = facts(&read, "why/calibration/outcomes").next().unwrap();
+    assert_eq!(counted["value"], 0.0, "another means: {counted}");
+}
+
+#[test]
+fn a_wrong_condition_is_refused_before_any_launch() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let began = directory.path().join("began").display().to_string();
+    let command = ["touch".to_owned(), began.clone()];
+    for (change, by, says) in [
+        ("--prove", "boost", "--by boost: name the change"),
+        ("--prove=cpu", "rt=fifo:0", "rt=fifo:0: expected fifo:N or rr:N"),
+        ("--prove=cache", "cold", "--by cold: launches without the change"),
+        ("--prove=servers", "faster", "unknown condition \"faster\""),
+    ] {
+        let output = why(&["--no-store", change, "--by", by], &command);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(says), "{stderr}");
+    }
+    assert!(!Path::new(&began).exists());
 }
 
 #[test]

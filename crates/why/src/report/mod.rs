@@ -3,6 +3,7 @@
 
 mod about;
 mod agreement;
+mod calibration;
 mod calls;
 mod commands;
 mod delays;
@@ -44,6 +45,7 @@ use agreement::Agreement;
 use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
+pub use calibration::{Proved, calibration};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Server, Subject};
 pub use family::Family;
@@ -51,7 +53,7 @@ pub use handoff::Handoff;
 pub use launches::Launches;
 pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
-pub use proof::{Prediction, ProofOutcome, Proved, Shift, calibration, predictions, proof};
+pub use proof::{Prediction, ProofOutcome, Shift, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
 pub use spread::Spread;
 pub use window::window_table;

@@ -1,7 +1,7 @@
 //! A prediction compared with the measured effect of the change.
 
 use unjank_measure::number::range;
-use unjank_measure::record::{Cell, Column, Number, Quantity, RunRecord, Table, Verdict};
+use unjank_measure::record::{Cell, Column, Number, Quantity, Table, Verdict};
 use unjank_measure::{Answer, Fact, Findings, Unit};
 
 use super::about::{About, Remedy};
@@ -9,15 +9,18 @@ use super::launches::Launches;
 use super::spread::Spread;
 
 /// The fact of a predicted change.
-const PREDICTED: &str = "why/prove/predicted";
+pub(super) const PREDICTED: &str = "why/prove/predicted";
 /// The facts of the shortest and the longest of two to five predicted launches.
-const PREDICTED_RANGE: [&str; 2] = ["why/prove/predicted/least", "why/prove/predicted/most"];
+pub(super) const PREDICTED_RANGE: [&str; 2] =
+    ["why/prove/predicted/least", "why/prove/predicted/most"];
 /// The fact of a measured change.
-const MEASURED: &str = "why/prove/measured";
+pub(super) const MEASURED: &str = "why/prove/measured";
 /// The label of both: the remedy, as a value of `--prove`.
-const REMEDY: &str = "change";
+pub(super) const REMEDY: &str = "change";
 /// The label of both: the program.
-const PROGRAM: &str = "program";
+pub(super) const PROGRAM: &str = "program";
+/// The label of both: the condition that stood for the remedy, if the user chose it.
+pub(super) const BY: &str = "by";
 
 /// The change of a launch's length, as a share of it; negative is shorter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +34,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    fn interval(self) -> Option<[f64; 2]> {
+    pub(super) fn interval(self) -> Option<[f64; 2]> {
         self.spread.and_then(Spread::interval)
     }
 }
@@ -74,8 +77,11 @@ pub fn predictions(launches: &Launches) -> Vec<Prediction> {
 }
 
 /// Launches with and without the change, in pairs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ProofOutcome {
+    /// The condition of `launch bench` that the user chose for the launches with the change; `None`
+    /// for that of unjank.
+    pub by: Option<String>,
     /// The medians without and with it, in nanoseconds.
     pub medians: [f64; 2],
     /// The median difference within pairs.
@@ -91,7 +97,10 @@ pub fn proof(prediction: &Prediction, outcome: &ProofOutcome, about: &About) -> 
             .with_label(REMEDY, prediction.remedy.option().unwrap_or_default())
             .with_label(PROGRAM, program.as_str());
         fact.n = Some(n);
-        fact
+        match &outcome.by {
+            Some(by) => fact.with_label(BY, by.as_str()),
+            None => fact,
+        }
     };
     for (name, shift) in [(PREDICTED, prediction.shift), (MEASURED, outcome.shift)] {
         let mut median = fact(name, shift.value, shift.n);
@@ -117,7 +126,8 @@ fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
     ];
     let [without, with] = outcome.medians;
     let (predicted, measured) = (prediction.shift, outcome.shift);
-    let title = format!("Predicted and measured: {}", prediction.remedy.name());
+    let by = outcome.by.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
+    let title = format!("Predicted and measured: {}{by}", prediction.remedy.name());
     let mut table = Table::new("why/proof", title, columns);
     let change = |shift: Shift| Cell::from(Number::new(shift.value + 0.0).within(shift.interval()));
     let count = |shift: Shift| Cell::number(shift.n as f64);
@@ -148,16 +158,18 @@ fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
     };
     let answer = held(predicted, measured);
     let condition = prediction.remedy.condition();
-    let (before, after) = (predicted, measured);
-    let reason = format!(
-        "{condition}, a launch was predicted to change by {}, and changed by {}",
-        show(before),
-        show(after)
-    );
+    let [before, after] = [predicted, measured].map(show);
+    let predicted = format!("{condition}, a launch was predicted to change by {before}");
+    let (reason, means) = match &outcome.by {
+        None => (format!("{predicted}, and changed by {after}"), condition.to_owned()),
+        Some(by) => {
+            (format!("{predicted}; under {by}, it changed by {after}"), format!("under {by}"))
+        }
+    };
     let question = "Does the change do what was predicted?";
     let mut verdict = Verdict::new("why/prove", question, answer, reason);
     verdict.measured = Some(Quantity {
-        name: format!("change of the launch {condition}"),
+        name: format!("change of the launch {means}"),
         value: measured.value + 0.0,
         unit: Unit::Change,
         interval: measured.interval(),
@@ -171,131 +183,13 @@ fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
 /// measurement. Without an interval of the measurement, the answer is `CannotTell`. It is so, too,
 /// if they overlap and the measurement's interval is wider than the predicted change, because such
 /// an interval overlaps most predictions.
-fn held(predicted: Shift, measured: Shift) -> Answer {
+pub(super) fn held(predicted: Shift, measured: Shift) -> Answer {
     let [low, high] = predicted.spread.map_or([predicted.value; 2], Spread::ends);
     match measured.interval() {
         Some([least, most]) if most < low || high < least => Answer::No,
         Some([least, most]) if most - least <= predicted.value.abs() => Answer::Yes,
         Some(_) | None => Answer::CannotTell,
     }
-}
-
-/// A prediction and its outcome in a stored run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proved {
-    /// The beginning of the run, RFC 3339.
-    pub at: String,
-    /// Name of the launched program.
-    pub program: String,
-    /// The change, as a value of `--prove`.
-    pub change: String,
-    /// The predicted change of the launch's length.
-    pub predicted: Shift,
-    /// The measured change, from launches without and with the remedy.
-    pub measured: Shift,
-}
-
-impl Proved {
-    /// The prediction of a run and its outcome; `None` if it has none.
-    pub fn of(record: &RunRecord) -> Option<Self> {
-        let fact = |name: &str| record.findings.facts.iter().find(|fact| fact.name == name);
-        let (predicted, measured) = (fact(PREDICTED)?, fact(MEASURED)?);
-        let label = |name: &str| measured.labels.get(name).cloned();
-        let range = PREDICTED_RANGE.map(|name| fact(name).map(|fact| fact.value));
-        let range = match range {
-            [Some(least), Some(most)] => Some(Spread::Range([least, most])),
-            _ => None,
-        };
-        let shift = |fact: &Fact, range: Option<Spread>| Shift {
-            value: fact.value,
-            spread: fact.interval.map(Spread::Interval).or(range),
-            n: fact.n.unwrap_or_default(),
-        };
-        Some(Self {
-            at: record.started_at.clone(),
-            program: label(PROGRAM)?,
-            change: label(REMEDY)?,
-            predicted: shift(predicted, range),
-            measured: shift(measured, None),
-        })
-    }
-
-    /// The error of the prediction as a share of the measured saving; `None` if the interval of
-    /// the measurement does not show a saving.
-    fn error(&self) -> Option<f64> {
-        let saves = self.measured.interval().is_some_and(|[_, most]| most < 0.0);
-        let error = (self.predicted.value - self.measured.value) / self.measured.value.abs();
-        saves.then_some(error)
-    }
-}
-
-/// The fewest decided outcomes for an answer.
-const ENOUGH: usize = 5;
-/// The smallest share of decided predictions that must hold for the answer yes.
-const GOAL: f64 = 0.8;
-
-/// How well past predictions held. The table has the order of `all`.
-pub fn calibration(all: &[Proved]) -> Findings {
-    let mut findings = Findings::default();
-    let columns = [
-        Column::text("when"),
-        Column::text("program"),
-        Column::text("change"),
-        Column::of("predicted", Unit::Change),
-        Column::of("measured", Unit::Change),
-        Column::text("held"),
-        Column::of("error", Unit::Ratio),
-    ];
-    let mut table = Table::new("why/calibration", "Predictions and their outcomes", columns);
-    for one in all {
-        let number = |shift: Shift| Cell::from(Number::new(shift.value).within(shift.interval()));
-        table.push([
-            one.at.as_str().into(),
-            one.program.as_str().into(),
-            one.change.as_str().into(),
-            number(one.predicted),
-            number(one.measured),
-            held(one.predicted, one.measured).words().into(),
-            one.error().map_or(Cell::Empty, Cell::number),
-        ]);
-    }
-    findings.tables.push(table.with_note(
-        "held: the intervals overlap; cannot tell: they do, but the measured one is wider than the \
-         predicted change; the error is a share of what the change saved, positive if it saved \
-         more than was predicted",
-    ));
-    let outcome = |one: &Proved| held(one.predicted, one.measured);
-    let decided: Vec<&Proved> =
-        all.iter().filter(|one| outcome(one) != Answer::CannotTell).collect();
-    let kept = decided.iter().filter(|one| outcome(one) == Answer::Yes).count();
-    let errors: Vec<f64> = decided.iter().filter_map(|one| one.error()).map(f64::abs).collect();
-    let decided = decided.len();
-    let mean = errors.iter().sum::<f64>() / (errors.len() as f64).max(1.0);
-    let count = |name: &str, value: usize| Fact::new(name, value as f64, Unit::Count);
-    findings.facts.push(count("why/calibration/outcomes", decided));
-    findings.facts.push(count("why/calibration/held", kept));
-    let mut reason = format!("{kept} of {decided} predictions held");
-    if !errors.is_empty() {
-        let mut fact = Fact::new("why/calibration/error", mean, Unit::Ratio);
-        fact.n = Some(errors.len() as u64);
-        findings.facts.push(fact);
-        let off = Unit::Ratio.show(mean);
-        reason = format!(
-            "{reason}; where the change saved time, those were off by {off} of the saving on \
-             average"
-        );
-    }
-    let answer = match decided {
-        0..ENOUGH => Answer::CannotTell,
-        _ if kept as f64 >= GOAL * decided as f64 => Answer::Yes,
-        _ => Answer::No,
-    };
-    if decided < ENOUGH {
-        reason.push_str("; run unjank why --prove for more");
-    }
-    let question = "Do the predictions of unjank why hold on this machine?";
-    findings.verdicts.push(Verdict::new("why/calibration", question, answer, reason));
-    findings
 }
 
 #[cfg(test)]
@@ -319,52 +213,37 @@ mod tests {
         assert_eq!(held(single, shift(-0.29, Some([-0.31, -0.2]))), Answer::Yes);
     }
 
-    fn proved(predicted: f64, measured: f64) -> Proved {
-        let around = |value: f64| shift(value, Some([value - 0.02, value + 0.02]));
-        Proved {
-            at: "2026-11-24T19:00:00Z".to_owned(),
-            program: "git".to_owned(),
-            change: "cpu".to_owned(),
-            predicted: around(predicted),
-            measured: around(measured),
-        }
-    }
-
-    #[test]
-    fn predictions_are_held_against_what_was_measured() {
-        let good = vec![proved(-0.3, -0.31); 4];
-        let few = calibration(&good).verdicts.remove(0);
-        assert_eq!(few.answer, Answer::CannotTell);
-        let all = [good, vec![proved(-0.5, -0.25)]].concat();
-        let findings = calibration(&all);
-        let verdict = &findings.verdicts[0];
-        assert_eq!(verdict.answer, Answer::Yes, "four of five");
-        assert!(verdict.reason.starts_with("4 of 5 predictions held; "), "{}", verdict.reason);
-        let error = findings.fact_named("why/calibration/error").unwrap();
-        assert!((error.value - (4.0 * 0.01 / 0.31 + 1.0) / 5.0).abs() < 1e-9, "{}", error.value);
-        let undecided = Proved { measured: shift(-0.2, Some([-0.6, -0.1])), ..proved(-0.1, 0.0) };
-        let with_it = calibration(&[all.as_slice(), &[undecided]].concat());
-        let same = with_it.fact_named("why/calibration/error").unwrap();
-        assert_eq!((same.value, same.n), (error.value, Some(5)), "it was not decided");
-        let bad = vec![proved(-0.5, -0.1); 5];
-        assert_eq!(calibration(&bad).verdicts[0].answer, Answer::No);
-        let none = vec![proved(0.0, 0.0); 5];
-        assert!(calibration(&none).fact_named("why/calibration/error").is_none(), "no saving");
-    }
-
     #[test]
     fn a_proof_is_found_again_in_its_record() {
         let prediction =
             Prediction { remedy: Remedy::ProgramFirst, shift: shift(-0.4, Some([-0.5, -0.3])) };
-        let outcome =
-            ProofOutcome { medians: [200.0, 130.0], shift: shift(-0.35, Some([-0.4, -0.3])) };
+        let outcome = ProofOutcome {
+            by: None,
+            medians: [200.0, 130.0],
+            shift: shift(-0.35, Some([-0.4, -0.3])),
+        };
         let about = About { command: vec!["git".into()], ..About::default() };
         let findings = proof(&prediction, &outcome, &about);
         assert_eq!(findings.verdicts[0].answer, Answer::Yes);
         let names: Vec<&str> = findings.facts.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names, [PREDICTED, MEASURED]);
         assert_eq!(findings.facts[1].labels[REMEDY], "cpu");
+        assert!(!findings.facts[1].labels.contains_key(BY));
         assert_eq!(findings.tables[0].rows.len(), 3);
+        let by = ProofOutcome { by: Some("rt=fifo:10".to_owned()), ..outcome };
+        let findings = proof(&prediction, &by, &about);
+        assert!(findings.facts.iter().all(|fact| fact.labels[BY] == "rt=fifo:10"));
+        let verdict = &findings.verdicts[0];
+        let expected = "with a CPU before other programs, a launch was predicted to change by ";
+        assert!(verdict.reason.starts_with(expected), "{}", verdict.reason);
+        assert!(
+            verdict.reason.contains("; under rt=fifo:10, it changed by "),
+            "{}",
+            verdict.reason
+        );
+        let measured = verdict.measured.as_ref().unwrap();
+        assert_eq!(measured.name, "change of the launch under rt=fifo:10");
+        assert!(findings.tables[0].title.ends_with(", by rt=fifo:10"));
     }
 
     #[test]
@@ -373,7 +252,7 @@ mod tests {
         let shift = Shift { value: -0.4, spread: Some(range), n: 4 };
         let prediction = Prediction { remedy: Remedy::ProgramFirst, shift };
         let measured = Shift { value: -0.2, spread: Some(Spread::Interval([-0.3, -0.1])), n: 10 };
-        let outcome = ProofOutcome { medians: [200.0, 130.0], shift: measured };
+        let outcome = ProofOutcome { by: None, medians: [200.0, 130.0], shift: measured };
         let findings = proof(&prediction, &outcome, &About::default());
         let value = |name: &str| findings.fact_named(name).unwrap().value;
         assert_eq!(findings.fact_named(PREDICTED).unwrap().interval, None);

@@ -35,6 +35,7 @@ pub(super) const MEMORY: &str = "256MiB";
   unjank why trace.dat --process app                  # a recording of trace-cmd
   sudo unjank why --prove -- make -C project          # try the change that saves most
   sudo unjank why --prove=cache -- ./app              # cold files against files in memory
+  sudo unjank why --prove=clock --by boost -- ./app   # by other means
   unjank why --calibration                            # how good the predictions were
   sudo unjank why -n 20 --cost -- git status
 
@@ -50,6 +51,9 @@ by a change is predicted by replaying all recorded wake-ups with shorter waits.
   servers  the process that answered the program has nice value -20
   cache    its files are in memory; without it, they are dropped from memory
   clock    every CPU at its highest clock
+
+--by applies another condition of unjank launch bench instead: --prove=cpu --by
+rt=fifo:10. Launches without the change are as above.
 
 Without root nothing is recorded; the output has the resources that the program used.")]
 pub(crate) struct Args {
@@ -70,6 +74,10 @@ pub(crate) struct Args {
         conflicts_with_all = ["file", "pid", "cost", "calibration", "trace_file"]
     )]
     pub(super) prove: Option<TriedChange>,
+    /// With --prove=CHANGE: the condition that stands for the change instead of unjank's own,
+    /// as for unjank launch bench
+    #[arg(long, value_name = "CONDITION", requires = "prove")]
+    pub(super) by: Option<String>,
     /// With --prove: pairs of launches with and without the change
     #[arg(long, value_name = "N", default_value_t = 10, requires = "prove", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pairs: u32,

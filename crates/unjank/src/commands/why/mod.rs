@@ -3,6 +3,7 @@
 pub(crate) mod about;
 mod again;
 mod args;
+mod arms;
 mod calibration;
 mod export;
 mod file;
@@ -74,7 +75,10 @@ fn settings(args: &Args) -> Settings {
             .with("for", args.window.duration.get())
             .with("stacks", !args.no_stacks),
         None => match args.prove {
-            Some(wanted) => settings.with("prove", wanted.name()).with("pairs", args.pairs),
+            Some(wanted) => settings
+                .with("prove", wanted.name())
+                .with("by", args.by.clone())
+                .with("pairs", args.pairs),
             None => settings.with("cost", args.cost).with("stacks", !args.no_stacks),
         },
     }
@@ -89,6 +93,9 @@ fn explain(
 ) -> Result<(Launches, Findings)> {
     if let Some(path) = &args.recording.file {
         return file::explain(&args.recording, path, args.thread.as_deref(), &args.output);
+    }
+    if let Some(wanted) = args.prove {
+        wanted.check(args.by.as_deref())?;
     }
     let plan = Plan {
         program: Program::new(args.command.clone(), args.ready.clone()),
@@ -125,7 +132,8 @@ fn explain(
     }
     let about = again::about(args, root);
     if let Some(wanted) = args.prove {
-        let experiment = Experiment { wanted, pairs: args.pairs as usize, plan, about };
+        let (by, pairs) = (args.by.clone(), args.pairs as usize);
+        let experiment = Experiment { wanted, by, pairs, plan, about };
         return experiment.run(root, &tracefs, seed, monitor);
     }
     let launches = match args.window.pid {

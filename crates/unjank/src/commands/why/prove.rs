@@ -3,23 +3,22 @@
 
 use std::str::FromStr;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use unjank_host::tracefs::Tracefs;
-use unjank_host::{Machine, Nanos, Root};
+use unjank_host::{Error, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::report::{self, About, Launches, Prediction, ProofOutcome, Remedy, Shift, Spread};
 
 use super::about::with_server;
+use super::arms::arms;
 use super::launch::Plan;
 use super::launches;
-use crate::commands::launch::bench::{conditions, ready_means};
+use crate::commands::launch::bench::ready_means;
 use crate::commands::session;
 
 /// Launches that are recorded for a prediction, unless the user says how many.
 pub(super) const RECORDED: u32 = 6;
-/// The nice value of a program that is first in the run queue.
-const FIRST: &str = "nice=-20";
 
 /// Which change is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +48,19 @@ impl TriedChange {
         self == Self::Of(Remedy::Cached)
     }
 
+    /// Checks that the condition `by` can stand for it.
+    ///
+    /// # Errors
+    /// `Invalid` if the change is not named: only afterwards it is known which one it is.
+    pub(super) fn check(self, by: Option<&str>) -> Result<(), Error> {
+        match (self, by) {
+            (Self::Best, Some(by)) => Err(Error::Invalid(format!(
+                "--by {by}: name the change for which it stands, such as --prove=cpu"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Its name in settings.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -62,6 +74,8 @@ impl TriedChange {
 #[derive(Debug)]
 pub(super) struct Experiment {
     pub(super) wanted: TriedChange,
+    /// The condition that stands for the change; `None` for that of unjank.
+    pub(super) by: Option<String>,
     pub(super) pairs: usize,
     pub(super) plan: Plan,
     pub(super) about: About,
@@ -78,10 +92,11 @@ impl Experiment {
     ) -> Result<(Launches, Findings)> {
         // Before minutes of launches: whether this machine has the change at all. Servers are
         // known afterwards.
+        let by = self.by.as_deref();
         if let TriedChange::Of(remedy) = self.wanted
-            && remedy != Remedy::ServersFirst
+            && (remedy != Remedy::ServersFirst || by.is_some())
         {
-            arms(remedy, None, root)?;
+            arms(remedy, by, None, root)?;
         }
         let launches = launches::record(&self.plan, &self.about, root, tracefs, None, monitor)?;
         let about = with_server(&self.about, &launches, root);
@@ -116,6 +131,7 @@ impl Experiment {
             return Ok((launches, findings));
         };
         let outcome = ProofOutcome {
+            by: self.by.clone(),
             medians: [without.value, with.value],
             shift: Shift {
                 value: difference.value,
@@ -142,7 +158,8 @@ impl Experiment {
         root: &Root,
     ) -> Result<(Prediction, [Condition; 2])> {
         let mut predictions = report::predictions(launches).into_iter();
-        let with_arms = |it: Prediction| arms(it.remedy, server, root).map(|arms| (it, arms));
+        let by = self.by.as_deref();
+        let with_arms = |it: Prediction| arms(it.remedy, by, server, root).map(|arms| (it, arms));
         match self.wanted {
             TriedChange::Of(wanted) => {
                 let of_wanted = predictions.find(|it| it.remedy == wanted);
@@ -193,49 +210,25 @@ impl Experiment {
     }
 }
 
-/// The conditions without and with a change. `server` is the process that delayed the program most.
-///
-/// # Errors
-/// A machine without it.
-fn arms(remedy: Remedy, server: Option<u32>, root: &Root) -> Result<[Condition; 2]> {
-    let condition = |text: &str| conditions::parse(text, &Machine::read(root).frequency, root);
-    Ok(match remedy {
-        Remedy::ProgramFirst => [condition("as-is")?, condition(FIRST)?],
-        Remedy::Cached => [condition("cold")?, condition("as-is")?],
-        Remedy::HighestClock => [condition("as-is")?, condition("min_freq=max")?],
-        Remedy::ServersFirst => {
-            let server =
-                server.context("the program waited for no other program that still runs")?;
-            [condition("as-is")?, conditions::process_first(server, root)]
-        }
-        Remedy::SpunLocks | Remedy::All => {
-            bail!("{} cannot be applied to another program", remedy.name())
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn changes_have_names_and_conditions() {
+    fn changes_have_names() {
         assert_eq!("best".parse(), Ok(TriedChange::Best));
         for name in ["cpu", "servers", "cache", "clock"] {
             assert_eq!(name.parse::<TriedChange>().unwrap().name(), name);
         }
         assert!("locks".parse::<TriedChange>().is_err());
-        let root = Root::at("/nonexistent");
-        let [cold, warm] = arms(Remedy::Cached, None, &root).unwrap();
-        assert!(cold.is_cold && !warm.is_cold);
-        let [as_is, first] = arms(Remedy::ProgramFirst, None, &root).unwrap();
-        let nice = Some(unjank_host::sched::Policy::other(-20));
-        assert_eq!((as_is.policy, first.policy), (None, nice));
-        let error = arms(Remedy::HighestClock, None, &root).unwrap_err().to_string();
-        assert!(error.contains("no cpufreq"), "{error}");
-        let [_, first] = arms(Remedy::ServersFirst, Some(47), &root).unwrap();
-        let service = first.service.unwrap();
-        assert_eq!(service.command[1..], ["rt", "set", "47", "--others", "other:-20"]);
-        assert!(service.notifies && arms(Remedy::ServersFirst, None, &root).is_err());
+    }
+
+    #[test]
+    fn a_condition_stands_for_a_named_change() {
+        let cpu = TriedChange::Of(Remedy::ProgramFirst);
+        assert!(cpu.check(None).is_ok() && cpu.check(Some("boost")).is_ok());
+        assert!(TriedChange::Best.check(None).is_ok());
+        let error = TriedChange::Best.check(Some("boost")).unwrap_err().to_string();
+        assert!(error.starts_with("--by boost: name the change"), "{error}");
     }
 }
