@@ -112,6 +112,13 @@ fn page_ins_tell_swap_from_a_file_and_name_both() {
         areas.lines().filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
     assert!(areas.contains(&known.file("swap-area")), "{areas:?}");
     assert!(from(&of_swap, "swap", &areas) > 0.0);
+    let saved = |record: &Value| {
+        let row = rows(record, "why/what_if").find(|row| row[0] == "no page swapped out").unwrap();
+        row[2]["value"].as_f64()
+    };
+    assert!(saved(&of_swap).unwrap() < 0.0, "{of_swap}");
+    // Without a swap area, it is n/a.
+    assert!(saved(&of_file).is_none_or(|saved| saved > -0.02), "{of_file}");
 }
 
 #[test]
@@ -163,7 +170,7 @@ fn what_another_change_would_save_is_never_more_than_there_is() {
         return;
     }
     let record = record(&["-n", "2", "--gap", "0"], &["sh", "-c", "ls / | sort; ls /usr"]);
-    assert_eq!(rows(&record, "why/what_if").count(), 6);
+    assert_eq!(rows(&record, "why/what_if").count(), 7);
     for row in rows(&record, "why/what_if").filter(|row| row[1] != "n/a") {
         let saved = row[2]["value"].as_f64().unwrap();
         assert!((-1.0..=1e-9).contains(&saved), "{row}");

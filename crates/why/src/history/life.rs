@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Timestamp;
+use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 use unjank_units::Nanos;
@@ -24,11 +25,24 @@ pub struct Life {
     /// The times in which other threads waited for it and lent it their priority, by lender and in
     /// order of time. A lent priority is not always higher than the thread's own.
     pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
-    /// The times in which it read from storage, waits included: it added pages of files to the page
-    /// cache, or issued requests. Each begins with a system call or page fault. They are in order
-    /// of time and do not overlap.
-    pub reads: Vec<(Timestamp, Timestamp)>,
+    /// Its reads from storage, in order of time and without overlap.
+    pub reads: Vec<Read>,
 }
+
+/// A time in which a thread read from storage, waits included: it added pages of files to the page
+/// cache, or issued requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Read {
+    /// When its system call or page fault began.
+    pub from: Timestamp,
+    /// When it added or requested the last pages, or when it fell asleep after that.
+    pub to: Timestamp,
+    /// Where its first request began, if it issued one.
+    pub place: Option<Place>,
+}
+
+/// A sector of 512 bytes on a device.
+pub type Place = (DeviceNumber, u64);
 
 /// The creation of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +70,18 @@ impl Life {
         self.spans.get(begun.checked_sub(1)?).filter(|span| span.to >= moment)
     }
 
-    /// How long it read files into memory between two moments.
-    pub fn reads_in(&self, begin: Timestamp, end: Timestamp) -> Nanos {
-        let first = self.reads.partition_point(|(_, to)| *to <= begin);
-        let reads = self.reads[first..].iter().take_while(|(from, _)| *from < end);
-        let parts = reads.map(|&(from, to)| to.min(end).since(from.max(begin)));
+    /// How long it read data into memory between two moments, in reads that `counts`.
+    pub fn reads_in(
+        &self,
+        begin: Timestamp,
+        end: Timestamp,
+        counts: impl Fn(&Read) -> bool,
+    ) -> Nanos {
+        let first = self.reads.partition_point(|read| read.to <= begin);
+        let reads = self.reads[first..].iter().take_while(|read| read.from < end);
+        let parts = reads
+            .filter(|read| counts(read))
+            .map(|read| read.to.min(end).since(read.from.max(begin)));
         parts.fold(Nanos::ZERO, |sum, part| sum + part)
     }
 

@@ -20,7 +20,7 @@ mod wait;
 mod work;
 
 pub(crate) use by_id::ById;
-pub use life::{Birth, Life};
+pub use life::{Birth, Life, Place, Read};
 pub use machine::History;
 pub use origin::{Armed, Cause, InterruptId, Origin, RequestId};
 pub use requests::Request;

@@ -7,7 +7,7 @@ use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, LockFlags};
 
-use super::life::Life;
+use super::life::{Life, Place, Read};
 use super::span::State;
 use super::wait::{Wait, Wake};
 
@@ -102,12 +102,13 @@ impl Thread {
         self.touches(of);
     }
 
-    /// It reads from storage at a moment. The read began when it entered its call or fault.
-    pub(super) fn is_reading(&mut self, at: Timestamp) {
-        let Some(entered) = self.entered.filter(|_| !self.wait.is_write()) else { return };
+    /// It reads from storage at a moment, with a request to a `place` or without one. The read
+    /// began when it entered its call or fault.
+    pub(super) fn is_reading(&mut self, at: Timestamp, place: Option<Place>) {
+        let Some(from) = self.entered.filter(|_| !self.wait.is_write()) else { return };
         match self.life.reads.last_mut() {
-            Some((from, to)) if *from == entered => *to = at,
-            _ => self.life.reads.push((entered, at)),
+            Some(read) if read.from == from => (read.to, read.place) = (at, read.place.or(place)),
+            _ => self.life.reads.push(Read { from, to: at, place }),
         }
     }
 
@@ -115,11 +116,11 @@ impl Thread {
     /// now.
     pub(super) fn falls_asleep(&mut self, at: Timestamp) {
         let since = self.state.map(|(_, since)| since);
-        if let Some((from, to)) = self.life.reads.last_mut()
-            && self.entered == Some(*from)
-            && since.is_some_and(|since| since <= *to)
+        if let Some(read) = self.life.reads.last_mut()
+            && self.entered == Some(read.from)
+            && since.is_some_and(|since| since <= read.to)
         {
-            *to = at;
+            read.to = at;
         }
         let wait = self.wait;
         self.change(at, State::Asleep { wait, wake: None });

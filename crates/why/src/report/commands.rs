@@ -26,9 +26,10 @@ impl About {
         if let Some(name) = remedy.option() {
             let change = format!("--prove={name}");
             let launches = self.launches.to_string();
-            let more = (self.launches > PROOF).then_some(["-n", &launches]);
-            let words: Vec<&str> = more.into_iter().flatten().collect();
-            return format!("sudo {}", self.why(&[&[change.as_str()], &words[..]].concat()));
+            let by = remedy.by().map(|by| ["--by", by]);
+            let more = (self.launches > PROOF).then_some(["-n", launches.as_str()]);
+            let options: Vec<&str> = [by, more].into_iter().flatten().flatten().collect();
+            return format!("sudo {}", self.why(&[&[change.as_str()], &options[..]].concat()));
         }
         match remedy {
             // A program that ends at once cannot be watched.
@@ -46,7 +47,9 @@ impl About {
                 Some(format!("sudo unjank rt set {process} --others other:-20"))
             }
             Remedy::SpunLocks => Some(format!("sudo unjank lock doctor {process}")),
-            Remedy::Cached => Some("sudo unjank checkup --only swap".to_owned()),
+            Remedy::Cached | Remedy::Unswapped => {
+                Some("sudo unjank checkup --only swap".to_owned())
+            }
             Remedy::HighestClock => Some(format!(
                 "sudo unjank with \
                  '/sys/devices/system/cpu/cpufreq/policy*/scaling_governor=performance' -- {}",
@@ -133,6 +136,9 @@ mod tests {
         let proof = |launches| About { launches, ..about(&["git"], &[]) }.next(Remedy::Cached);
         assert_eq!(proof(6).unwrap(), "sudo unjank why --prove=cache -- git");
         assert_eq!(proof(20).unwrap(), "sudo unjank why --prove=cache -n 20 -- git");
+        let swap = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::Unswapped);
+        let expected = "sudo unjank why --prove=swap --by vm.swappiness=0 -n 20 -- git";
+        assert_eq!(swap.unwrap(), expected);
         let again = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::All);
         assert_eq!(again.unwrap(), "sudo unjank why -n 20 -- git");
     }

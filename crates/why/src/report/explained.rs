@@ -182,8 +182,8 @@ impl Explained {
 
     /// Its window, for replays.
     pub(super) fn window(&self) -> Window<'_> {
-        let Self { trace, history, highest, family, thread, from, to, .. } = self;
-        Window { trace, history, highest, family, thread: *thread, from: *from, to: *to }
+        let Self { trace, history, highest, swap, family, thread, from, to, .. } = self;
+        Window { trace, history, highest, swap, family, thread: *thread, from: *from, to: *to }
     }
 
     /// Adds a warning with which the explanation must be read.

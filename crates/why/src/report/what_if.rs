@@ -9,7 +9,7 @@ use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
 use super::handoff::Handoff;
 use super::spread::Spread;
-use crate::what_if::{Change, Replays};
+use crate::what_if::{Change, Data, InMemory, Replays};
 
 /// The time of a read from memory instead of storage: a minor fault, or a copy of a page.
 const HIT: Nanos = Nanos::from_micros(1);
@@ -40,9 +40,10 @@ impl Saving {
 }
 
 /// The changes, in the order of the table.
-pub(super) const REMEDIES: [Remedy; 6] = [
+pub(super) const REMEDIES: [Remedy; 7] = [
     Remedy::HighestClock,
     Remedy::Cached,
+    Remedy::Unswapped,
     Remedy::ProgramFirst,
     Remedy::ServersFirst,
     Remedy::SpunLocks,
@@ -83,15 +84,17 @@ pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
 /// The change to a launch that a remedy makes.
 fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
     let none = Change::default();
+    let held = |data| Some(InMemory { data, read: HIT });
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
-        Remedy::Cached => Change { cached: Some(HIT), ..none },
+        Remedy::Cached => Change { in_memory: held(Data::All), ..none },
+        Remedy::Unswapped => Change { in_memory: held(Data::Swap), ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: launch.threads_of_server(), ..none },
         Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
-            cached: Some(HIT),
+            in_memory: held(Data::All),
             boosted: &launch.family | &launch.threads_of_server(),
             lock_handoff: Some(handoff),
         },
@@ -134,7 +137,12 @@ pub(super) fn table(
     };
     let mut table = Table::new("why/what_if", title, columns);
     for saving in savings {
-        if saving.remedy == Remedy::HighestClock && launch.highest.is_empty() {
+        let is_missing = match saving.remedy {
+            Remedy::HighestClock => launch.highest.is_empty(),
+            Remedy::Unswapped => launch.swap.is_empty(),
+            _ => false,
+        };
+        if is_missing {
             table.push([saving.remedy.name().into(), "n/a".into()]);
             continue;
         }

@@ -21,7 +21,7 @@ use unjank_units::Nanos;
 use self::actors::Actors;
 use self::replay::Replay;
 use self::steps::{Step, steps};
-pub use self::window::{Change, Window};
+pub use self::window::{Change, Data, InMemory, Window};
 use crate::split::ClockLosses;
 
 /// The steps of a window, for any number of replays.

@@ -8,8 +8,8 @@ use unjank_units::Nanos;
 
 use super::actors::{Actor, Actors};
 use super::steps::Step;
-use super::window::{Change, Window};
-use crate::history::{Cause, Origin, Queued, Request, Span, Spans, State, Wait, Wake};
+use super::window::{Change, Data, Window};
+use crate::history::{Cause, Origin, Place, Queued, Read, Request, Span, Spans, State, Wait, Wake};
 use crate::path::{hands_over, is_sleep_until};
 use crate::split::ClockLosses;
 
@@ -134,8 +134,10 @@ impl<'a> Replay<'a> {
                 if self.change.highest_clock {
                     saved = self.losses.between(cpu, (span.from, span.to), history, highest);
                 }
-                if self.change.cached.is_some() {
-                    saved = saved + self.actors.life(actor).life.reads_in(span.from, span.to);
+                if let Some(held) = self.change.in_memory {
+                    let life = self.actors.life(actor).life;
+                    let is_held = |read: &Read| self.holds(held.data, read.place);
+                    saved = saved + life.reads_in(span.from, span.to, is_held);
                 }
                 1.0 - (saved.get() as f64 / length).min(1.0)
             }
@@ -205,10 +207,11 @@ impl<'a> Replay<'a> {
             },
             Origin::Interrupt(_) => slept.max(self.caused_outside(sleeper, wake.at)),
         };
-        let Some(hit) = self.change.cached else { return end };
+        let Some(held) = self.change.in_memory else { return end };
         let request = self.completed(wake.by, span.from, wake.at);
         let thread = self.actors.life(sleeper).thread;
-        if !self.is_read(thread, wait, wake.by, request) {
+        let place = request.map(|request| (request.asked.device, request.asked.sector));
+        if !self.is_read(thread, wait, wake.by, request) || !self.holds(held.data, place) {
             return end;
         }
         // An idle worker of a program may sleep long before the request is issued that ends its
@@ -216,7 +219,7 @@ impl<'a> Replay<'a> {
         // limit: data in memory needs no worker.
         let asks = |by| !self.window.history.is_kernel(by);
         let asked = request.filter(|it| matches!(it.by, Origin::Thread(by) if asks(by)));
-        end.min(slept.max(asked.map_or(slept, issued)) + hit.get() as f64)
+        end.min(slept.max(asked.map_or(slept, issued)) + held.read.get() as f64)
     }
 
     /// The changed moment at which a thread did something for `sleeper`. An action of a kernel
@@ -279,6 +282,17 @@ impl<'a> Replay<'a> {
                 let may_read = !matches!(wait, Wait::KernelLock { .. }) && !is_kernel(sleeper);
                 is_fault && is_kernel(waker) || may_read && reads
             }
+        }
+    }
+
+    /// Whether data at a place is among data that is in memory. An unknown place is not in swap.
+    fn holds(&self, data: Data, place: Option<Place>) -> bool {
+        let is_swap = |(device, sector): Place| {
+            self.window.swap.iter().any(|area| area.pages(device, sector, 1).is_some())
+        };
+        match data {
+            Data::All => true,
+            Data::Swap => place.is_some_and(is_swap),
         }
     }
 

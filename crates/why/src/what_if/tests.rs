@@ -1,5 +1,6 @@
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
+use unjank_host::swap_area::{Area, whole};
 use unjank_host::tracefs::script::{Script, at, task};
 use unjank_host::tracefs::{
     Context, DeviceRequest, EventKind, FilePages, StorageEvent, SystemCall, Trace,
@@ -25,6 +26,8 @@ fn length_of(trace: &Trace, to: u64, change: &Change, highest: &HighestClocks) -
         trace,
         history: &history,
         highest,
+        // Sectors 8 to 15 of the device of `issued`.
+        swap: &[Area::new("/swap".to_owned(), DeviceNumber(1), true, whole(8, 1))],
         family: &[ThreadId(7)].into(),
         thread: ThreadId(7),
         from: at(0),
@@ -44,7 +47,11 @@ fn boosted(threads: &[u32]) -> Change {
 }
 
 fn cached() -> Change {
-    Change { cached: Some(Nanos(1)), ..Change::default() }
+    in_memory(Data::All)
+}
+
+fn in_memory(data: Data) -> Change {
+    Change { in_memory: Some(InMemory { data, read: Nanos(1) }), ..Change::default() }
 }
 
 fn waking(thread: u32) -> EventKind {
@@ -52,8 +59,12 @@ fn waking(thread: u32) -> EventKind {
 }
 
 fn issued(letters: &str) -> [EventKind; 2] {
+    issued_at(letters, 8)
+}
+
+fn issued_at(letters: &str, sector: u64) -> [EventKind; 2] {
     let device = DeviceNumber(1);
-    let request = DeviceRequest { device, sector: 8, sectors: 8, letters: letters.into() };
+    let request = DeviceRequest { device, sector, sectors: 8, letters: letters.into() };
     [StorageEvent::Issued(request), StorageEvent::Completed(request)].map(EventKind::Storage)
 }
 
@@ -167,24 +178,34 @@ fn a_waker_counts_with_what_it_did_at_that_time() {
     assert_eq!(length(&script, 400, &boosted(&[5])), 400, "the request was issued at 100 anyway");
 }
 
+/// Thread 7 reads or writes a sector, in a page fault or a system call.
+fn moves_data(letters: &str, sector: u64, fault: bool) -> Script {
+    let [issued, completed] = issued_at(letters, sector);
+    let touched = EventKind::PageFault { address: 0x1000 };
+    let script = Script::new().runs(0, 0, 0, 7);
+    let script = if fault { script.happens(0, 80, Context::Thread, touched) } else { script };
+    script
+        .happens(0, 90, Context::Thread, issued)
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 300, Context::Irq, completed)
+        .happens(1, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0)
+}
+
 #[test]
 fn what_is_read_from_storage_is_in_memory() {
-    let read = |letters: &str, fault: bool| {
-        let [issued, completed] = issued(letters);
-        let touched = EventKind::PageFault { address: 0x1000 };
-        let script = Script::new().runs(0, 0, 0, 7);
-        let script = if fault { script.happens(0, 80, Context::Thread, touched) } else { script };
-        script
-            .happens(0, 90, Context::Thread, issued)
-            .sleeps(0, 100, 7, 0)
-            .happens(1, 300, Context::Irq, completed)
-            .happens(1, 300, Context::Irq, waking(7))
-            .runs(0, 300, 0, 7)
-            .sleeps(0, 400, 7, 0)
-    };
-    assert_eq!(length(&read("R", true), 400, &cached()), 181, "computing from 80 to 100, too");
-    assert_eq!(length(&read("RA", false), 400, &cached()), 201, "a system call reads");
-    assert_eq!(length(&read("W", false), 400, &cached()), 400, "what is written is not cached");
+    let of = |letters: &str, fault: bool| length(&moves_data(letters, 8, fault), 400, &cached());
+    assert_eq!(of("R", true), 181, "computing from 80 to 100, too");
+    assert_eq!(of("RA", false), 201, "a system call reads");
+    assert_eq!(of("W", false), 400, "what is written is not cached");
+}
+
+#[test]
+fn a_page_in_swap_is_told_from_one_of_a_file() {
+    let of = |sector, data| length(&moves_data("R", sector, true), 400, &in_memory(data));
+    assert_eq!([of(8, Data::All), of(8, Data::Swap)], [181, 181]);
+    assert_eq!([of(16, Data::All), of(16, Data::Swap)], [181, 400], "behind the swap area");
 }
 
 #[test]

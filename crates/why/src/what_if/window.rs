@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
+use unjank_host::swap_area::Area;
 use unjank_host::tracefs::Trace;
 use unjank_units::Nanos;
 
@@ -15,13 +16,30 @@ use crate::split::HighestClocks;
 pub struct Change {
     /// Computing takes as long as at the highest clock.
     pub highest_clock: bool,
-    /// If set, all data that threads read from storage, by a page fault or a system call, is in
-    /// memory. The value is the time of such a read.
-    pub cached: Option<Nanos>,
+    /// Data that is in memory when threads read it, by a page fault or a system call.
+    pub in_memory: Option<InMemory>,
     /// These threads never wait while another thread has their CPU.
     pub boosted: BTreeSet<ThreadId>,
     /// If set, the longest time from the wake-up of a thread that waited in a futex to its run.
     pub lock_handoff: Option<Nanos>,
+}
+
+/// Data in memory instead of on storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InMemory {
+    /// Which data.
+    pub data: Data,
+    /// The time of a read of it.
+    pub read: Nanos,
+}
+
+/// Data on storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// All of it.
+    All,
+    /// Pages in swap areas.
+    Swap,
 }
 
 /// The window that is replayed.
@@ -33,6 +51,8 @@ pub struct Window<'a> {
     pub history: &'a History,
     /// The highest clocks of the machine.
     pub highest: &'a HighestClocks,
+    /// The swap areas of the machine.
+    pub swap: &'a [Area],
     /// The threads of the explained program. If an event from outside, such as a packet, wakes one
     /// of them, it keeps its distance to that thread.
     pub family: &'a BTreeSet<ThreadId>,

@@ -50,6 +50,7 @@ by a change is predicted by replaying all recorded wake-ups with shorter waits.
   cpu      the program starts with nice value -20 (autogroups are off meanwhile)
   servers  the process that answered the program has nice value -20
   cache    its files are in memory; without it, they are dropped from memory
+  swap     no page is swapped out; only with --by
   clock    every CPU at its highest clock
 
 --by applies another condition of unjank launch bench instead: --prove=cpu --by
@@ -64,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) launches: Option<u32>,
     /// Measure what a change saves, in alternating pairs of launches, and compare it
-    /// with the prediction: cpu, servers, cache, clock, or the best of them
+    /// with the prediction: cpu, servers, cache, swap, clock, or the best of them
     #[arg(
         long,
         value_name = "CHANGE",

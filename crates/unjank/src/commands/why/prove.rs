@@ -37,7 +37,7 @@ impl FromStr for TriedChange {
         match of_name {
             Some(remedy) => Ok(Self::Of(remedy)),
             None if text == "best" => Ok(Self::Best),
-            None => Err("expected cpu, servers, cache, clock or best".to_owned()),
+            None => Err("expected cpu, servers, cache, swap, clock or best".to_owned()),
         }
     }
 }
@@ -51,12 +51,21 @@ impl TriedChange {
     /// Checks that the condition `by` can stand for it.
     ///
     /// # Errors
-    /// `Invalid` if the change is not named: only afterwards it is known which one it is.
+    /// `Invalid` if the change is not named, because only afterwards it is known which one it is;
+    /// or if unjank has no condition of its own for it.
     pub(super) fn check(self, by: Option<&str>) -> Result<(), Error> {
+        let wrong = |what| Err(Error::Invalid(what));
         match (self, by) {
-            (Self::Best, Some(by)) => Err(Error::Invalid(format!(
+            (Self::Best, Some(by)) => wrong(format!(
                 "--by {by}: name the change for which it stands, such as --prove=cpu"
-            ))),
+            )),
+            (Self::Of(remedy), None) => match remedy.by() {
+                Some(by) => wrong(format!(
+                    "--prove={} needs a condition that makes the change, such as --by {by}",
+                    self.name()
+                )),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -217,7 +226,7 @@ mod tests {
     #[test]
     fn changes_have_names() {
         assert_eq!("best".parse(), Ok(TriedChange::Best));
-        for name in ["cpu", "servers", "cache", "clock"] {
+        for name in ["cpu", "servers", "cache", "swap", "clock"] {
             assert_eq!(name.parse::<TriedChange>().unwrap().name(), name);
         }
         assert!("locks".parse::<TriedChange>().is_err());
@@ -228,6 +237,10 @@ mod tests {
         let cpu = TriedChange::Of(Remedy::ProgramFirst);
         assert!(cpu.check(None).is_ok() && cpu.check(Some("boost")).is_ok());
         assert!(TriedChange::Best.check(None).is_ok());
+        let swap = TriedChange::Of(Remedy::Unswapped);
+        assert!(swap.check(Some("vm.swappiness=0")).is_ok());
+        let error = swap.check(None).unwrap_err().to_string();
+        assert!(error.contains("such as --by vm.swappiness=0"), "{error}");
         let error = TriedChange::Best.check(Some("boost")).unwrap_err().to_string();
         assert!(error.starts_with("--by boost: name the change"), "{error}");
     }

@@ -24,7 +24,7 @@ impl Builder {
         match event {
             StorageEvent::Issued(asked) => {
                 if context == Context::Thread && asked.is_read() {
-                    self.thread(current).is_reading(at);
+                    self.thread(current).is_reading(at, Some((asked.device, asked.sector)));
                 }
                 let origin = self.queues.dispatched_for(origin);
                 let file = match origin {
@@ -39,7 +39,7 @@ impl Builder {
             StorageEvent::Cached(pages) if context == Context::Thread => {
                 let thread = self.thread(current);
                 thread.reads(pages.file());
-                thread.is_reading(at);
+                thread.is_reading(at, None);
             }
             StorageEvent::Started { thread, same_process } => {
                 self.end_of_id(thread, at);

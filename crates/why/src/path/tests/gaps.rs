@@ -176,6 +176,7 @@ fn a_replay_keeps_what_is_lost() {
         trace: &trace,
         history: &History::of(&trace),
         highest: &HighestClocks::new(),
+        swap: &[],
         family: &[ThreadId(7)].into(),
         thread: ThreadId(7),
         from: at(0),
