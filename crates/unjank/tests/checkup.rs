@@ -24,6 +24,12 @@ const HEADLINES: [(&str, Option<(&str, &str)>); 5] = [
     ("ipc/unix/round_trip", Some(("placement", "two-cpus"))),
 ];
 
+/// Whether a very busy machine did not get to measuring this.
+fn was_too_slow(verdict: &Value) -> bool {
+    let reason = verdict["reason"].as_str();
+    reason.is_some_and(|reason| reason.starts_with("the machine was too slow"))
+}
+
 #[test]
 fn five_delays_are_measured_and_the_record_is_valid() {
     let output = unjank()
@@ -36,7 +42,7 @@ fn five_delays_are_measured_and_the_record_is_valid() {
     let verdicts = record["verdicts"].as_array().unwrap();
     let subjects: Vec<&str> = verdicts.iter().filter_map(|v| v["subject"].as_str()).collect();
     assert_eq!(subjects, ["launch", "swap", "jitter", "lock", "ipc"]);
-    for verdict in verdicts {
+    for verdict in verdicts.iter().filter(|verdict| !was_too_slow(verdict)) {
         assert!(verdict["measured"]["value"].is_number(), "{verdict}");
         assert_ne!(verdict["answer"], "not_available", "{verdict}");
     }

@@ -45,7 +45,11 @@ fn without_privilege_a_checkup_measures_the_rest() {
     let (record, code) = as_nobody(&["checkup", "--quick", "--only", "swap,jitter,lock"]);
     assert_eq!(code, Some(0));
     for verdict in record["verdicts"].as_array().expect("a list") {
-        assert!(verdict["measured"]["value"].is_number(), "{verdict}");
+        // A very busy machine may not get to measuring one of them.
+        let was_too_slow = verdict["reason"]
+            .as_str()
+            .is_some_and(|reason| reason.starts_with("the machine was too slow"));
+        assert!(verdict["measured"]["value"].is_number() || was_too_slow, "{verdict}");
     }
     let missing = reason(&record, "jitter/native/fifo/wakeup").expect("no SCHED_FIFO for nobody");
     assert!(missing.contains("CAP_SYS_NICE"), "{missing}");

@@ -132,7 +132,8 @@ impl Drop for Beside {
 
 impl OwnParts {
     /// Describes the difference between the cells and the program's own measurement, if it
-    /// exceeds 5 % and 2 ms. A way or an activity may be `*`.
+    /// exceeds 5 % and 2 ms, and the time that the host of a virtual machine took from its CPUs
+    /// meanwhile. A way or an activity may be `*`.
     pub(crate) fn differs(&self, part: &str, places: &[&str], cells: &Cells) -> Option<String> {
         let is_in = |way: &str, activity: &str| {
             places
@@ -148,7 +149,7 @@ impl OwnParts {
         // A clock that began at the fork gives an upper bound.
         let least = self.0[part];
         let most = self.0.get(&format!("{part}-since-fork")).copied().unwrap_or(least);
-        let tolerance = (least / 20).max(2_000_000);
+        let tolerance = (least / 20).max(2_000_000) + self.0["stolen"];
         let found = i64::try_from(found).unwrap();
         let fits = (least - tolerance..=most + tolerance).contains(&found);
         (!fits).then(|| format!("{part} took {least} to {most} ns, {places:?} has {found} ns"))

@@ -9,7 +9,7 @@ use unjank_host::tracefs::Trace;
 use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 
-use super::machine::{FOREIGN, State, memory_was_full, name};
+use super::machine::{FOREIGN, State, memory_was_full, name, stolen};
 use crate::exec::first_exec;
 use crate::history::History;
 use crate::record::{CapturedTraces, Recorded};
@@ -88,8 +88,9 @@ impl RecordedLaunch {
         root: &Root,
         stop: &Stop,
     ) -> Result<Option<Explained>> {
-        let Self { launch, recorded, before: State { clocks, swap }, memory } = self;
+        let Self { launch, recorded, before: State { clocks, swap, cpu_time }, memory } = self;
         let Recorded { trace, full_at, stacks, .. } = recorded;
+        let stolen = stolen(cpu_time, root);
         let process = launch.process;
         let from = first_exec(&trace, process).unwrap_or(launch.began);
         let Some(history) = History::until(&trace, stop) else {
@@ -129,6 +130,9 @@ impl RecordedLaunch {
         }
         if launch.is_foreign {
             explained.warn(FOREIGN);
+        }
+        if let Some(stolen) = stolen {
+            explained.warn(stolen);
         }
         if to < subject.ready {
             explained.cut_short(memory_was_full(memory, to.since(from)));

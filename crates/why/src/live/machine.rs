@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::inode::{FileId, paths_of};
+use unjank_host::machine::CpuTime;
 use unjank_host::perf_event::StackRecords;
 use unjank_host::swap_area::{self, Area};
 use unjank_host::text::one_line;
@@ -24,6 +25,20 @@ pub(super) fn memory_was_full(memory: Bytes, after: Nanos) -> String {
     )
 }
 
+/// From this share of stolen CPU time on, in percent, there is a warning.
+const STEAL_LIMIT: f64 = 1.0;
+
+/// A warning that a hypervisor gave a notable share of the CPU time since `before` to other
+/// virtual machines. No event shows such time: the thread that had the CPU seems to run.
+pub(super) fn stolen(before: Option<CpuTime>, root: &Root) -> Option<String> {
+    let spent = CpuTime::read(root).ok()?.since(before?);
+    let share = spent.steal_percent().filter(|&share| share >= STEAL_LIMIT)?;
+    Some(format!(
+        "the host of this virtual machine used {share:.1} % of its CPU time for others meanwhile: \
+         that time counts as computing"
+    ))
+}
+
 /// Reads the state of a machine.
 #[derive(Debug)]
 pub struct StateReader<'a> {
@@ -36,6 +51,8 @@ pub struct StateReader<'a> {
 pub struct State {
     pub(super) clocks: Clocks,
     pub(super) swap: Vec<Area>,
+    /// The CPU time of the machine so far, if it can be read.
+    pub(super) cpu_time: Option<CpuTime>,
 }
 
 impl<'a> StateReader<'a> {
@@ -44,10 +61,11 @@ impl<'a> StateReader<'a> {
         Self { root, clocks: ClockReader::new(root) }
     }
 
-    /// The present clock frequencies, and the swap areas as far as they can be read.
+    /// The present clock frequencies, and the swap areas and the CPU time as far as they can be
+    /// read.
     pub fn read(&self) -> State {
         let swap = swap_area::all(self.root).unwrap_or_default();
-        State { clocks: self.clocks.read(), swap }
+        State { clocks: self.clocks.read(), swap, cpu_time: CpuTime::read(self.root).ok() }
     }
 }
 
@@ -88,4 +106,28 @@ fn files(explained: &Explained, root: &Root) -> BTreeMap<FileId, String> {
     let takers = explained.page_takers().map(|thread| thread.0);
     let paths = paths_of(root, &shown_files(explained), takers).into_iter();
     paths.map(|(file, path)| (file, one_line(&path.to_string_lossy()).into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notable_share_of_stolen_time_is_told() {
+        let tree = tempfile::tempdir().unwrap();
+        let root = Root::at(tree.path());
+        std::fs::create_dir(tree.path().join("proc")).unwrap();
+        let spend = |idle: u32, steal: u32| {
+            let line = format!("cpu  0 0 0 {idle} 0 0 0 {steal}\n");
+            std::fs::write(tree.path().join("proc/stat"), line).unwrap();
+        };
+        spend(1_000, 500);
+        let before = CpuTime::read(&root).ok();
+        spend(1_098, 502);
+        let told = stolen(before, &root).unwrap();
+        assert!(told.contains("2.0 % of its CPU time"), "{told}");
+        spend(1_998, 503);
+        assert_eq!(stolen(before, &root), None);
+        assert_eq!(stolen(None, &root), None);
+    }
 }

@@ -10,7 +10,7 @@ use unjank_host::waiting_call::{blocked_in, has_our_numbers};
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 use unjank_measure::Monitor;
 
-use super::machine::{FOREIGN, State, StateReader, memory_was_full, name};
+use super::machine::{FOREIGN, State, StateReader, memory_was_full, name, stolen};
 use super::threads::choose_thread;
 use crate::history::{Asleep, Wait};
 use crate::record::{Recorded, Recording, RecordingOptions, StacksOf};
@@ -69,13 +69,14 @@ pub fn record_window(
         Recording::start(tracefs, root, &RecordingOptions { threads: &ids, memory, stacks })?;
     follow_new(&recording, root, process, &mut known)?;
     // After the start: the recording has every later change of a clock.
-    let State { clocks, swap } = machine.read();
+    let State { clocks, swap, cpu_time } = machine.read();
     let asleep = asleep(root, &known);
     let from = Timestamp::now();
     begun();
     let end = watch(&recording, wanted.length, root, (process, thread), monitor);
     let now = Timestamp::now();
     let Recorded { trace, full_at, stacks, .. } = recording.finish()?;
+    let stolen = stolen(cpu_time, root);
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
     let mut explained = Explained::in_window(trace, &asleep, &known, thread, (from, to), clocks);
@@ -91,6 +92,9 @@ pub fn record_window(
     }
     if has_our_numbers(root, process) == Some(false) {
         explained.warn(FOREIGN);
+    }
+    if let Some(stolen) = stolen {
+        explained.warn(stolen);
     }
     Ok(explained)
 }

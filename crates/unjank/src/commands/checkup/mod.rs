@@ -118,6 +118,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The nice value with which a run is evaluated and printed, if that is allowed.
 const HIGHEST_NICE: i32 = -20;
 
+/// Why a delay has no number if its starts were left out or killed.
+const TOO_SLOW: &str = "the machine was too slow to measure it within the time limit; `unjank checkup --full` has more";
+
 /// A run of the probes.
 struct Run<'a> {
     root: &'a Root,
@@ -199,9 +202,14 @@ impl Run<'_> {
             ));
         }
         for (delay, probe) in self.probes {
+            let was_cut_short = self.late > 0 || probe.timed_out() > 0;
             match probe.findings() {
                 Ok(mut found) => {
-                    found.verdicts.push(verdict(delay, &found));
+                    let mut verdict = verdict(delay, &found);
+                    if verdict.measured.is_none() && found.unsupported.is_empty() && was_cut_short {
+                        TOO_SLOW.clone_into(&mut verdict.reason);
+                    }
+                    found.verdicts.push(verdict);
                     findings.merge(found);
                 }
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),

@@ -82,6 +82,11 @@ impl<'a> Probe<'a> {
         self.repeated.begun()
     }
 
+    /// The number of starts that did not end in time and were killed.
+    pub(super) fn timed_out(&self) -> u32 {
+        self.repeated.timed_out()
+    }
+
     /// Approximate length of one start.
     pub(super) fn length(&self) -> Nanos {
         self.length + OVERHEAD

@@ -128,6 +128,11 @@ impl<'a> Repeated<'a> {
         self.starts
     }
 
+    /// The number of starts that did not end in time and were killed.
+    pub(crate) fn timed_out(&self) -> u32 {
+        self.timed_out
+    }
+
     /// The numbers of the starts that were disturbed from outside, if they are fewer
     /// than half: each is worth another start.
     pub(crate) fn disturbed(&self) -> Vec<u32> {
