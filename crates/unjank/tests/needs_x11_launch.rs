@@ -5,49 +5,22 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Output, Stdio};
+mod display;
 
+use std::process::{Command, Output};
+
+use display::Display;
 use serde_json::Value;
 use unjank_needs::printed::stderr;
 
-/// A display of its own, which ends with the test.
-struct Display {
-    server: Child,
-    name: String,
-}
-
-impl Display {
-    fn start() -> Option<Self> {
-        let mut server = Command::new("Xvfb");
-        server.args(["-displayfd", "1", "-nolisten", "tcp"]).args(["-screen", "0", "640x480x24"]);
-        let server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let client = Command::new("xclock").arg("-version").stderr(Stdio::null()).output();
-        let (Ok(mut server), Ok(_)) = (server, client) else {
-            unjank_needs::skip("Xvfb and xclock");
-            return None;
-        };
-        let mut number = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
-        Some(Self { server, name: format!(":{}", number.trim()) })
-    }
-
-    fn bench(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--pairs", "2"])
-            .args(["--ready", "window", "--no-store", "--json"])
-            .args(arguments)
-            .env("DISPLAY", &self.name)
-            .output()
-            .unwrap()
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        self.server.kill().unwrap();
-        self.server.wait().unwrap();
-    }
+fn bench(display: &Display, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--pairs", "2"])
+        .args(["--ready", "window", "--no-store", "--json"])
+        .args(arguments)
+        .env("DISPLAY", &display.name)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -55,7 +28,7 @@ fn the_first_window_of_a_program_ends_its_launch() {
     let Some(display) = Display::start() else { return };
     // By itself, and through another process.
     for command in [&["xclock"][..], &["sh", "-c", "xclock & wait"]] {
-        let output = display.bench(&[&["--"], command].concat());
+        let output = bench(&display, &[&["--"], command].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let record: Value = serde_json::from_slice(&output.stdout).unwrap();
         for series in record["series"].as_array().unwrap() {
@@ -71,7 +44,7 @@ fn windows_of_others_do_not_count() {
     let script = "while true; do xclock & sleep 0.2; kill $!; done";
     let mut other = Command::new("sh");
     let mut other = other.args(["-c", script]).env("DISPLAY", &display.name).spawn().unwrap();
-    let output = display.bench(&["--timeout", "5s", "--", "sleep", "600"]);
+    let output = bench(&display, &["--timeout", "5s", "--", "sleep", "600"]);
     other.kill().unwrap();
     other.wait().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
