@@ -4,6 +4,8 @@
     reason = "numbers are c_long, which has 32 bits on some machines"
 )]
 
+use syscalls::Sysno;
+
 /// The purpose of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -119,6 +121,7 @@ fn of_time64(number: i64) -> Option<i64> {
         407 => libc::SYS_clock_nanosleep,
         413 => libc::SYS_pselect6,
         414 => libc::SYS_ppoll,
+        416 => IO_PGETEVENTS,
         417 => libc::SYS_recvmmsg,
         418 => libc::SYS_mq_timedsend,
         419 => libc::SYS_mq_timedreceive,
@@ -154,8 +157,12 @@ const SEND_SIGNAL: &[libc::c_long] = &[
     libc::SYS_pidfd_send_signal,
 ];
 
+/// libc does not name it.
+const IO_PGETEVENTS: libc::c_long = Sysno::io_pgetevents as libc::c_long;
+
 const RECEIVE: &[libc::c_long] = &[
     libc::SYS_io_getevents,
+    IO_PGETEVENTS,
     libc::SYS_io_uring_enter,
     libc::SYS_mq_timedreceive,
     libc::SYS_msgrcv,
@@ -212,6 +219,8 @@ mod tests {
         assert_eq!(of(libc::SYS_tgkill), Purpose::SendSignal);
         assert_eq!(of(libc::SYS_exit_group), Purpose::ExitGroup);
         assert_eq!(of(libc::SYS_ppoll), Purpose::Receive);
+        assert_eq!(of(libc::SYS_io_getevents), Purpose::Receive);
+        assert_eq!(of(IO_PGETEVENTS), Purpose::Receive);
         assert_eq!(of(libc::SYS_write), Purpose::Send);
         assert_eq!(of(libc::SYS_preadv2), Purpose::Receive);
         assert_eq!(of(libc::SYS_pwritev2), Purpose::Send);
@@ -224,6 +233,7 @@ mod tests {
         let of = |number| of_time64(number).map(purpose);
         assert_eq!(of(422), Some(Purpose::Futex));
         assert_eq!(of(414), Some(Purpose::Receive));
+        assert_eq!(of(416), Some(Purpose::Receive));
         assert_eq!(of(407), Some(Purpose::Sleep));
         assert_eq!(of(403), None, "clock_gettime64 does not wait");
     }
