@@ -48,6 +48,15 @@ impl Family {
                         threads.insert(thread, Member { of_first_process, ended: None });
                     }
                 }
+                // The others of its process have ended, and it has the id of the first.
+                EventKind::Storage(StorageEvent::Executed { process: of, before, .. }) => {
+                    if let Some(executes) = threads.get_mut(&before) {
+                        executes.ended = Some(event.at);
+                        let of_first_process = executes.of_first_process;
+                        threads.insert(of, Member { of_first_process, ended: None });
+                        first_left &= of != process;
+                    }
+                }
                 EventKind::Storage(StorageEvent::Ended { thread, .. }) => {
                     if let Some(member) = threads.get_mut(&thread) {
                         member.ended = Some(event.at);
@@ -108,6 +117,7 @@ impl Family {
 
 fn matters(kind: &EventKind) -> bool {
     match kind {
+        EventKind::Storage(StorageEvent::Executed { process, before, .. }) => process != before,
         EventKind::Storage(event) => {
             matches!(event, StorageEvent::Started { .. } | StorageEvent::Ended { .. })
         }
@@ -168,6 +178,29 @@ mod tests {
         assert_eq!(of(&threads).last_of_process(), Some(ThreadId(21)));
         assert_eq!(of(&threads).end_of(ThreadId(22)), Some(at(300)));
         assert_eq!(of(&threads).running_elsewhere(), 0);
+    }
+
+    fn executes(script: Script, nanos: u64, thread: u32, process: u32) -> Script {
+        let [process, before] = [process, thread].map(ThreadId);
+        let event = StorageEvent::Executed { process, before, program: "x".into() };
+        let script = script.runs(0, nanos - 1, 0, process.0);
+        script.happens(0, nanos, Context::Thread, EventKind::Storage(event))
+    }
+
+    #[test]
+    fn a_thread_that_executes_a_program_goes_on_as_the_first_of_its_process() {
+        // 7 starts the process 21, whose thread 22 executes a program.
+        let threads = starts(starts(Script::new(), 10, 7, 21, false), 20, 21, 22, true);
+        let other = executes(ends(threads, 40, 21), 50, 22, 21);
+        assert_eq!(of(&other).running_elsewhere(), 1);
+        assert_eq!(of(&ends(other, 300, 21)).running_elsewhere(), 0);
+        // In the first process, whose first thread had left it before.
+        let threads = calls(starts(Script::new(), 10, 7, 21, true), 20, 7, EXIT);
+        let own = executes(ends(threads, 40, 7), 50, 21, 7);
+        assert!(!of(&own).first_has_left());
+        assert_eq!(of(&own).end_of(ThreadId(7)), None);
+        assert_eq!(of(&own).last_of_process(), Some(ThreadId(7)));
+        assert_eq!(of(&ends(own, 300, 7)).end_of(ThreadId(7)), Some(at(300)));
     }
 
     #[test]
