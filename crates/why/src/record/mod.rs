@@ -44,6 +44,7 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "block/block_rq_complete",
     "net/netif_rx",
     "net/netif_receive_skb",
+    "power/cpu_idle",
     "power/cpu_frequency",
     CONTENTION.0,
     "lock/contention_end",

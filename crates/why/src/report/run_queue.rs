@@ -13,9 +13,10 @@ use unjank_units::Nanos;
 use super::explained::Explained;
 use crate::path::{Activity, Detail, Segment};
 
-/// The most rows of the table. The row for wake-ups on an idle CPU is always shown beside them.
+/// The most rows of the table. The rows for wake-ups on an idle CPU are always shown beside them.
 const SHOWN: usize = 5;
-/// The name of the time from a wake-up to the run on an idle CPU, when no thread has the CPU.
+/// The name of the time from a wake-up to the run on an idle CPU, when no thread has the CPU. The
+/// number of the idle state follows, if the trace has it.
 const FROM_IDLE: &str = "waking up from idle";
 /// The name of time on an idle CPU that is longer than a wake-up takes.
 const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
@@ -42,7 +43,10 @@ pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
     let title = "Who had the CPU while it waited in the run queue";
     let share = |time: Nanos| time.get() as f64 / (all.get() as f64).max(1.0);
     let mut table = Table::new("why/run_queue", title, columns);
-    let rows = times.iter().enumerate().filter(|(at, (name, _))| *at < SHOWN || name == FROM_IDLE);
+    let rows = times
+        .iter()
+        .enumerate()
+        .filter(|(at, (name, _))| *at < SHOWN || name.starts_with(FROM_IDLE));
     for (_, (name, time)) in rows {
         let time_cell = TableCell::number(time.get() as f64);
         table.push([name.as_str().into(), time_cell, TableCell::number(share(*time))]);
@@ -51,24 +55,30 @@ pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
 }
 
 /// The occupants of the CPU while the path waited for it in these segments, by name, with
-/// their times; empty for segments of other activities.
+/// their times. While a thread is on the way to the run queue, only the idle state that the CPU
+/// leaves for it counts. Segments of other activities are left out.
 pub(super) fn occupants<'a>(
     launch: &Explained,
     segments: impl IntoIterator<Item = &'a Segment>,
 ) -> BTreeMap<String, Nanos> {
     let mut times: HashMap<CpuHolder, Nanos, RandomState> = HashMap::default();
     for segment in segments {
-        let (Activity::RunQueue, Detail::Cpu(cpu)) = (segment.activity, segment.detail) else {
-            continue;
+        let is_waking = match segment.activity {
+            Activity::RunQueue => false,
+            Activity::Waking => true,
+            _ => continue,
         };
+        let Detail::Cpu(cpu) = segment.detail else { continue };
         let Some(trace) = launch.trace.cpu(cpu) else { continue };
         let stretches = trace.between(segment.from, segment.to);
         let idle = stretches.iter().filter(|it| matches!(it.who, Occupant::Idle(_)));
         let idle = idle.fold(Nanos::ZERO, |sum, stretch| sum + stretch.length());
         for stretch in stretches {
             let who = match stretch.who {
+                Occupant::Idle(state @ Some(_)) if is_waking => CpuHolder::FromIdle(state),
+                _ if is_waking => continue,
                 Occupant::Idle(_) if idle > LONGEST_FROM_IDLE => CpuHolder::HeldBack,
-                Occupant::Idle(_) => CpuHolder::FromIdle,
+                Occupant::Idle(state) => CpuHolder::FromIdle(state),
                 Occupant::Thread(task) if task.tid == segment.thread => CpuHolder::Itself,
                 who => CpuHolder::Other(who),
             };
@@ -87,7 +97,8 @@ pub(super) fn occupants<'a>(
 /// The occupant of a CPU that a thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum CpuHolder {
-    FromIdle,
+    /// The CPU is idle, in this state if the trace has it.
+    FromIdle(Option<u32>),
     HeldBack,
     /// It runs already: the thread is on its way.
     Itself,
@@ -97,7 +108,8 @@ enum CpuHolder {
 impl fmt::Display for CpuHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FromIdle => f.write_str(FROM_IDLE),
+            Self::FromIdle(None) => f.write_str(FROM_IDLE),
+            Self::FromIdle(Some(state)) => write!(f, "{FROM_IDLE} state {state}"),
             Self::HeldBack => f.write_str(HELD_BACK),
             Self::Itself => f.write_str("moving to it"),
             Self::Other(who) => who.fmt(f),
@@ -125,5 +137,23 @@ mod tests {
         let woken = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0).wakes(1, 200, 7, 0);
         let woken = woken.runs(0, 50_200, 0, 7).sleeps(0, 50_300, 7, 0);
         assert_eq!(names(&woken, 50_300), [FROM_IDLE]);
+    }
+
+    #[test]
+    fn the_idle_state_that_a_cpu_leaves_is_named() {
+        // CPU 0 is in state 3 until 60 ns after the call for it, and idle for 20 ns more.
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .sleeps(0, 100, 7, 0)
+            .idles(0, 110, Some(3))
+            .wakes_late(1, 200, 7, 0)
+            .idles(0, 260, None)
+            .wakes(0, 265, 7, 0)
+            .runs(0, 280, 0, 7)
+            .sleeps(0, 300, 7, 0);
+        let launch = explained(&script, 300);
+        let times = occupants(&launch, &launch.path().segments);
+        let times: Vec<_> = times.iter().map(|(who, time)| (who.as_str(), time.get())).collect();
+        assert_eq!(times, [(FROM_IDLE, 15), ("waking up from idle state 3", 60)]);
     }
 }

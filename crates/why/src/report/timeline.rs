@@ -271,7 +271,7 @@ fn detail(launch: &Explained, row: &[&Segment]) -> String {
         return parts.join(", ");
     };
     match only.detail {
-        Detail::Cpu(_) if only.activity == Activity::RunQueue => {
+        Detail::Cpu(_) if matches!(only.activity, Activity::RunQueue | Activity::Waking) => {
             match run_queue::occupants(launch, [*only]).into_iter().max_by_key(|(_, time)| *time) {
                 Some((who, time)) => format!("{who}: {time}"),
                 None => String::new(),

@@ -67,6 +67,11 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             cpu: number(text, "cpu_id=")?,
             frequency: Hertz::from_khz(number(text, "state=")?),
         },
+        "cpu_idle" => EventKind::Idle(match number(text, "state=")? {
+            // The kernel's −1: the CPU leaves its idle state.
+            u32::MAX => None,
+            state => Some(state),
+        }),
         "page_fault_user" => EventKind::PageFault { address: address(text)? },
         "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
         "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
