@@ -195,3 +195,24 @@ fn end(window: &mut Running) -> (Option<i32>, Value) {
     window.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     (window.0.wait().unwrap().code(), serde_json::from_str(&text).unwrap())
 }
+
+#[test]
+fn a_stopped_thread_waits_for_no_timer() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let sleeper = Running::start(Command::new("sleep").arg("600"));
+    let process = Process(sleeper.0.id());
+    process.until_it_has_slept(1);
+    let id = Pid::from_child(&sleeper.0);
+    kill_process(id, Signal::STOP).unwrap();
+    process.until("it is stopped", || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.id())).unwrap();
+        stat.contains(") T ")
+    });
+    let record = explained(&["--pid", &sleeper.id(), "--for", "300ms"]);
+    assert_eq!(unknown(&record), total(&record), "{}", record["facts"]);
+    let mut tables = record["tables"].as_array().unwrap().iter();
+    let waits = tables.find(|table| table["name"] == "why/waits").unwrap();
+    assert_eq!(waits["rows"][0][2], "stopped by a signal", "{waits:#}");
+}

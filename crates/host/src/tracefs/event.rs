@@ -60,8 +60,8 @@ pub enum EventKind {
     Switch {
         /// The thread that ran until now.
         prev: Task,
-        /// Whether it was still runnable.
-        prev_runnable: bool,
+        /// Its state from now on.
+        prev_state: PrevState,
         /// The thread that runs from now on.
         next: Task,
     },
@@ -199,6 +199,49 @@ pub enum EventKind {
     Storage(StorageEvent),
     /// The current thread entered or left a system call.
     SystemCall(SystemCall),
+}
+
+/// The state of a thread that a switch took from its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrevState {
+    /// It could still run.
+    Runnable,
+    /// It sleeps, or has ended.
+    Asleep,
+    /// A signal or a tracer has stopped it, until `SIGCONT` or the tracer continues it.
+    Stopped,
+}
+
+impl PrevState {
+    /// `TASK_STOPPED` and `TASK_TRACED` of `include/linux/sched.h`.
+    const STOPPED: i64 = 0x04 | 0x08;
+    /// The states in which a thread is not runnable. The flag of a preempted thread is above them.
+    const NOT_RUNNABLE: i64 = 0xff;
+
+    /// The state by the number `prev_state`.
+    pub(super) fn of_bits(bits: i64) -> Self {
+        if bits & Self::NOT_RUNNABLE == 0 {
+            Self::Runnable
+        } else if bits & Self::STOPPED != 0 {
+            Self::Stopped
+        } else {
+            Self::Asleep
+        }
+    }
+
+    /// The state by the kernel's letters, such as `R+` for a preempted thread.
+    pub(super) fn of_letters(letters: &str) -> Self {
+        match letters.as_bytes().first() {
+            Some(b'R') => Self::Runnable,
+            Some(b'T' | b't') => Self::Stopped,
+            _ => Self::Asleep,
+        }
+    }
+
+    /// Whether the thread could still run.
+    pub fn is_runnable(self) -> bool {
+        self == Self::Runnable
+    }
 }
 
 impl EventKind {

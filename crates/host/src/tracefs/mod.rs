@@ -54,7 +54,7 @@ mod tripwire;
 pub use buffer::buffer_per_cpu;
 pub use capture::Capture;
 pub use decode::Decoder;
-pub use event::{Context, Event, EventKind, Irq, LockFlags, Softirq, Task};
+pub use event::{Context, Event, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
 pub use events::{Events, Iter as EventsIter};
 pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;

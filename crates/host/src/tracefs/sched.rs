@@ -188,7 +188,7 @@ impl Stretches {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, Irq, Softirq};
+    use super::super::event::{Context, Irq, PrevState, Softirq};
     use super::super::trace::Gap;
     use super::*;
     use unjank_units::Nanos;
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn switch(prev: u32, next: u32) -> EventKind {
-        EventKind::Switch { prev: task(prev), prev_runnable: true, next: task(next) }
+        EventKind::Switch { prev: task(prev), prev_state: PrevState::Runnable, next: task(next) }
     }
 
     fn irq(number: i32) -> Irq {

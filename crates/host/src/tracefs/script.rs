@@ -1,7 +1,7 @@
 //! Builds synthetic traces event by event, for the tests of all crates that
 //! explain traces.
 
-use super::event::{Context, Event, EventKind, Irq, LockFlags, Softirq, Task};
+use super::event::{Context, Event, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
 use super::name::Comm;
 use super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::system_call::SystemCall;
@@ -64,13 +64,19 @@ impl Script {
     /// `next` takes the CPU from `prev`, which stays runnable.
     #[must_use]
     pub fn runs(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
-        self.switch(cpu, nanos, prev, next, true)
+        self.switch(cpu, nanos, prev, next, PrevState::Runnable)
     }
 
     /// `prev` falls asleep, and `next` runs.
     #[must_use]
     pub fn sleeps(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
-        self.switch(cpu, nanos, prev, next, false)
+        self.switch(cpu, nanos, prev, next, PrevState::Asleep)
+    }
+
+    /// A signal stops `prev`, and `next` runs.
+    #[must_use]
+    pub fn stops(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
+        self.switch(cpu, nanos, prev, next, PrevState::Stopped)
     }
 
     /// `cpu` wakes a thread into the queue of the CPU `queue`.
@@ -152,7 +158,14 @@ impl Script {
                 _ => Context::Irq,
             };
             script = match kind & 31 {
-                0..=3 => script.switch(cpu, now, one.into(), other.into(), kind & 1 == 0),
+                kind @ 0..=3 => {
+                    let state = match kind {
+                        0 | 2 => PrevState::Runnable,
+                        1 => PrevState::Asleep,
+                        _ => PrevState::Stopped,
+                    };
+                    script.switch(cpu, now, one.into(), other.into(), state)
+                }
                 4 if one.is_multiple_of(4) => script.loses_calls(cpu, now, now + u64::from(other)),
                 4 if other > 0 => {
                     let until = now + u64::from(other);
@@ -171,9 +184,9 @@ impl Script {
         Trace { cpus: self.cpus.clone(), ..Trace::default() }
     }
 
-    fn switch(self, cpu: usize, nanos: u64, prev: u32, next: u32, prev_runnable: bool) -> Self {
+    fn switch(self, cpu: usize, nanos: u64, prev: u32, next: u32, prev_state: PrevState) -> Self {
         let (prev, next) = (task(prev), task(next));
-        self.push(cpu, nanos, EventKind::Switch { prev, prev_runnable, next })
+        self.push(cpu, nanos, EventKind::Switch { prev, prev_state, next })
     }
 
     fn push(self, cpu: usize, nanos: u64, kind: EventKind) -> Self {

@@ -131,8 +131,8 @@ fn notes(trace: &Trace, thread: ThreadId, from: Timestamp, to: Timestamp) -> Vec
 
 fn about(thread: ThreadId, event: &Event) -> Option<NoteKind> {
     match event.kind {
-        EventKind::Switch { prev, prev_runnable, .. } if prev.tid == thread => {
-            Some(NoteKind::Out { runnable: prev_runnable })
+        EventKind::Switch { prev, prev_state, .. } if prev.tid == thread => {
+            Some(NoteKind::Out { runnable: prev_state.is_runnable() })
         }
         EventKind::Switch { next, .. } if next.tid == thread => Some(NoteKind::In),
         EventKind::Waking { task, cpu } | EventKind::Wakeup { task, cpu } if task.tid == thread => {

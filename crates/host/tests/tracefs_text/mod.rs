@@ -53,12 +53,13 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
     let softirq = |Softirq(vector)| format!("vec={vector} [action={}]", SOFTIRQS[vector as usize]);
     let woken = |task: Task| format!("comm={} pid={} prio={}", name(&task), task.tid.0, task.prio);
     match *kind {
-        EventKind::Switch { prev, prev_runnable, next } => format!(
-            "sched_switch: prev_comm={} prev_pid={} prev_prio={} prev_runnable={prev_runnable} \
+        EventKind::Switch { prev, prev_state, next } => format!(
+            "sched_switch: prev_comm={} prev_pid={} prev_prio={} prev_runnable={} \
              ==> next_comm={} next_pid={} next_prio={}",
             name(&prev),
             prev.tid.0,
             prev.prio,
+            prev_state.is_runnable(),
             name(&next),
             next.tid.0,
             next.prio

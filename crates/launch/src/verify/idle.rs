@@ -101,14 +101,14 @@ impl IdleTime {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::tracefs::{Softirq, script::task};
+    use unjank_host::tracefs::{PrevState, Softirq, script::task};
 
     use super::*;
 
     const TIMER: &str = "local_timer";
 
     fn switch(prev: u32, next: u32) -> EventKind {
-        EventKind::Switch { prev: task(prev), prev_runnable: false, next: task(next) }
+        EventKind::Switch { prev: task(prev), prev_state: PrevState::Asleep, next: task(next) }
     }
 
     /// Translates events of a CPU that is idle at first.

@@ -108,7 +108,7 @@ fn call(wait: &Wait) -> String {
         Wait::Call { .. } | Wait::KernelLock { .. } => {
             place.split(" 0x").next().unwrap_or_default().to_owned()
         }
-        Wait::Unknown | Wait::Lost => place,
+        Wait::Unknown | Wait::Lost | Wait::Stopped => place,
     }
 }
 

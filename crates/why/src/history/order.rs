@@ -37,14 +37,14 @@ fn place(events: &EventsIter<'_>) -> Option<(Timestamp, bool)> {
 #[cfg(test)]
 mod tests {
     use unjank_host::tracefs::script::{at, task};
-    use unjank_host::tracefs::{Context, EventKind};
+    use unjank_host::tracefs::{Context, EventKind, PrevState};
 
     use super::*;
 
     fn event(nanos: u64, switches: bool) -> Event {
         let task = task(7);
         let kind = if switches {
-            EventKind::Switch { prev: task, prev_runnable: true, next: task }
+            EventKind::Switch { prev: task, prev_state: PrevState::Runnable, next: task }
         } else {
             EventKind::TimerExpires { timer: 0 }
         };

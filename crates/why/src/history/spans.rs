@@ -164,7 +164,7 @@ impl Spans {
     fn sleep(&mut self, place: u32, wait: Wait, wake: Option<&Wake>) -> Sleep {
         let wait = match wait {
             Wait::Unknown | Wait::Lost => 0,
-            Wait::Call { .. } | Wait::KernelLock { .. } | Wait::Fault { .. } => {
+            Wait::Stopped | Wait::Call { .. } | Wait::KernelLock { .. } | Wait::Fault { .. } => {
                 self.waits.push(wait);
                 self.waits.len() as u32
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unjank_host::Timestamp;
 use unjank_host::inode::FileId;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Comm, LockFlags};
+use unjank_host::tracefs::{Comm, LockFlags, PrevState};
 
 use super::life::{Life, Place, Read};
 use super::span::State;
@@ -112,9 +112,9 @@ impl Thread {
         }
     }
 
-    /// It falls asleep. If it has read from storage since it got its CPU, that read lasts until
-    /// now.
-    pub(super) fn falls_asleep(&mut self, at: Timestamp) {
+    /// It falls asleep, or is stopped. If it has read from storage since it got its CPU, that read
+    /// lasts until now.
+    pub(super) fn falls_asleep(&mut self, state: PrevState, at: Timestamp) {
         let since = self.state.map(|(_, since)| since);
         if let Some(read) = self.life.reads.last_mut()
             && self.entered == Some(read.from)
@@ -122,7 +122,7 @@ impl Thread {
         {
             read.to = at;
         }
-        let wait = self.wait;
+        let wait = if state == PrevState::Stopped { Wait::Stopped } else { self.wait };
         self.change(at, State::Asleep { wait, wake: None });
     }
 

@@ -15,6 +15,8 @@ pub enum Wait {
     Unknown,
     /// Events of the thread's CPU were lost: it may not even have slept.
     Lost,
+    /// It does not wait: a signal or a tracer has stopped it.
+    Stopped,
     /// A system call: its number and first two arguments.
     Call {
         /// By the numbers of the thread's architecture.
@@ -64,7 +66,7 @@ impl Wait {
             // A number that does not fit is not that of a call.
             Self::Call { number, .. } => i32::try_from(number).ok(),
             Self::KernelLock { call, .. } => call,
-            Self::Unknown | Self::Lost | Self::Fault { .. } => None,
+            Self::Unknown | Self::Lost | Self::Stopped | Self::Fault { .. } => None,
         }
     }
 }
@@ -100,7 +102,7 @@ pub struct Asleep {
     pub thread: ThreadId,
     /// The time just after `/proc` was read.
     pub at: Timestamp,
-    /// The system call in which it slept.
+    /// The system call in which it slept, or [`Wait::Stopped`].
     pub wait: Wait,
 }
 

@@ -131,12 +131,17 @@ fn follow_new(
     Ok(())
 }
 
-/// The threads that sleep in a system call, in the order in which they were read.
+/// The threads that sleep in a system call or are stopped, in the order in which they were read.
 fn asleep(root: &Root, threads: &BTreeSet<(u32, ThreadId)>) -> Vec<Asleep> {
     let look = |&(process, thread): &(u32, ThreadId)| {
-        let call = blocked_in(root, process, thread)?;
-        let [first, second, ..] = call.arguments;
-        let wait = Wait::Call { number: call.number, arguments: [first, second] };
+        let wait = match threads::state(root, process, thread) {
+            Some('T' | 't') => Wait::Stopped,
+            _ => {
+                let call = blocked_in(root, process, thread)?;
+                let [first, second, ..] = call.arguments;
+                Wait::Call { number: call.number, arguments: [first, second] }
+            }
+        };
         Some(Asleep { thread, at: Timestamp::now(), wait })
     };
     threads.iter().filter_map(look).collect()

@@ -59,6 +59,9 @@ pub(super) struct Waker {
 /// | a reader-writer lock of the kernel, to read | anything else | lock | inferred: another reader may wake it |
 /// | another lock of the kernel | anything else | lock | proved: the thread that releases it wakes the next |
 /// | anything | a thread of the kernel | work | inferred |
+/// | no call: it is stopped | `exit_group` of its own process | child | proved: it is killed |
+/// | no call: it is stopped | kill … | ipc | proved: only a signal continues it |
+/// | no call: it is stopped | anything else | ipc | inferred: its tracer may continue it |
 /// | any call | `exit_group` of its own process | child | proved: it is killed |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
@@ -91,6 +94,10 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
     }
     if waker.is_kernel {
         return (Way::Work, Certainty::Inferred);
+    }
+    if wait == Wait::Stopped {
+        let by_signal = sure(of_waker == Purpose::SendSignal);
+        return if waker.kills { (Way::Child, Certainty::Proved) } else { (Way::Ipc, by_signal) };
     }
     let Wait::Call { number, arguments: [_, second] } = wait else {
         return (Way::Other, Certainty::Inferred);

@@ -1,9 +1,10 @@
-//! Waits with a time limit that a thread repeats.
+//! Waits that a thread repeats: with a time limit, or because a signal stopped it.
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
+use super::classify::is_sleep;
 use super::is_in_one_futex;
 use crate::history::{Cause, Origin, Wait, Wake};
 
@@ -15,11 +16,16 @@ const LONGEST_WORK: u64 = 10;
 ///
 /// A thread may wait in a futex with a time limit, and wait there again when the time is over:
 /// `pthread_cond_timedwait` in a loop. All these waits are for the thread that finally wakes it.
+///
+/// A signal that stops a sleeping thread wakes it for a moment. When it is continued, the kernel
+/// goes on with the sleep, so both parts are for the timer.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     /// The address and the wake-up of the next wait in a futex that another thread ended, if there
     /// was no other kind of wait in between.
     later: Option<(u64, Wake)>,
+    /// Whether the thread was stopped after the next wait.
+    stopped: bool,
     /// How long the thread computed before the next wait of the series.
     computed: Nanos,
 }
@@ -32,18 +38,20 @@ impl Series {
 
     /// The wake-up that the path follows for a wait of `thread`, the one before those so far. It is
     /// the wait's own, or, if the wait timed out, one by the thread that ended the last wait of its
-    /// series.
+    /// series. `None` without a wake-up, and for a sleep within which the thread was stopped.
     pub(super) fn cause(
         &mut self,
         thread: ThreadId,
         (from, to): (Timestamp, Timestamp),
         wait: Wait,
-        wake: Wake,
-    ) -> Wake {
-        let Wait::Call { arguments: [address, _], .. } = wait else { return wake };
+        wake: Option<Wake>,
+    ) -> Option<Wake> {
+        let stopped = std::mem::replace(&mut self.stopped, wait == Wait::Stopped);
+        let wake = wake.filter(|_| !(stopped && is_sleep(wait)))?;
+        let Wait::Call { arguments: [address, _], .. } = wait else { return Some(wake) };
         let computed = std::mem::take(&mut self.computed);
         let later = self.later.take().filter(|_| is_in_one_futex(wait));
-        match (wake.by, later) {
+        Some(match (wake.by, later) {
             (Origin::Thread(waker), _) if waker != thread && is_in_one_futex(wait) => {
                 self.later = Some((address, wake));
                 wake
@@ -59,6 +67,6 @@ impl Series {
                 Wake { by: last.by, during, exiting: false, joined: false, carrier, ..wake }
             }
             _ => wake,
-        }
+        })
     }
 }

@@ -116,7 +116,7 @@ impl Lock {
                 let kind = LockKind::Kernel(flags.lock_type());
                 return Some(Self { process, address: lock, kind });
             }
-            Wait::Fault { .. } | Wait::Unknown | Wait::Lost => return None,
+            Wait::Fault { .. } | Wait::Unknown | Wait::Lost | Wait::Stopped => return None,
         };
         let kind = if is_futex_with_operation(number) && LOCKS_PI.contains(&(operation & OPERATION))
         {

@@ -30,6 +30,7 @@ pub(crate) fn place(wait: &Wait) -> String {
             format!("{}{within}", kernel_lock(flags.lock_type(), lock))
         }
         Wait::Fault { address, .. } => format!("page fault {address:#x}"),
+        Wait::Stopped => "stopped by a signal".to_owned(),
         Wait::Unknown => "not recorded".to_owned(),
         Wait::Lost => "events were lost".to_owned(),
     }

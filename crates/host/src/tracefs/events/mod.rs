@@ -227,7 +227,7 @@ impl ExactSizeIterator for Iter<'_> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, EventKind, Irq, LockFlags, Softirq, Task};
+    use super::super::event::{Context, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
     use super::super::name::Comm;
     use super::super::script::Script;
     use super::super::storage::StorageEvent;
@@ -249,8 +249,12 @@ mod tests {
         };
         let hostile = task(u32::MAX, &[0xff; 16], i32::MIN);
         let cpu = u32::MAX as usize + 1;
+        let switch =
+            |prev_state| EventKind::Switch { prev: hostile, prev_state, next: task(0, b"", 120) };
         let kinds = [
-            EventKind::Switch { prev: hostile, prev_runnable: true, next: task(0, b"", 120) },
+            switch(PrevState::Runnable),
+            switch(PrevState::Asleep),
+            switch(PrevState::Stopped),
             EventKind::Waking { task: hostile, cpu: 3 },
             EventKind::Waking { task: hostile, cpu },
             EventKind::Wakeup { task: hostile, cpu },

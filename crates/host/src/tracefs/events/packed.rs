@@ -21,7 +21,7 @@ pub(super) struct Packed {
 /// side tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
-    /// Whether the previous task is runnable; the previous and the next task.
+    /// The state of the previous task; the previous and the next task.
     Switch,
     /// A task and a CPU.
     Waking,

@@ -1,6 +1,6 @@
 //! Side tables for content that does not fit into a packed event.
 
-use super::super::event::{Event, EventKind, Irq, LockFlags, Softirq, Task};
+use super::super::event::{Event, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
 use super::super::name::Label;
 use super::super::system_call::SystemCall;
 use super::numbered::Numbered;
@@ -17,6 +17,24 @@ pub(super) struct Sides {
     others: Vec<EventKind>,
 }
 
+/// The number of a state in `Packed::small`.
+fn small_of(state: PrevState) -> u16 {
+    match state {
+        PrevState::Asleep => 0,
+        PrevState::Runnable => 1,
+        PrevState::Stopped => 2,
+    }
+}
+
+/// The inverse of [`small_of`].
+fn state_of(small: u16) -> PrevState {
+    match small {
+        0 => PrevState::Asleep,
+        1 => PrevState::Runnable,
+        _ => PrevState::Stopped,
+    }
+}
+
 type Content = (Tag, u16, [u32; 2]);
 
 impl Sides {
@@ -31,9 +49,9 @@ impl Sides {
     #[inline]
     fn content(&mut self, kind: &EventKind) -> Option<Content> {
         Some(match *kind {
-            EventKind::Switch { prev, prev_runnable, next } => {
+            EventKind::Switch { prev, prev_state, next } => {
                 let tasks = [prev, next].map(|task| self.tasks.number(task));
-                (Tag::Switch, prev_runnable.into(), tasks)
+                (Tag::Switch, small_of(prev_state), tasks)
             }
             EventKind::Waking { task, cpu } => {
                 (Tag::Waking, 0, [self.tasks.number(task), u32::try_from(cpu).ok()?])
@@ -101,7 +119,7 @@ impl Sides {
         match tag {
             Tag::Switch => EventKind::Switch {
                 prev: self.tasks.value(first),
-                prev_runnable: small != 0,
+                prev_state: state_of(small),
                 next: self.tasks.value(second),
             },
             Tag::Waking => {

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{
-    Context, CpuTrace, DeviceRequest, Event, EventKind, StorageEvent, SystemCall, Task, Trace,
+    Context, CpuTrace, DeviceRequest, Event, EventKind, PrevState, StorageEvent, SystemCall, Task,
+    Trace,
 };
 use unjank_host::{Hertz, Timestamp};
 
@@ -31,6 +32,7 @@ const SOFTIRQ: u32 = 0x10;
 /// reads them in a trace without the kernel's version. The recording does not
 /// keep whether a sleep can be interrupted.
 const ASLEEP: i64 = 0x01;
+const STOPPED: i64 = 0x04;
 const DEAD: i64 = 0x10;
 /// `CLONE_THREAD` of `clone(2)`.
 const CLONE_THREAD: u64 = 0x0001_0000;
@@ -119,8 +121,8 @@ impl Converter<'_> {
     fn message(&self, cpu: usize, event: &Event) -> Option<KernelEvent> {
         let Event { at, current, context, kind } = *event;
         let kind = match kind {
-            EventKind::Switch { prev, prev_runnable, next } => {
-                KernelEventKind::SchedSwitch(self.switch(at, prev, prev_runnable, next))
+            EventKind::Switch { prev, prev_state, next } => {
+                KernelEventKind::SchedSwitch(self.switch(at, prev, prev_state, next))
             }
             EventKind::Waking { task, cpu: to } => KernelEventKind::SchedWaking(wakeup(task, to)),
             EventKind::Wakeup { task, cpu: to } => KernelEventKind::SchedWakeup(wakeup(task, to)),
@@ -185,13 +187,14 @@ impl Converter<'_> {
         Some(message(at, current, context, kind))
     }
 
-    fn switch(&self, at: Timestamp, prev: Task, prev_runnable: bool, next: Task) -> SchedSwitch {
+    fn switch(&self, at: Timestamp, prev: Task, prev_state: PrevState, next: Task) -> SchedSwitch {
         let end = self.history.life(prev.tid, at).and_then(|life| life.end);
         let ended = end.is_some_and(|end| end <= at);
-        let state = match (prev_runnable, ended) {
-            (true, _) => 0,
-            (false, true) => DEAD,
-            (false, false) => ASLEEP,
+        let state = match (prev_state, ended) {
+            (PrevState::Runnable, _) => 0,
+            (PrevState::Stopped, _) => STOPPED,
+            (PrevState::Asleep, true) => DEAD,
+            (PrevState::Asleep, false) => ASLEEP,
         };
         SchedSwitch {
             prev_comm: comm(prev),

@@ -2,7 +2,7 @@
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, Event, EventKind, Task};
+use unjank_host::tracefs::{Context, Event, EventKind, PrevState, Task};
 
 use super::super::machine::is_kernel_name;
 use super::super::origin::{Cause, Origin};
@@ -17,8 +17,8 @@ impl Builder {
         let at = event.at;
         let cpu = self.cpus[place].number;
         match event.kind {
-            EventKind::Switch { prev, prev_runnable, next } => {
-                self.leaves(prev, prev_runnable, cpu, at);
+            EventKind::Switch { prev, prev_state, next } => {
+                self.leaves(prev, prev_state, cpu, at);
                 self.enters(next, cpu, at);
             }
             EventKind::Waking { task, cpu: queue } => {
@@ -125,21 +125,22 @@ impl Builder {
             Some((State::Asleep { wait: Wait::Unknown, wake }, since)) => (wake, since),
             _ => return,
         };
-        thread.wait = seen.wait;
+        // In which call it was stopped is not known.
+        thread.wait = if seen.wait == Wait::Stopped { Wait::Unknown } else { seen.wait };
         thread.state = Some((State::Asleep { wait: seen.wait, wake }, since));
     }
 
-    pub(super) fn leaves(&mut self, task: Task, runnable: bool, cpu: usize, at: Timestamp) {
+    pub(super) fn leaves(&mut self, task: Task, state: PrevState, cpu: usize, at: Timestamp) {
         if task.is_idle() {
             return;
         }
         self.runs(task.tid, cpu, at);
         let thread = self.thread(task.tid);
         thread.name(task.comm);
-        if runnable {
+        if state.is_runnable() {
             thread.change(at, State::Ready { cpu });
         } else {
-            thread.falls_asleep(at);
+            thread.falls_asleep(state, at);
             // Within a tick of the clock, events of two CPUs may be in the wrong order. The wake-up
             // came later: after it, the thread would not have fallen asleep.
             if let Some((wake, queue)) = thread.unneeded.take().filter(|(wake, _)| wake.at == at) {

@@ -129,3 +129,63 @@ fn waits_in_one_futex_that_time_out_are_for_the_thread_that_ends_the_last() {
     // The window ends before 3 wakes it.
     assert_eq!(path(&script, 7, 100, 208)[0], "100-201 t7 own Timer");
 }
+
+/// 7 sleeps from 100 on for a time. 9 stops it at 200 and continues it at 500, by signals.
+fn stops() -> Script {
+    Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_nanosleep))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 190, Context::Thread, calls(libc::SYS_kill))
+        .wakes(1, 200, 7, 0)
+        .runs(0, 210, 0, 7)
+        .stops(0, 220, 7, 0)
+        .happens(1, 490, Context::Thread, calls(libc::SYS_kill))
+}
+
+#[test]
+fn a_sleep_that_a_signal_stopped_goes_on_when_another_continues_it() {
+    let script = stops()
+        .wakes(1, 500, 7, 0)
+        .runs(0, 510, 0, 7)
+        .happens(0, 515, Context::Thread, calls(libc::SYS_restart_syscall))
+        .sleeps(0, 520, 7, 0)
+        .expires(0, 600)
+        .happens(0, 600, Context::Irq, woken(7))
+        .runs(0, 610, 0, 7)
+        .sleeps(0, 700, 7, 0);
+    assert_eq!(
+        path(&script, 7, 100, 610),
+        [
+            "100-200 t7 own Timer",
+            "200-210 t7 own RunQueue",
+            "210-220 t7 own Computing",
+            "220-500 t9 ipc Computing",
+            "500-510 t7 own RunQueue",
+            "510-520 t7 own Computing",
+            "520-600 t7 own Timer",
+            "600-610 t7 own RunQueue",
+        ]
+    );
+}
+
+#[test]
+fn a_stopped_thread_does_not_wait_for_its_timer() {
+    let script = stops().sleeps(1, 600, 9, 0);
+    assert_eq!(path(&script, 7, 100, 600)[3], "220-600 t7 own Unknown");
+}
+
+#[test]
+fn a_sleep_that_another_signal_ends_leads_to_its_sender() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 9)
+        .happens(0, 90, Context::Thread, calls(libc::SYS_nanosleep))
+        .sleeps(0, 100, 7, 0)
+        .happens(1, 190, Context::Thread, calls(libc::SYS_kill))
+        .wakes(1, 200, 7, 0)
+        .runs(0, 200, 0, 7)
+        .sleeps(0, 300, 7, 0);
+    assert_eq!(path(&script, 7, 100, 200), ["100-200 t9 other Computing"]);
+}

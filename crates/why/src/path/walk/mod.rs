@@ -189,7 +189,7 @@ impl Walk<'_> {
                 State::Asleep { wait, wake } => {
                     // A wake-up after `end` is not what the path waited for.
                     let ended = wake.filter(|wake| wake.at <= end);
-                    let cause = ended.map(|wake| series.cause(thread, (begin, end), wait, wake));
+                    let cause = series.cause(thread, (begin, end), wait, ended);
                     self.wait(thread, (begin, end), at, wait, (ended, cause));
                 }
             }
@@ -212,7 +212,7 @@ impl Walk<'_> {
         let way = if at.way == Way::Own { leaves } else { at.way };
         let page = match wait {
             Wait::Fault { file, .. } => Some(Page { thread, file }),
-            Wait::Call { .. } => None,
+            Wait::Call { .. } | Wait::Stopped => None,
             // It may be a kernel thread that works for the thread with the page fault.
             Wait::KernelLock { .. } | Wait::Unknown | Wait::Lost => at.page,
         };

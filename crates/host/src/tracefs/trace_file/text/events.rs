@@ -2,7 +2,7 @@
 //! (`include/trace/events`), or as `trace-cmd report` does, with and without
 //! `-R`.
 
-use super::super::super::event::{EventKind, Irq, LockFlags, Softirq, Task};
+use super::super::super::event::{EventKind, Irq, LockFlags, PrevState, Softirq, Task};
 use super::super::super::name::{Comm, Label, Name};
 use super::super::super::storage::{DeviceRequest, FilePages, StorageEvent};
 use super::super::super::system_call::SystemCall;
@@ -15,8 +15,6 @@ use unjank_units::Hertz;
 
 /// `CLONE_THREAD` of `clone(2)`.
 const CLONE_THREAD: u64 = 0x0001_0000;
-/// The states in which a thread that was switched away is not runnable.
-const NOT_RUNNABLE: i64 = 0xff;
 /// The page size that is assumed where the text has an offset in a file. On a kernel with
 /// larger pages, the index of a page is a multiple of the kernel's.
 const PRINTED_PAGE: u64 = 4096;
@@ -112,17 +110,21 @@ fn switch(text: &str) -> Result<EventKind, Wrong> {
         let (before, after) = text.rsplit_once(" ==> ").ok_or("expected the next thread")?;
         let (prev, state) = short_task(before)?;
         let (next, _) = short_task(after)?;
-        return Ok(EventKind::Switch { prev, prev_runnable: state.trim().starts_with('R'), next });
+        return Ok(EventKind::Switch {
+            prev,
+            prev_state: PrevState::of_letters(state.trim()),
+            next,
+        });
     }
     let place = text.rfind(" next_comm=").ok_or("expected the next thread")?;
     let (before, after) = text.split_at(place);
     let state = word(before, "prev_state=").ok_or("expected a state")?;
-    let prev_runnable = match state.parse::<i64>() {
-        Ok(bits) => bits & NOT_RUNNABLE == 0,
-        Err(_) => state.starts_with('R'),
+    let prev_state = match state.parse::<i64>() {
+        Ok(bits) => PrevState::of_bits(bits),
+        Err(_) => PrevState::of_letters(state),
     };
     let next: Task = task(after, "next_")?;
-    Ok(EventKind::Switch { prev: task(before, "prev_")?, prev_runnable, next })
+    Ok(EventKind::Switch { prev: task(before, "prev_")?, prev_state, next })
 }
 
 fn woken(text: &str) -> Result<(Task, usize), Wrong> {
@@ -281,10 +283,10 @@ mod tests {
                       next_pid=0 next_prio=100";
         let raw = "prev_comm=a b prev_pid=5 prev_prio=120 prev_state=2 next_comm=x ==> y \
                    next_pid=0 next_prio=100";
-        let EventKind::Switch { prev, prev_runnable, next } = of("sched_switch", kernel) else {
+        let EventKind::Switch { prev, prev_state, next } = of("sched_switch", kernel) else {
             panic!()
         };
-        assert_eq!((prev.tid, prev_runnable, next.prio), (ThreadId(5), false, 100));
+        assert_eq!((prev.tid, prev_state, next.prio), (ThreadId(5), PrevState::Asleep, 100));
         assert_eq!((prev.comm, next.comm), (Comm::from("a b"), Comm::from("x ==> y")));
         assert_eq!(of("sched_switch", kernel), of("sched_switch", raw));
         let short = "a b:5 [120] D ==> x y:0 [100]";
@@ -335,16 +337,17 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_thread_is_runnable() {
-        for (state, runnable) in [("R", true), ("R+", true), ("S", false), ("256", true)] {
+    fn a_preempted_thread_is_runnable_and_a_stopped_one_is_told_from_a_sleeper() {
+        use PrevState::{Asleep, Runnable, Stopped};
+        let states = [("R", Runnable), ("R+", Runnable), ("256", Runnable), ("S", Asleep)];
+        let more = [("D", Asleep), ("2", Asleep), ("T", Stopped), ("t", Stopped), ("8", Stopped)];
+        for (state, expected) in states.into_iter().chain(more) {
             let text = format!(
                 "prev_comm=a prev_pid=5 prev_prio=120 prev_state={state} ==> next_comm=b \
                  next_pid=6 next_prio=120"
             );
-            let EventKind::Switch { prev_runnable, .. } = of("sched_switch", &text) else {
-                panic!()
-            };
-            assert_eq!(prev_runnable, runnable, "{state}");
+            let EventKind::Switch { prev_state, .. } = of("sched_switch", &text) else { panic!() };
+            assert_eq!(prev_state, expected, "{state}");
         }
     }
 
