@@ -1,4 +1,4 @@
-//! `unjank why` finds the slow clock of a virtual phone.
+//! `unjank why` finds the slow clock of a virtual phone, and the replies of its binder driver.
 //!
 //! Needs the same as `needs_lab.rs`.
 
@@ -9,7 +9,7 @@ mod phone;
 use std::path::Path;
 use std::process::Command;
 
-use phone::{in_one_phone_with, lab};
+use phone::{compiled, in_one_phone, in_one_phone_with, lab};
 use serde_json::Value;
 
 /// The lowest and the highest clock of Exynos 4210, in MHz.
@@ -53,4 +53,23 @@ fn the_share_of_the_slow_clock_is_that_of_the_frequency() {
     assert!(highest < 0.01, "{highest}");
     // The governor raises the clock while the program computes.
     assert!(changing < lowest - 0.05, "{changing}");
+}
+
+#[test]
+fn the_reply_of_a_binder_server_that_was_not_launched_is_proved() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let manager = compiled(directory.path(), "manager", include_str!("phone/manager.c"));
+    let why = "manager /dev/binder unjank why --json --no-store -- manager --ping /dev/binder";
+    let record = in_one_phone(1, &[manager], &[why])[0].json();
+    let tables = record["tables"].as_array().unwrap();
+    let waits = tables.iter().find(|table| table["name"] == "why/waits").unwrap();
+    let mut rows = waits["rows"].as_array().unwrap().iter();
+    let is_proved = |row: &Value| {
+        let by = row[3].as_str().unwrap();
+        row[2] == "ioctl" && by.starts_with("manager (") && row[5] == "proved"
+    };
+    assert!(rows.any(is_proved), "{waits:#}");
 }

@@ -54,6 +54,8 @@ enum Recipe {
     WorkBegins { item: Field, function: Field },
     PacketQueued(Field),
     PacketTaken(Field),
+    BinderSent(Field),
+    BinderReceived(Field),
     Mark(Field),
     Storage(storage::Recipe),
     SystemCall(system_call::Recipe),
@@ -128,6 +130,13 @@ impl Decoder {
             }
             ("net", "netif_rx") => Recipe::PacketQueued(field("skbaddr")?),
             ("net", "netif_receive_skb") => Recipe::PacketTaken(field("skbaddr")?),
+            // The driver in Rust of Linux 6.18 has a system of its own.
+            ("binder" | "rust_binder", "binder_transaction") => {
+                Recipe::BinderSent(field("debug_id")?)
+            }
+            ("binder" | "rust_binder", "binder_transaction_received") => {
+                Recipe::BinderReceived(field("debug_id")?)
+            }
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -233,6 +242,10 @@ impl Recipe {
                 EventKind::PacketQueued { packet: number(packet)? as u64 }
             }
             Self::PacketTaken(packet) => EventKind::PacketTaken { packet: number(packet)? as u64 },
+            Self::BinderSent(id) => EventKind::BinderSent { transaction: number(id)? as u32 },
+            Self::BinderReceived(id) => {
+                EventKind::BinderReceived { transaction: number(id)? as u32 }
+            }
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
             Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
             Self::SystemCall(recipe) => EventKind::SystemCall(recipe.apply(record)?),

@@ -193,6 +193,18 @@ pub enum EventKind {
         /// Its address in the kernel.
         packet: u64,
     },
+    /// The current thread sends a transaction or a reply over binder, and then wakes a thread
+    /// that receives it: `binder/binder_transaction`.
+    BinderSent {
+        /// Its number, which no other transaction of this kernel has.
+        transaction: u32,
+    },
+    /// The current thread receives a transaction or a reply:
+    /// `binder/binder_transaction_received`.
+    BinderReceived {
+        /// Its number, as when it was sent.
+        transaction: u32,
+    },
     /// A text was written to `trace_marker`; its first 40 bytes are kept.
     Mark(Label),
     /// An event about storage, or about a process that may use it.

@@ -136,6 +136,8 @@ impl Cpu {
             | EventKind::TimerEnds
             | EventKind::PacketQueued { .. }
             | EventKind::PacketTaken { .. }
+            | EventKind::BinderSent { .. }
+            | EventKind::BinderReceived { .. }
             | EventKind::Mark(_)
             | EventKind::Storage(_)
             | EventKind::SystemCall(_) => {}

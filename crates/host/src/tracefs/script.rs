@@ -263,6 +263,8 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
             program: name(other).into(),
         }),
         29 => EventKind::Storage(StorageEvent::Ended { thread, last: None }),
+        30 if one.is_multiple_of(4) => EventKind::BinderSent { transaction: other.into() },
+        30 if one.is_multiple_of(2) => EventKind::BinderReceived { transaction: other.into() },
         30 => EventKind::SystemCall(SystemCall::Ends { number: one.into(), result: other.into() }),
         31 if one.is_multiple_of(4) => {
             let device = DeviceNumber(u32::from(other % 3));

@@ -84,6 +84,12 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::SoftirqExit(vector) => format!("softirq_exit: {}", softirq(vector)),
         EventKind::PacketQueued { packet } => format!("netif_rx: skbaddr={packet:x}"),
         EventKind::PacketTaken { packet } => format!("netif_receive_skb: skbaddr={packet:x}"),
+        EventKind::BinderSent { transaction } => {
+            format!("binder_transaction: transaction={}", transaction.cast_signed())
+        }
+        EventKind::BinderReceived { transaction } => {
+            format!("binder_transaction_received: transaction={}", transaction.cast_signed())
+        }
         EventKind::TimerArmed { .. } => "hrtimer_start:".to_owned(),
         EventKind::TimerExpires { .. } => "hrtimer_expire_entry:".to_owned(),
         EventKind::TimerEnds => "hrtimer_expire_exit:".to_owned(),

@@ -2,7 +2,11 @@
  * phone: answers pings, and refuses every other call. Runs a command meanwhile,
  * and ends with its exit code.
  *
- * manager DEVICE COMMAND... */
+ * manager DEVICE COMMAND...
+ *
+ * Or calls a context manager: pings it 20 times.
+ *
+ * manager --ping DEVICE */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/android/binder.h>
@@ -23,6 +27,16 @@ struct answer {
     binder_uintptr_t buffer;
     uint32_t reply;
     struct binder_transaction_data data;
+} __attribute__((packed));
+
+struct call {
+    uint32_t transaction;
+    struct binder_transaction_data data;
+} __attribute__((packed));
+
+struct release {
+    uint32_t free_buffer;
+    binder_uintptr_t buffer;
 } __attribute__((packed));
 
 static int device;
@@ -75,15 +89,50 @@ static void serve(void) {
     }
 }
 
+/* Opens a device. */
+static void begin(const char *path) {
+    device = open(path, O_RDWR | O_CLOEXEC);
+    if (device < 0) give_up(path);
+    if (mmap(NULL, 1 << 17, PROT_READ, MAP_PRIVATE, device, 0) == MAP_FAILED) give_up("mmap");
+}
+
+/* Calls the context manager, and waits for its reply. */
+static void ping(void) {
+    struct call call = {.transaction = BC_TRANSACTION, .data = {.code = PING}};
+    size_t size = sizeof call;
+    for (;;) {
+        char returns[1024];
+        size_t read = exchange(&call, size, returns, sizeof returns);
+        size = 0;
+        for (size_t at = 0; at < read;) {
+            uint32_t code;
+            memcpy(&code, returns + at, sizeof code);
+            at += sizeof code;
+            if (code == BR_FAILED_REPLY || code == BR_DEAD_REPLY) exit(1);
+            if (code == BR_REPLY) {
+                struct binder_transaction_data reply;
+                memcpy(&reply, returns + at, sizeof reply);
+                struct release done = {BC_FREE_BUFFER, reply.data.ptr.buffer};
+                exchange(&done, sizeof done, NULL, 0);
+                return;
+            }
+            at += _IOC_SIZE(code);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     int ready[2], status;
     char byte;
+    if (argc == 3 && strcmp(argv[1], "--ping") == 0) {
+        begin(argv[2]);
+        for (int call = 0; call < 20; call++) ping();
+        return 0;
+    }
     if (argc < 3 || pipe(ready)) give_up("manager");
     pid_t server = fork();
     if (server == 0) {
-        device = open(argv[1], O_RDWR | O_CLOEXEC);
-        if (device < 0) give_up(argv[1]);
-        if (mmap(NULL, 1 << 17, PROT_READ, MAP_PRIVATE, device, 0) == MAP_FAILED) give_up("mmap");
+        begin(argv[1]);
         if (ioctl(device, BINDER_SET_CONTEXT_MGR, 0)) give_up("BINDER_SET_CONTEXT_MGR");
         if (write(ready[1], "", 1) != 1) give_up("write");
         serve();

@@ -27,6 +27,9 @@ pub struct Life {
     pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
     /// Its reads from storage, in order of time and without overlap.
     pub reads: Vec<Read>,
+    /// The wake-ups by the senders of binder transactions that it received before it slept again,
+    /// in order of time.
+    pub received: Vec<Timestamp>,
 }
 
 /// A time in which a thread read from storage, waits included: it added pages of files to the page
@@ -83,6 +86,11 @@ impl Life {
             .filter(|read| counts(read))
             .map(|read| read.to.min(end).since(read.from.max(begin)));
         parts.fold(Nanos::ZERO, |sum, part| sum + part)
+    }
+
+    /// Whether the wake-up at this moment was for a binder transaction, which it received.
+    pub fn received_at(&self, wake: Timestamp) -> bool {
+        self.received.binary_search(&wake).is_ok()
     }
 
     /// Whether `lender` lent it its priority between two moments. A loan ends just before the

@@ -8,6 +8,7 @@ mod interrupt_names;
 mod interrupts;
 mod life;
 mod machine;
+mod messages;
 mod order;
 mod origin;
 mod packets;

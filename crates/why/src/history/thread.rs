@@ -8,6 +8,8 @@ use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, LockFlags, PrevState};
 
 use super::life::{Life, Place, Read};
+use super::messages::Message;
+use super::origin::Origin;
 use super::span::State;
 use super::wait::{Wait, Wake};
 
@@ -31,6 +33,8 @@ pub(super) struct Thread {
     pub(super) early: Option<Wake>,
     /// The last wake-up by another CPU that found it running, and the CPU of its queue.
     pub(super) unneeded: Option<(Wake, usize)>,
+    /// The wake-up that ended its last sleep, if it has received no transaction since then.
+    pub(super) woken: Option<Wake>,
     pub(super) exiting: bool,
     /// When it was first seen to run under the id of a thread that had ended.
     pub(super) renamed: Option<Timestamp>,
@@ -123,12 +127,21 @@ impl Thread {
             read.to = at;
         }
         let wait = if state == PrevState::Stopped { Wait::Stopped } else { self.wait };
+        self.woken = None;
         self.change(at, State::Asleep { wait, wake: None });
+    }
+
+    /// It receives a transaction of binder. If the sender ended its last sleep after it had sent
+    /// the transaction, it slept for that.
+    pub(super) fn receives(&mut self, message: Message) {
+        let is_for_it =
+            |wake: &Wake| wake.by == Origin::Thread(message.by) && message.sent <= wake.at;
+        self.life.received.extend(self.woken.take().filter(is_for_it).map(|wake| wake.at));
     }
 
     /// It has not run since a moment. Whether it sleeps or is ready is not known.
     pub(super) fn is_off_cpu(&mut self, since: Timestamp) {
-        self.wait = Wait::Unknown;
+        (self.wait, self.woken) = (Wait::Unknown, None);
         self.change(since, State::Asleep { wait: Wait::Unknown, wake: None });
     }
 

@@ -134,13 +134,12 @@ fn follow_new(
 /// The threads that sleep in a system call or are stopped, in the order in which they were read.
 fn asleep(root: &Root, threads: &BTreeSet<(u32, ThreadId)>) -> Vec<Asleep> {
     let look = |&(process, thread): &(u32, ThreadId)| {
-        let wait = match threads::state(root, process, thread) {
-            Some('T' | 't') => Wait::Stopped,
-            _ => {
-                let call = blocked_in(root, process, thread)?;
-                let [first, second, ..] = call.arguments;
-                Wait::Call { number: call.number, arguments: [first, second] }
-            }
+        let wait = if let Some('T' | 't') = threads::state(root, process, thread) {
+            Wait::Stopped
+        } else {
+            let call = blocked_in(root, process, thread)?;
+            let [first, second, ..] = call.arguments;
+            Wait::Call { number: call.number, arguments: [first, second] }
         };
         Some(Asleep { thread, at: Timestamp::now(), wait })
     };

@@ -44,8 +44,32 @@ pub(super) struct Waker {
     pub(super) is_kernel: bool,
     /// It ended the process of the thread that waited.
     pub(super) kills: bool,
-    /// It had inherited that thread's priority.
-    pub(super) inherited: bool,
+    /// What it and the thread that waited had to do with each other.
+    pub(super) tie: Tie,
+}
+
+/// What shows, beside their system calls, that a thread waited for its waker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// Nothing.
+    None,
+    /// The waker had inherited the priority of the thread.
+    Inherited,
+    /// The waker had sent a binder transaction, or a reply, which the thread then received.
+    Sent,
+}
+
+/// Whether a thread may be woken there by a binder transaction to it: in binder's request, in
+/// `poll`, and, where calls of the thread are not recorded, in any call.
+fn may_await_transaction(wait: Wait) -> bool {
+    match wait {
+        Wait::Call { number, arguments: [_, second] } => match purpose(number) {
+            Purpose::Both => is_ioctl(number) && second as u32 == BINDER_WRITE_READ,
+            purpose => purpose == Purpose::Receive,
+        },
+        Wait::Unknown => true,
+        Wait::KernelLock { .. } | Wait::Fault { .. } | Wait::Lost | Wait::Stopped => false,
+    }
 }
 
 /// How the path leaves a thread that waited in `wait` for its waker. The first row that applies
@@ -62,6 +86,7 @@ pub(super) struct Waker {
 /// | no call: it is stopped | `exit_group` of its own process | child | proved: it is killed |
 /// | no call: it is stopped | kill … | ipc | proved: only a signal continues it |
 /// | no call: it is stopped | anything else | ipc | inferred: its tracer may continue it |
+/// | binder, poll, a call that is not recorded | anything, and sent what the thread then receives over binder | ipc | proved |
 /// | any call | `exit_group` of its own process | child | proved: it is killed |
 /// | a futex that is cleared at a thread's end | the end of that thread | child | proved: it joins that thread |
 /// | a futex | the end of a thread | lock | proved: it held a robust lock |
@@ -99,6 +124,9 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
         let by_signal = sure(of_waker == Purpose::SendSignal);
         return if waker.kills { (Way::Child, Certainty::Proved) } else { (Way::Ipc, by_signal) };
     }
+    if waker.tie == Tie::Sent && may_await_transaction(wait) {
+        return (Way::Ipc, Certainty::Proved);
+    }
     let Wait::Call { number, arguments: [_, second] } = wait else {
         return (Way::Other, Certainty::Inferred);
     };
@@ -106,7 +134,9 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
         _ if waker.kills => (Way::Child, Certainty::Proved),
         Purpose::Futex if wake.joined => (Way::Child, Certainty::Proved),
         Purpose::Futex if of_waker == Purpose::SendSignal => (Way::Ipc, Certainty::Inferred),
-        Purpose::Futex => (Way::Lock, sure(waker.inherited || of_waker == Purpose::Exit)),
+        Purpose::Futex => {
+            (Way::Lock, sure(waker.tie == Tie::Inherited || of_waker == Purpose::Exit))
+        }
         Purpose::Lock => (Way::Lock, sure(of_waker == Purpose::Lock)),
         Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),
         Purpose::AwaitSignal => (Way::Ipc, sure(of_waker == Purpose::SendSignal)),

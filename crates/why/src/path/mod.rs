@@ -11,6 +11,7 @@
 //! Every nanosecond of the window is in exactly one segment. Time that the trace does
 //! not explain is [`Activity::Unknown`].
 
+mod at;
 mod calls;
 mod classify;
 mod found;

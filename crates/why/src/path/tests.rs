@@ -5,6 +5,7 @@ use unjank_host::sched::ThreadId;
 use super::*;
 use crate::history::History;
 
+mod binder;
 mod evidence;
 mod gaps;
 mod own;

@@ -19,7 +19,8 @@ use instances::{Instances, Pages};
 use reader::Reader;
 
 /// The events of the whole machine: switches, wake-ups, births and ends of threads, interrupts,
-/// timers, work items, block requests, packets, clock frequencies and kernel locks.
+/// timers, work items, block requests, packets, binder transactions, idle states, clock frequencies
+/// and kernel locks.
 pub const MACHINE_EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
@@ -46,6 +47,10 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "net/netif_receive_skb",
     "power/cpu_idle",
     "power/cpu_frequency",
+    "binder/binder_transaction",
+    "binder/binder_transaction_received",
+    "rust_binder/binder_transaction",
+    "rust_binder/binder_transaction_received",
     CONTENTION.0,
     "lock/contention_end",
 ];

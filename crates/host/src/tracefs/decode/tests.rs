@@ -82,6 +82,19 @@ fn a_work_item_names_its_function() {
 }
 
 #[test]
+fn a_transaction_of_binder_is_sent_and_received_under_its_number() {
+    let mut decoder = Decoder::default();
+    let fields = [("debug_id", 8, 4), ("target_node", 12, 4), ("to_proc", 16, 4)];
+    decoder.learn("binder", &format("binder_transaction", 1, &fields)).unwrap();
+    let received = format("binder_transaction_received", 2, &fields[..1]);
+    decoder.learn("rust_binder", &received).unwrap();
+    let record = |id: u8| [&[id, 0, 0, 0, 3, 0, 0, 0], &[51, 1, 0, 0][..], &[0; 8]].concat();
+    let transaction = 0x133;
+    assert_eq!(decode(&decoder, &record(1)), Some(EventKind::BinderSent { transaction }));
+    assert_eq!(decode(&decoder, &record(2)), Some(EventKind::BinderReceived { transaction }));
+}
+
+#[test]
 fn a_thread_that_was_preempted_is_runnable() {
     let fields = [
         ("prev_comm", 8, 1),

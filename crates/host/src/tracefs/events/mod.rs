@@ -277,6 +277,8 @@ mod tests {
             EventKind::Frequency { cpu: 1, frequency: Hertz(u64::MAX) },
             EventKind::PacketQueued { packet: u64::MAX },
             EventKind::PacketTaken { packet: 1 },
+            EventKind::BinderSent { transaction: u32::MAX },
+            EventKind::BinderReceived { transaction: 1 },
             EventKind::Mark("hello".into()),
             EventKind::Inherits { thread: ThreadId(5), from: i32::MAX, to: -1 },
             EventKind::WorkBegins { item: u64::MAX, function: u64::MAX },

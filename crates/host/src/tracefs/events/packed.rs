@@ -60,6 +60,10 @@ pub(super) enum Tag {
     PacketQueued,
     /// An address.
     PacketTaken,
+    /// A number.
+    BinderSent,
+    /// A number.
+    BinderReceived,
     /// The number of the call; the index of its arguments in a side table.
     Call,
     /// The index of the whole `EventKind` in a side table.

@@ -85,6 +85,8 @@ impl Sides {
             }
             EventKind::PacketQueued { packet } => (Tag::PacketQueued, 0, split(packet)),
             EventKind::PacketTaken { packet } => (Tag::PacketTaken, 0, split(packet)),
+            EventKind::BinderSent { transaction } => (Tag::BinderSent, 0, [transaction, 0]),
+            EventKind::BinderReceived { transaction } => (Tag::BinderReceived, 0, [transaction, 0]),
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let number = u16::try_from(number).ok()?;
                 self.calls.push(arguments);
@@ -154,6 +156,8 @@ impl Sides {
             Tag::Idle => EventKind::Idle((small != 0).then_some(first)),
             Tag::PacketQueued => EventKind::PacketQueued { packet: joined(words) },
             Tag::PacketTaken => EventKind::PacketTaken { packet: joined(words) },
+            Tag::BinderSent => EventKind::BinderSent { transaction: first },
+            Tag::BinderReceived => EventKind::BinderReceived { transaction: first },
             Tag::Call => EventKind::SystemCall(SystemCall::Begins {
                 number: small.into(),
                 arguments: self.calls[joined(words) as usize],

@@ -182,6 +182,8 @@ impl Converter<'_> {
             | EventKind::WorkBegins { .. }
             | EventKind::PacketQueued { .. }
             | EventKind::PacketTaken { .. }
+            | EventKind::BinderSent { .. }
+            | EventKind::BinderReceived { .. }
             | EventKind::Mark(_) => return None,
         };
         Some(message(at, current, context, kind))

@@ -18,6 +18,7 @@ use super::interrupt_names::{InterruptNames, is_own};
 use super::interrupts::Interrupts;
 use super::life::Life;
 use super::machine::History;
+use super::messages::{Message, Messages};
 use super::order::in_order;
 use super::origin::{Armed, Cause, InterruptId, Origin};
 use super::packets::Packets;
@@ -113,6 +114,7 @@ struct Builder {
     requests: InFlight,
     queues: Queues,
     packets: Packets,
+    messages: Messages,
     timers: Timers,
     interrupt_names: InterruptNames,
     storage: HashSet<InterruptId>,
@@ -157,35 +159,8 @@ impl Builder {
             self.cpus[place].completes = by_thread.then_some(cause);
             return;
         }
-        match kind {
-            EventKind::IrqEntry(irq) if is_own(irq.name) => interrupts.enter_own(),
-            EventKind::IrqEntry(irq) => {
-                interrupts.enter(at, self.interrupt_names.number(irq.name));
-            }
-            EventKind::PacketTaken { packet } => {
-                interrupts.takes(at, context, self.packets.take(packet));
-            }
-            EventKind::TimerExpires { timer } => {
-                // After the end of a thread, its timers' memory may have been reused.
-                let lives = |armed: &Armed| {
-                    self.threads.get(&armed.by).is_some_and(|thread| !thread.exiting)
-                };
-                let armed = self.timers.expire(timer).filter(lives);
-                interrupts.is_about(at, context, Cause::Timer(armed));
-            }
-            // A softirq executes the item (`WQ_BH` of Linux 6.9), not the interrupted thread.
-            EventKind::WorkBegins { item, .. } if context != Context::Thread => {
-                if let Some(queued) = self.queues.take(item) {
-                    let cause = match queued.by {
-                        Origin::Interrupt(cause) => cause,
-                        Origin::Thread(_) => Cause::Unknown,
-                    };
-                    interrupts.is_about(at, context, cause);
-                }
-            }
-            _ => interrupts.apply(event),
-        }
-        let origin = interrupts.origin(at, context, current);
+        self.follow_interrupts(place, event);
+        let origin = self.cpus[place].interrupts.origin(at, context, current);
         let goes_on = matches!(
             kind,
             EventKind::Switch { .. }
@@ -205,6 +180,14 @@ impl Builder {
         match kind {
             EventKind::Storage(event) => self.storage(event, at, (current, context), origin),
             EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
+            EventKind::BinderSent { transaction } => {
+                self.messages.send(transaction, Message { sent: at, by: current });
+            }
+            EventKind::BinderReceived { transaction } => {
+                if let Some(message) = self.messages.receive(transaction) {
+                    self.thread(current).receives(message);
+                }
+            }
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let [first, second, ..] = arguments;
                 let thread = self.thread(current);
@@ -243,6 +226,40 @@ impl Builder {
                 self.clocks.entry(cpu).or_default().push((at, frequency.0 / 1_000));
             }
             _ => self.schedules(place, event, origin),
+        }
+    }
+
+    /// Notes what the interrupts of a CPU are about.
+    fn follow_interrupts(&mut self, place: usize, event: &Event) {
+        let Event { at, context, kind, .. } = *event;
+        let interrupts = &mut self.cpus[place].interrupts;
+        match kind {
+            EventKind::IrqEntry(irq) if is_own(irq.name) => interrupts.enter_own(),
+            EventKind::IrqEntry(irq) => {
+                interrupts.enter(at, self.interrupt_names.number(irq.name));
+            }
+            EventKind::PacketTaken { packet } => {
+                interrupts.takes(at, context, self.packets.take(packet));
+            }
+            EventKind::TimerExpires { timer } => {
+                // After the end of a thread, its timers' memory may have been reused.
+                let lives = |armed: &Armed| {
+                    self.threads.get(&armed.by).is_some_and(|thread| !thread.exiting)
+                };
+                let armed = self.timers.expire(timer).filter(lives);
+                interrupts.is_about(at, context, Cause::Timer(armed));
+            }
+            // A softirq executes the item (`WQ_BH` of Linux 6.9), not the interrupted thread.
+            EventKind::WorkBegins { item, .. } if context != Context::Thread => {
+                if let Some(queued) = self.queues.take(item) {
+                    let cause = match queued.by {
+                        Origin::Interrupt(cause) => cause,
+                        Origin::Thread(_) => Cause::Unknown,
+                    };
+                    interrupts.is_about(at, context, cause);
+                }
+            }
+            _ => interrupts.apply(event),
         }
     }
 

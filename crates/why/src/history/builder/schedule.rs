@@ -184,6 +184,7 @@ impl Builder {
                 // `sched_waking` of this wake-up came before the thread fell asleep.
                 let wake = if in_queue { thread.early.take().unwrap_or(wake) } else { wake };
                 let wake = Wake { at: wake.at.max(since), ..wake };
+                thread.woken = Some(wake);
                 thread.state = Some((State::Asleep { wait, wake: Some(wake) }, since));
                 thread.change(wake.at, State::Woken { cpu: queue });
                 if in_queue {
@@ -196,6 +197,7 @@ impl Builder {
             }
             None => {
                 let asleep = State::Asleep { wait: Wait::Unknown, wake: Some(wake) };
+                thread.woken = Some(wake);
                 thread.state = Some((asleep, begin));
                 let awake = if in_queue {
                     State::Ready { cpu: queue }

@@ -8,7 +8,8 @@ use unjank_host::Timestamp;
 use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 
-use super::classify::{Waker, is_by_exit_group, is_sleep, leaves_by};
+use super::at::At;
+use super::classify::{Tie, Waker, is_by_exit_group, is_sleep, leaves_by};
 use super::found::{LockWait, OwnWait, Path};
 use super::is_for_addressed_lock;
 use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
@@ -50,39 +51,6 @@ fn line(history: &History, first: ThreadId, thread: ThreadId, to: Timestamp) -> 
         (member, at) = (birth.parent, birth.at);
     }
     if line.contains(&first) { line } else { [thread].into() }
-}
-
-/// Where the path is, seen from the explained thread.
-#[derive(Debug, Clone, Copy)]
-struct At {
-    way: Way,
-    certainty: Certainty,
-    wait: Option<u32>,
-    lock: Option<u32>,
-    depth: u8,
-    /// The page that the path waits for, if the last wait with a known call is a page fault.
-    page: Option<Page>,
-    /// Whether a work item leads to the thread that queued it.
-    follows_work: bool,
-}
-
-impl At {
-    const fn own() -> Self {
-        Self {
-            way: Way::Own,
-            certainty: Certainty::Proved,
-            wait: None,
-            lock: None,
-            depth: 0,
-            page: None,
-            follows_work: true,
-        }
-    }
-
-    /// One waker further.
-    const fn deeper(self) -> Self {
-        Self { depth: self.depth.saturating_add(1), follows_work: true, ..self }
-    }
 }
 
 struct Walk<'a> {
@@ -266,11 +234,19 @@ impl Walk<'_> {
     ) -> Option<(Way, Certainty)> {
         let Origin::Thread(waker) = wake.by else { return None };
         let life = self.history.life(waker, to);
+        let sleeper = self.history.life(thread, to);
+        let received = sleeper.is_some_and(|life| life.received_at(wake.at));
         let process = |of| self.history.first_of_process(of, to);
         let waker = Waker {
             is_kernel: self.history.is_kernel(waker),
             kills: is_by_exit_group(wake) && process(waker) == process(thread),
-            inherited: life.is_some_and(|life| life.inherited_from(thread, from, to)),
+            tie: if received {
+                Tie::Sent
+            } else if life.is_some_and(|life| life.inherited_from(thread, from, to)) {
+                Tie::Inherited
+            } else {
+                Tie::None
+            },
         };
         Some(leaves_by(wait, wake, waker))
     }

@@ -73,6 +73,10 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
         "page_fault_user" => EventKind::PageFault { address: address(text)? },
         "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
         "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
+        "binder_transaction" => EventKind::BinderSent { transaction: transaction(text)? },
+        "binder_transaction_received" => {
+            EventKind::BinderReceived { transaction: transaction(text)? }
+        }
         "sys_enter" => EventKind::SystemCall(call(text)?),
         "sys_exit" => EventKind::SystemCall(call_end(text)?),
         "block_rq_issue" => EventKind::Storage(StorageEvent::Issued(request(text)?)),
@@ -167,6 +171,13 @@ fn flags(text: &str) -> Result<LockFlags, Wrong> {
         let (_, bit) = bit(name).ok_or("expected the name of a flag")?;
         Ok(LockFlags(all.0 | bit))
     })
+}
+
+/// `transaction=7 dest_node=…`, or `debug_id=7 target_node=…`.
+fn transaction(text: &str) -> Result<u32, Wrong> {
+    let id: Result<i32, Wrong> =
+        number(text, "transaction=").or_else(|_| number(text, "debug_id="));
+    id.map(i32::cast_unsigned)
 }
 
 /// `NR 202 (1, 2, …)`, or `id=202 args=ARRAY[…]`.
@@ -310,6 +321,16 @@ mod tests {
         let acquired = EventKind::LockAcquired { lock: 0xffff_8881 };
         assert_eq!(of("contention_end", "00000000ffff8881 (ret=0)"), acquired);
         assert_eq!(of("contention_end", "lock_addr=0xffff8881 ret=0"), acquired);
+        let sent =
+            "transaction=7 dest_node=0 dest_proc=31 dest_thread=33 reply=1 flags=0x0 code=0x0";
+        let raw = "debug_id=7 target_node=0 to_proc=31 to_thread=33 reply=1 code=0x0 flags=0x0";
+        assert_eq!(of("binder_transaction", sent), EventKind::BinderSent { transaction: 7 });
+        assert_eq!(of("binder_transaction", raw), of("binder_transaction", sent));
+        let received = EventKind::BinderReceived { transaction: 7 };
+        assert_eq!(of("binder_transaction_received", "transaction=7"), received);
+        assert_eq!(of("binder_transaction_received", "debug_id=7"), received);
+        assert_eq!(of("cpu_idle", "state=3 cpu_id=1"), EventKind::Idle(Some(3)));
+        assert_eq!(of("cpu_idle", "state=4294967295 cpu_id=1"), EventKind::Idle(None));
         let fault = "dev=254:0 ino=1a ofs=16384";
         let raw = "i_ino=0x1a s_dev=0xfe00000 index=0x4";
         assert_eq!(of("mm_filemap_fault", fault), of("mm_filemap_fault", raw));
