@@ -42,6 +42,7 @@ test_libraries() {
     run --lib --bins --examples $(tests_in $(find crates/*/tests -maxdepth 1 -name '*.rs' \
         -not -path 'crates/unjank/*') crates/*/tests/*/main.rs) || status=1
     run --doc || status=1
+    python3 -B bench/test_why_peers.py || status=1
     ./scripts/backoff.sh test || status=1
     # It builds the jars anew, which the test of the command needs.
     ./scripts/java.sh test || status=1
