@@ -210,6 +210,21 @@ impl Script {
         events.push(Event { at: at(nanos), current, context, kind });
         self
     }
+
+    /// Something happens between the event of a switch and the switch itself.
+    ///
+    /// # Panics
+    /// If there is no such CPU, or if its last event is no switch.
+    #[must_use]
+    pub fn happens_within_switch(mut self, cpu: usize, nanos: u64, kind: EventKind) -> Self {
+        let events = &mut self.cpus[cpu].events;
+        let Some(Event { kind: EventKind::Switch { prev, .. }, .. }) = events.last() else {
+            panic!("the last event is no switch");
+        };
+        let (current, context) = (prev.tid, Context::Thread);
+        events.push(Event { at: at(nanos), current, context, kind });
+        self
+    }
 }
 
 /// An event of the kind with this number, with content made from two bytes.

@@ -172,6 +172,25 @@ fn a_thread_is_woken_in_the_moment_in_which_it_falls_asleep() {
     assert_eq!(states(0), [State::Running { cpu: 0 }, asleep], "one CPU has an order");
 }
 
+#[test]
+fn a_lock_that_is_taken_within_a_switch_is_no_sign_of_life() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(0, 100, 7, 3)
+        .happens_within_switch(0, 104, EventKind::LockAcquired { lock: 9 })
+        .runs(0, 500, 3, 7)
+        .sleeps(0, 600, 7, 0);
+    let history = History::of(&script.trace());
+    let states = |thread| -> Vec<_> {
+        let spans = history.life(ThreadId(thread), at(0)).unwrap().spans.iter();
+        let of_span = |span: Span| (span.from.since(at(0)).get(), span.state);
+        spans.map(of_span).filter(|(from, _)| *from >= 100).collect()
+    };
+    let [running, ready] = [State::Running { cpu: 0 }, State::Ready { cpu: 0 }];
+    assert_eq!(states(7), [(100, ready), (500, running)]);
+    assert_eq!(states(3), [(100, running), (500, ready)]);
+}
+
 /// Going through all lives for each question would take minutes here.
 #[test]
 fn an_id_may_be_used_any_number_of_times() {

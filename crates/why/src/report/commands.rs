@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(proof(6).unwrap(), "sudo unjank why --prove=cache -- git");
         assert_eq!(proof(20).unwrap(), "sudo unjank why --prove=cache -n 20 -- git");
         let swap = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::Unswapped);
-        let expected = "sudo unjank why --prove=swap --by vm.swappiness=0 -n 20 -- git";
+        let expected = "sudo unjank why --prove=swap --by 'vm.swappiness=0' -n 20 -- git";
         assert_eq!(swap.unwrap(), expected);
         let again = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::All);
         assert_eq!(again.unwrap(), "sudo unjank why -n 20 -- git");

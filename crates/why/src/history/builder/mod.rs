@@ -133,12 +133,32 @@ struct Cpu {
     wakes: Option<ThreadId>,
     /// The request that its thread has just finished.
     completes: Option<Cause>,
+    /// The thread that its last event switches away from, if that is a switch.
+    leaves: Option<ThreadId>,
 }
 
 impl Cpu {
     fn new(number: usize) -> Self {
         let (interrupts, last) = (Interrupts::default(), Timestamp::default());
-        Self { number, interrupts, last, thread: None, wakes: None, completes: None }
+        Self { number, interrupts, last, thread: None, wakes: None, completes: None, leaves: None }
+    }
+}
+
+impl Cpu {
+    /// Whether the kernel takes a lock between the event of a switch and the switch itself, under
+    /// the name of the thread that leaves (`prepare_task_switch` of `kernel/sched/core.c` leaves
+    /// that thread's perf events, for instance). This is no sign that it still runs.
+    fn is_within_switch(&mut self, event: &Event) -> bool {
+        let is_lock =
+            matches!(event.kind, EventKind::LockContended { .. } | EventKind::LockAcquired { .. });
+        if is_lock && self.leaves == Some(event.current) {
+            return true;
+        }
+        self.leaves = match event.kind {
+            EventKind::Switch { prev, .. } => Some(prev.tid),
+            _ => None,
+        };
+        false
     }
 }
 
@@ -146,6 +166,9 @@ impl Builder {
     /// Applies an event of the CPU with this index in the trace.
     fn apply(&mut self, place: usize, event: &Event) {
         let Event { at, current, context, kind } = *event;
+        if self.cpus[place].is_within_switch(event) {
+            return;
+        }
         self.resumes(place, event);
         let Cpu { number: cpu, interrupts, .. } = &mut self.cpus[place];
         let cpu = *cpu;
