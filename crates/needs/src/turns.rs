@@ -38,6 +38,16 @@ pub fn take(name: &str, most: usize) -> File {
     }
 }
 
+/// Waits until no other test has autogroups turned off, as a better nice value needs: one unjank at
+/// a time may hold that knob. The turn ends when the result is dropped.
+///
+/// # Panics
+/// As [`take`].
+#[must_use]
+pub fn autogroups() -> File {
+    take("unjank-autogroups", 1)
+}
+
 /// Opens a directory that only this user can write to, or makes it. Any user may have put
 /// something else there.
 fn open_own(path: &Path) -> io::Result<File> {

@@ -62,6 +62,7 @@ fn a_nice_value_and_a_cold_cache_are_those_of_the_program() {
     if !unjank_needs::root() {
         return;
     }
+    let _turn = unjank_needs::turns::autogroups();
     let directory = tempfile::tempdir().unwrap();
     let seen = directory.path().join("seen");
     let drops = vmstat("drop_pagecache ");
@@ -154,6 +155,7 @@ fn a_daemon_that_a_program_leaves_behind_loses_its_policy() {
     if !unjank_needs::root() {
         return;
     }
+    let _turn = unjank_needs::turns::autogroups();
     let own = policy_of(ThreadId::current()).unwrap().0;
     for (condition, policy) in
         [("nice=-7", Policy::other(-7)), ("rt=fifo:1", "fifo:1".parse().unwrap())]

@@ -27,7 +27,9 @@ fn runs_that_need_root_are_shown_again() {
     let several = check(&["why", "-n", "2", "--gap", "0", "--", "true"]);
     assert!(several.contains("The same over 2 launches"), "{several}");
     check(&["why", "-n", "6", "--gap", "0", "--cost", "--", "true"]);
+    let turn = unjank_needs::turns::autogroups();
     check(&["why", "--prove=cpu", "-n", "2", "--pairs", "2", "--gap", "0", "--", "true"]);
+    drop(turn);
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
     let process = sleeper.id().to_string();
     let window = check(&["why", "--pid", &process, "--for", "300ms"]);

@@ -45,6 +45,7 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     if !unjank_needs::root() {
         return;
     }
+    let _turn = unjank_needs::turns::autogroups();
     let known = Known::new();
     let store = known.file("runs.sqlite");
     let before = fs::read_to_string(AUTOGROUPS).ok();
@@ -156,6 +157,7 @@ fn a_server_of_another_program_runs_first_and_is_put_back() {
     if !unjank_needs::root() {
         return;
     }
+    let _turn = unjank_needs::turns::autogroups();
     let known = Known::new();
     let socket = known.file("socket");
     let server = known.server(&socket);
