@@ -26,14 +26,19 @@ static inline nanos clock_now(clockid_t clock) {
 static inline clockid_t clock_of_thread(pid_t thread) { return (~thread << 3) | 6; }
 static inline clockid_t clock_of_process(pid_t process) { return (~process << 3) | 2; }
 
-// How long this thread has waited for a CPU: proc_pid_schedstat(5).
-static inline nanos waited_for_cpu(void) {
-    char text[128];
-    int file = open("/proc/thread-self/schedstat", O_RDONLY);
-    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+// Reads the beginning of a file of procfs.
+static inline void read_begin(const char *path, char *text, size_t size) {
+    int file = open(path, O_RDONLY);
+    ssize_t length = file < 0 ? 0 : read(file, text, size - 1);
     if (length <= 0) exit(3);
     close(file);
     text[length] = 0;
+}
+
+// How long this thread has waited for a CPU: proc_pid_schedstat(5).
+static inline nanos waited_for_cpu(void) {
+    char text[128];
+    read_begin("/proc/thread-self/schedstat", text, sizeof text);
     nanos computed, waited;
     if (sscanf(text, "%lld %lld", &computed, &waited) != 2) exit(3);
     return waited;
@@ -42,12 +47,8 @@ static inline nanos waited_for_cpu(void) {
 // How long the host of this virtual machine has given its CPUs to others, in steps of 10 ms:
 // proc_stat(5). CPU clocks leave out that time, so it looks like sleep here.
 static inline nanos stolen_from_all(void) {
-    char text[512];
-    int file = open("/proc/stat", O_RDONLY);
-    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (length <= 0) exit(3);
-    close(file);
-    text[length] = 0;
+    char text[128];
+    read_begin("/proc/stat", text, sizeof text);
     nanos ticks;
     if (sscanf(text, "cpu %*s %*s %*s %*s %*s %*s %*s %lld", &ticks) != 1) exit(3);
     return ticks * 10 * MILLISECOND;
