@@ -23,6 +23,7 @@
 //! | [`tier`] | a small fast tier between memory and storage |
 //! | [`bounds`] | offline optimal policies: Belady with bypass, and the cheapest tier |
 //! | [`mrc`] | miss-ratio curves |
+//! | [`packed`] | a page and what happened to it, in four bytes |
 //! | [`access`] | accesses of programs to pages |
 //! | [`workload`] | accesses, launches and exits of the programs of a trace |
 //! | [`memory`] | page reclaim: which accesses fault, and which pages are evicted for them |
@@ -39,6 +40,7 @@ pub mod killing;
 pub mod memory;
 pub mod mrc;
 mod nibbles;
+pub mod packed;
 pub mod page;
 pub mod paged;
 pub mod paging;
