@@ -29,6 +29,8 @@ const BUFFER: usize = 4 << 20;
 /// How long to wait for the kernel's answer, which it sends within the system
 /// call of the request.
 const ANSWER_TIMEOUT: Nanos = Nanos::from_millis(100);
+/// The same while messages about other processes arrive without end.
+const FLOOD_TIMEOUT: Nanos = Nanos::from_millis(5_000);
 /// The most datagrams of one read.
 const AT_ONCE: usize = 256;
 
@@ -201,7 +203,7 @@ impl ProcConnector {
     /// The kernel's answer to a request, an error number or 0; `None` if there is
     /// none.
     fn answer(&mut self) -> Result<Option<u32>> {
-        let until = Timestamp::now() + ANSWER_TIMEOUT;
+        let asked = Timestamp::now();
         loop {
             let mut answer = None;
             let more = self.receive(|message| {
@@ -212,7 +214,10 @@ impl ProcConnector {
             if answer.is_some() {
                 return Ok(answer);
             }
-            let left = until.since(Timestamp::now());
+            // The answer may be behind messages about other processes, which do not end where
+            // processes never stop to start others.
+            let limit = if more { FLOOD_TIMEOUT } else { ANSWER_TIMEOUT };
+            let left = (asked + limit).since(Timestamp::now());
             if left == Nanos::ZERO {
                 return Ok(None);
             }
