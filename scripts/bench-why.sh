@@ -8,7 +8,18 @@ cd "$(dirname "$0")/.."
 unjank=${UNJANK:-target/release/unjank}
 work=$(mktemp -d "${CARGO_TARGET_DIR:-target}/bench-why.XXXXXX")
 work=$(realpath "$work")
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+# The memory controller of version 1 or 2.
+groups=/sys/fs/cgroup/memory limit=memory.limit_in_bytes
+[ -d $groups ] || groups=/sys/fs/cgroup limit=memory.max
+narrow=$groups/unjank-bench-why
+clean_up() {
+    kill $(jobs -p) 2>/dev/null || true
+    wait
+    [ ! -e "$work/swap" ] || swapoff "$work/swap" 2>/dev/null || true
+    [ ! -d $narrow ] || rmdir $narrow
+    rm -rf "$work"
+}
+trap clean_up EXIT
 
 cat >"$work/main.c" <<'C'
 #include <regex.h>
@@ -41,18 +52,37 @@ for _ in range(8):
     asks.send(b"x")
     asks.recv(1)
 PYTHON
+cat >"$work/stopped" <<'SH'
+#!/bin/sh
+# Keeps processes stopped: stopped PID…
+trap 'kill -CONT "$@"; exit' TERM
+kill -STOP "$@"
+sleep 1000 & wait
+SH
+chmod +x "$work/stopped"
+cat >"$work/touch.py" <<'PYTHON'
+"""Fills memory and reads it again: touch.py MIB"""
+import sys
+pages = bytearray(int(sys.argv[1]) << 20)
+for turn in range(2):
+    for page in range(0, len(pages), 4096):
+        pages[page] = pages[page] + 1
+PYTHON
 
-prove() { # change command…
-    change=$1
+prove() { # change[@condition] command…
+    change=${1%%@*}
+    by=${1#"$change"}
     shift
-    echo "$change: $*" >&2
-    "$unjank" why --prove="$change" -n 12 --pairs "${PAIRS:-12}" --gap 200ms \
+    echo "$change$by: $*" >&2
+    "$unjank" why --prove="$change" ${by:+--by "${by#@}"} -n 12 --pairs "${PAIRS:-12}" --gap 200ms \
         --store "$work/runs.sqlite" -- "$@" >"$work/said" || { cat "$work/said" >&2; exit 1; }
 }
 
 # Beside two programs that compute on every CPU.
-for _ in $(seq "$(nproc)"); do
-    for _ in 1 2; do (while :; do :; done) & done
+hogs=()
+for _ in $(seq $((2 * $(nproc)))); do
+    (while :; do :; done) &
+    hogs+=($!)
 done
 prove cpu gzip -c "$work/numbers"
 prove cpu sort "$work/numbers"
@@ -60,6 +90,9 @@ prove cpu python3 -c 'import json, decimal, asyncio'
 prove cpu make -B -j2 -C "$work"
 prove cpu git -C "$work/repository" log --stat
 prove cpu sh -c 'gzip -c "$1" | gzip -dc | sort | tail -n 1' sh "$work/numbers"
+# The others are not only second, but stopped.
+prove "cpu@with:$work/stopped ${hogs[*]}" sort "$work/numbers"
+prove "cpu@with:$work/stopped ${hogs[*]}" python3 -c 'import json, decimal, asyncio'
 python3 "$work/serve.py" "$work/socket" &
 while [ ! -S "$work/socket" ]; do sleep 0.1; done
 prove servers python3 "$work/ask.py" "$work/socket"
@@ -72,6 +105,18 @@ prove cache gcc -O2 -c -o "$work/main.o" "$work/main.c"
 prove cache git -C "$work/repository" log --stat
 prove cache perl -MPOSIX -MData::Dumper -e 'print Dumper(POSIX::floor(1.5))'
 prove cache java -version
+
+# Less memory than the program touches, and enough.
+fallocate -l 512M "$work/swap"
+chmod 600 "$work/swap"
+mkswap "$work/swap" >/dev/null
+swapon "$work/swap"
+mkdir $narrow
+echo 64M >$narrow/$limit
+# shellcheck disable=SC2016 # The launched shell expands it.
+prove "swap@$narrow/$limit=1073741824" \
+    sh -c 'echo $$ >"$1/cgroup.procs" && exec python3 "$2" 96' sh $narrow "$work/touch.py"
+
 # Nothing to gain.
 prove cpu sort "$work/numbers"
 

@@ -9,6 +9,7 @@
 //! | [`dependence`] | the number of independent samples that a run is worth |
 //! | [`family`] | correction for many questions at once |
 //! | [`power`] | the smallest effect that would have been found |
+//! | [`prediction`] | where the result of an experiment yet to be made will lie |
 //! | [`proportion`] | intervals of shares |
 //! | [`random`] | reproducible random numbers |
 //! | [`repetitions`] | quantiles over independent starts |
@@ -23,6 +24,7 @@ pub mod family;
 pub mod modes;
 pub mod order;
 pub mod power;
+pub mod prediction;
 pub mod proportion;
 pub mod random;
 pub mod repetitions;

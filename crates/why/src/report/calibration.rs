@@ -92,9 +92,9 @@ pub fn calibration(all: &[Proved]) -> Findings {
         ]);
     }
     table = table.with_note(
-        "held: the intervals overlap; cannot tell: they do, but the measured one is wider than the \
-         predicted change; the error is a share of what the change saved, positive if it saved \
-         more than was predicted",
+        "held: the measured change is in the predicted interval; cannot tell: the measured interval \
+         is wider than the predicted change, or the predicted one includes no change; the error is a \
+         share of what the change saved, positive if it saved more than was predicted",
     );
     if all.iter().any(|one| one.by.is_some()) {
         table = table.with_note(

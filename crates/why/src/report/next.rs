@@ -52,7 +52,8 @@ mod tests {
     use super::*;
 
     fn saving(remedy: Remedy, share: f64) -> Saving {
-        Saving { remedy, after: 1.0, after_spread: None, share, share_spread: None }
+        let lengths = Vec::new();
+        Saving { remedy, lengths, after: 1.0, after_spread: None, share, share_spread: None }
     }
 
     #[test]

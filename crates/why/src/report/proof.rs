@@ -2,7 +2,9 @@
 
 use unjank_measure::number::range;
 use unjank_measure::record::{Cell, Column, Number, Quantity, Table, Verdict};
+use unjank_measure::stats::{DRAWS, prediction, random};
 use unjank_measure::{Answer, Fact, Findings, Unit};
+use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
 use super::launches::Launches;
@@ -40,12 +42,14 @@ impl Shift {
 }
 
 /// A change that can be applied from outside, and its predicted effect.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Prediction {
     /// The change, one of [`Remedy::PROVABLE`].
     pub remedy: Remedy,
     /// The predicted effect on the length of a launch.
     pub shift: Shift,
+    /// The length of each recorded launch, and its predicted length with the change.
+    lengths: Vec<(Nanos, Nanos)>,
 }
 
 /// A prediction of a smaller saving is not worth an experiment.
@@ -56,6 +60,30 @@ impl Prediction {
     /// and by another change than a warm cache, which they have.
     pub fn is_worth_proving(&self) -> bool {
         self.shift.value <= -SMALLEST && self.remedy != Remedy::Cached
+    }
+
+    /// What so many pairs of launches are expected to find. An interval of the prediction becomes
+    /// the prediction interval of their result: the launches of an experiment vary, and they are
+    /// not the recorded ones. Its pairs are a launch and the launch before or after it with the
+    /// change, because launches of a pair follow each other, too.
+    fn expected(&self, pairs: u64) -> Shift {
+        if self.shift.interval().is_none() {
+            return self.shift;
+        }
+        let neighbours = self.lengths.windows(2).flat_map(|pair| {
+            let [(one, one_after), (next, next_after)] = [pair[0], pair[1]];
+            [(one, next_after), (next, one_after)]
+        });
+        let seen = neighbours.map(|(a, b)| [a.get() as f64, b.get() as f64]);
+        let interval = prediction::relative_difference(
+            &seen.collect::<Vec<_>>(),
+            self.lengths.len(),
+            pairs.try_into().unwrap_or(usize::MAX),
+            DRAWS,
+            &mut random::seeded(0, "why/prove"),
+        );
+        let spread = interval.map(Spread::Interval).or(self.shift.spread);
+        Shift { spread, ..self.shift }
     }
 }
 
@@ -69,7 +97,7 @@ pub fn predictions(launches: &Launches) -> Vec<Prediction> {
         .map(|saving| {
             let spread = saving.share_spread.map(Spread::negated);
             let shift = Shift { value: 0.0 - saving.share, spread, n };
-            Prediction { remedy: saving.remedy, shift }
+            Prediction { remedy: saving.remedy, shift, lengths: saving.lengths }
         })
         .collect();
     predictions.sort_by(|a, b| a.shift.value.total_cmp(&b.shift.value));
@@ -102,22 +130,23 @@ pub fn proof(prediction: &Prediction, outcome: &ProofOutcome, about: &About) -> 
             None => fact,
         }
     };
-    for (name, shift) in [(PREDICTED, prediction.shift), (MEASURED, outcome.shift)] {
+    let expected = prediction.expected(outcome.shift.n);
+    for (name, shift) in [(PREDICTED, expected), (MEASURED, outcome.shift)] {
         let mut median = fact(name, shift.value, shift.n);
         median.interval = shift.interval();
         findings.facts.push(median);
     }
-    if let Some(range) = prediction.shift.spread.and_then(Spread::range) {
-        let n = prediction.shift.n;
+    if let Some(range) = expected.spread.and_then(Spread::range) {
+        let n = expected.n;
         let ends = PREDICTED_RANGE.into_iter().zip(range);
         findings.facts.extend(ends.map(|(name, end)| fact(name, end, n)));
     }
-    findings.tables.push(table(prediction, outcome));
-    findings.verdicts.push(verdict(prediction, outcome));
+    findings.tables.push(table(prediction.remedy, expected, outcome));
+    findings.verdicts.push(verdict(prediction.remedy, expected, outcome));
     findings
 }
 
-fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
+fn table(remedy: Remedy, predicted: Shift, outcome: &ProofOutcome) -> Table {
     let columns = [
         Column::text("launches"),
         Column::of("median", Unit::Nanoseconds),
@@ -125,9 +154,9 @@ fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
         Column::of("n", Unit::Count),
     ];
     let [without, with] = outcome.medians;
-    let (predicted, measured) = (prediction.shift, outcome.shift);
+    let measured = outcome.shift;
     let by = outcome.by.as_ref().map_or_else(String::new, |by| format!(", by {by}"));
-    let title = format!("Predicted and measured: {}{by}", prediction.remedy.name());
+    let title = format!("Predicted and measured: {}{by}", remedy.name());
     let mut table = Table::new("why/proof", title, columns);
     let change = |shift: Shift| Cell::from(Number::new(shift.value + 0.0).within(shift.interval()));
     let count = |shift: Shift| Cell::number(shift.n as f64);
@@ -139,6 +168,12 @@ fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
         let [low, high] = [low, high].map(|end| Unit::Change.show(end));
         let predictions = range(&low, &high);
         table = table.with_note(format!("the predictions of the launches are {predictions}"));
+    } else if predicted.interval().is_some() {
+        let n = measured.n;
+        table = table.with_note(format!(
+            "95 % of experiments with {n} pairs would measure a change in the predicted interval, \
+             if the prediction is right"
+        ));
     }
     table.with_note(
         "predicted from recorded launches; measured in alternating pairs of launches that were not \
@@ -146,8 +181,8 @@ fn table(prediction: &Prediction, outcome: &ProofOutcome) -> Table {
     )
 }
 
-fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
-    let (predicted, measured) = (prediction.shift, outcome.shift);
+fn verdict(remedy: Remedy, predicted: Shift, outcome: &ProofOutcome) -> Verdict {
+    let measured = outcome.shift;
     let show = |shift: Shift| match shift.spread.map(Spread::ends) {
         Some([low, high]) => format!(
             "{} ({})",
@@ -157,7 +192,7 @@ fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
         None => Unit::Change.show(shift.value),
     };
     let answer = held(predicted, measured);
-    let condition = prediction.remedy.condition();
+    let condition = remedy.condition();
     let [before, after] = [predicted, measured].map(show);
     let predicted = format!("{condition}, a launch was predicted to change by {before}");
     let (reason, means) = match &outcome.by {
@@ -179,16 +214,27 @@ fn verdict(prediction: &Prediction, outcome: &ProofOutcome) -> Verdict {
     verdict
 }
 
-/// Whether a prediction held: whether its interval or range overlaps the interval of the
-/// measurement. Without an interval of the measurement, the answer is `CannotTell`. It is so, too,
-/// if they overlap and the measurement's interval is wider than the predicted change, because such
-/// an interval overlaps most predictions.
+/// Whether a prediction held: whether the measured value is in the predicted interval. A range of
+/// few predictions, or a single one, must overlap the interval of the measurement instead.
+///
+/// The answer is `CannotTell` without an interval of the measurement, and if the intervals overlap
+/// but one of them says too little: that of the measurement is wider than the predicted change, or
+/// the predicted one includes no change at all and the measured value.
 pub(super) fn held(predicted: Shift, measured: Shift) -> Answer {
+    let Some([least, most]) = measured.interval() else { return Answer::CannotTell };
     let [low, high] = predicted.spread.map_or([predicted.value; 2], Spread::ends);
-    match measured.interval() {
-        Some([least, most]) if most < low || high < least => Answer::No,
-        Some([least, most]) if most - least <= predicted.value.abs() => Answer::Yes,
-        Some(_) | None => Answer::CannotTell,
+    let overlaps = least <= high && low <= most;
+    let holds = match predicted.spread {
+        Some(Spread::Interval(_)) => (low..=high).contains(&measured.value),
+        Some(Spread::Range(_)) | None => overlaps,
+    };
+    let is_wide = most - least > predicted.value.abs();
+    let may_be_nothing = low <= 0.0 && 0.0 <= high;
+    match holds {
+        _ if overlaps && is_wide => Answer::CannotTell,
+        true if may_be_nothing => Answer::CannotTell,
+        true => Answer::Yes,
+        false => Answer::No,
     }
 }
 
@@ -200,27 +246,56 @@ mod tests {
         Shift { value, spread: range.map(Spread::Interval), n: 10 }
     }
 
+    fn prediction(value: f64, spread: Spread, n: u64) -> Prediction {
+        let shift = Shift { value, spread: Some(spread), n };
+        Prediction { remedy: Remedy::ProgramFirst, shift, lengths: Vec::new() }
+    }
+
     #[test]
-    fn a_prediction_holds_if_the_intervals_overlap() {
+    fn a_prediction_holds_if_what_was_measured_is_in_its_interval() {
         let predicted = shift(-0.3, Some([-0.35, -0.25]));
         let measured = |value, range| held(predicted, shift(value, range));
         assert_eq!(measured(-0.26, Some([-0.28, -0.2])), Answer::Yes);
+        assert_eq!(measured(-0.24, Some([-0.28, -0.2])), Answer::No, "its interval overlaps");
         assert_eq!(measured(-0.1, Some([-0.2, -0.05])), Answer::No);
+        let vague = shift(-0.3, Some([-0.7, 0.0]));
+        assert_eq!(held(vague, shift(-0.2, Some([-0.25, -0.15]))), Answer::CannotTell);
+        assert_eq!(held(vague, shift(0.2, Some([0.1, 0.3]))), Answer::No, "worse than vague");
         assert_eq!(measured(-0.3, None), Answer::CannotTell, "too few pairs");
         assert_eq!(measured(-0.03, Some([-0.45, 0.4])), Answer::CannotTell, "it fits anything");
         assert_eq!(held(shift(0.0, None), shift(0.0, Some([-0.02, 0.02]))), Answer::CannotTell);
         let single = shift(-0.3, None);
         assert_eq!(held(single, shift(-0.29, Some([-0.31, -0.2]))), Answer::Yes);
+        let few = Shift { spread: Some(Spread::Range([-0.35, -0.25])), ..single };
+        assert_eq!(held(few, shift(-0.24, Some([-0.28, -0.2]))), Answer::Yes, "they overlap");
+    }
+
+    #[test]
+    fn a_small_experiment_may_find_more_or_less_than_a_large_one() {
+        let millis = |length: u64| Nanos::from_millis(length);
+        let lengths = [90, 110, 95, 120, 100, 105, 85, 115].map(|it| (millis(it), millis(it / 2)));
+        let narrow = prediction(-0.5, Spread::Interval([-0.51, -0.49]), 8);
+        let of_lengths = Prediction { lengths: lengths.to_vec(), ..narrow.clone() };
+        let width = |pairs| {
+            let [low, high] = of_lengths.expected(pairs).interval().unwrap();
+            assert!(low < -0.5 && -0.5 < high, "{pairs} pairs: {low} to {high}");
+            high - low
+        };
+        assert!(width(6) > width(40) && width(40) > 0.02, "{} {}", width(6), width(40));
+        assert_eq!(of_lengths.expected(6), of_lengths.expected(6), "the same each time");
+        let few = prediction(-0.5, Spread::Range([-0.6, -0.4]), 3);
+        assert_eq!(few.expected(10), few.shift);
     }
 
     #[test]
     fn a_proof_is_found_again_in_its_record() {
+        let lengths = vec![(Nanos::from_millis(10), Nanos::from_millis(6)); 6];
         let prediction =
-            Prediction { remedy: Remedy::ProgramFirst, shift: shift(-0.4, Some([-0.5, -0.3])) };
+            Prediction { lengths, ..prediction(-0.4, Spread::Interval([-0.5, -0.3]), 6) };
         let outcome = ProofOutcome {
             by: None,
-            medians: [200.0, 130.0],
-            shift: shift(-0.35, Some([-0.4, -0.3])),
+            medians: [200.0, 120.0],
+            shift: shift(-0.4, Some([-0.45, -0.35])),
         };
         let about = About { command: vec!["git".into()], ..About::default() };
         let findings = proof(&prediction, &outcome, &about);
@@ -249,8 +324,7 @@ mod tests {
     #[test]
     fn the_range_of_few_launches_is_stored_as_a_range() {
         let range = Spread::Range([-0.5, -0.3]);
-        let shift = Shift { value: -0.4, spread: Some(range), n: 4 };
-        let prediction = Prediction { remedy: Remedy::ProgramFirst, shift };
+        let prediction = prediction(-0.4, range, 4);
         let measured = Shift { value: -0.2, spread: Some(Spread::Interval([-0.3, -0.1])), n: 10 };
         let outcome = ProofOutcome { by: None, medians: [200.0, 130.0], shift: measured };
         let findings = proof(&prediction, &outcome, &About::default());

@@ -22,6 +22,8 @@ const HANDOFF: Nanos = Nanos::from_micros(2);
 pub(super) struct Saving {
     /// What is changed.
     pub(super) remedy: Remedy,
+    /// The length of each launch, and its predicted length.
+    pub(super) lengths: Vec<(Nanos, Nanos)>,
     /// The median predicted length.
     pub(super) after: f64,
     /// The spread of the predicted lengths; `None` for one launch.
@@ -76,7 +78,7 @@ pub(super) fn lengths(
 pub(super) fn savings(launches: &[(Nanos, Lengths)]) -> Vec<Saving> {
     let saving = |(at, remedy): (usize, Remedy)| {
         let lengths = launches.iter().map(|(total, lengths)| (*total, lengths[at]));
-        of_lengths(remedy, &lengths.collect::<Vec<_>>())
+        of_lengths(remedy, lengths.collect())
     };
     REMEDIES.into_iter().enumerate().filter_map(saving).collect()
 }
@@ -102,7 +104,7 @@ fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
 }
 
 /// The saving by the lengths of each launch before and after.
-fn of_lengths(remedy: Remedy, lengths: &[(Nanos, Nanos)]) -> Option<Saving> {
+fn of_lengths(remedy: Remedy, lengths: Vec<(Nanos, Nanos)>) -> Option<Saving> {
     let share = |(before, after): &(Nanos, Nanos)| {
         1.0 - after.get() as f64 / (before.get() as f64).max(1.0)
     };
@@ -110,7 +112,7 @@ fn of_lengths(remedy: Remedy, lengths: &[(Nanos, Nanos)]) -> Option<Saving> {
     let mut after: Vec<f64> = lengths.iter().map(|(_, after)| after.get() as f64).collect();
     let (after, after_spread) = Spread::of(&mut after)?;
     let (share, share_spread) = Spread::of(&mut shares)?;
-    Some(Saving { remedy, after, after_spread, share, share_spread })
+    Some(Saving { remedy, lengths, after, after_spread, share, share_spread })
 }
 
 /// A row for each change; `None` without any.
@@ -220,7 +222,7 @@ mod tests {
 
     fn saving(lengths: &[(u64, u64)]) -> Saving {
         let lengths: Vec<_> = lengths.iter().map(|&(a, b)| (Nanos(a), Nanos(b))).collect();
-        of_lengths(Remedy::ProgramFirst, &lengths).unwrap()
+        of_lengths(Remedy::ProgramFirst, lengths).unwrap()
     }
 
     #[test]
@@ -237,6 +239,6 @@ mod tests {
     fn many_launches_have_an_interval_that_leaves_out_extremes() {
         let lengths: Vec<(u64, u64)> = (1..=20).map(|i| (1_000, 500 + i)).collect();
         assert_eq!(saving(&lengths).after_spread, Some(Spread::Interval([506.0, 515.0])));
-        assert!(of_lengths(Remedy::All, &[]).is_none());
+        assert!(of_lengths(Remedy::All, Vec::new()).is_none());
     }
 }
