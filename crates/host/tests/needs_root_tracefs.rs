@@ -261,6 +261,7 @@ fn threads_and_cpus_can_be_chosen() {
 #[test]
 fn an_instance_leaves_nothing_behind_and_disturbs_nobody() {
     let Some(tracefs) = tracefs() else { return };
+    let _turn = unjank_needs::turns::top_trace();
     let view = View::new();
     let state = || {
         let names = [

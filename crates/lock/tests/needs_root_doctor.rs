@@ -5,7 +5,7 @@
 
 mod victim;
 
-use unjank_host::{Nanos, Root, process::pid};
+use unjank_host::{Nanos, Root};
 use unjank_lock::doctor::{Certainty, DiagnosisKind, ThreadReport};
 use unjank_measure::Answer;
 
@@ -128,14 +128,13 @@ fn the_end_of_the_program_is_no_error() {
 /// Watches a program that ends after `life`: whether its yields were seen until then.
 fn yields_until_its_end(life: Nanos) -> bool {
     let victim = Victim::start("yield");
+    let process = victim.id();
     let ends = std::thread::spawn(move || {
         std::thread::sleep(life.into());
         drop(victim);
     });
-    // The one child that this process has now.
-    let children = pid::children(&Root::system(), std::process::id());
     let options = unjank_lock::doctor::Options {
-        process: children[0],
+        process,
         tree: false,
         duration: Nanos::from_millis(600_000),
         top: 20,

@@ -48,6 +48,26 @@ pub fn autogroups() -> File {
     take("unjank-autogroups", 1)
 }
 
+/// Waits until no other test fills memory so that pages are swapped, or counts what is: swap areas
+/// and their counters belong to the machine. The turn ends when the result is dropped.
+///
+/// # Panics
+/// As [`take`].
+#[must_use]
+pub fn swap() -> File {
+    take("unjank-swap", 1)
+}
+
+/// Waits until no other test uses the trace buffer of the machine, as trace-cmd does, or watches
+/// its state. The turn ends when the result is dropped.
+///
+/// # Panics
+/// As [`take`].
+#[must_use]
+pub fn top_trace() -> File {
+    take("unjank-top-trace", 1)
+}
+
 /// Opens a directory that only this user can write to, or makes it. Any user may have put
 /// something else there.
 fn open_own(path: &Path) -> io::Result<File> {

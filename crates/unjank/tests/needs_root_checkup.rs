@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 use recorded::{LIMIT, Recording, can_record, fill, look_at};
 use serde_json::Value;
 use unjank_host::process::send_signal;
+use unjank_needs::attempts::until_ok;
+use unjank_needs::turns;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 
@@ -90,6 +92,7 @@ fn fifteen_seconds_hold_beside_programs_that_thrash_and_compute() {
     if !can_record() || std::env::var(ROLE).is_ok() {
         return;
     }
+    let _turn = turns::swap();
     let recording = Recording::new();
     let thrashing = Thrashing::begin(&recording);
     let hogs = Hogs::begin(12);
@@ -115,6 +118,12 @@ fn a_thrashing_program_makes_the_swap_row_slow_and_is_named() {
     if !can_record() || std::env::var(ROLE).is_ok() {
         return;
     }
+    let _turn = turns::swap();
+    until_ok(the_swap_row_names_it);
+}
+
+/// A checkup reads all processes for a limited time, and says if that was too short.
+fn the_swap_row_names_it() -> Result<(), String> {
     let recording = Recording::new();
     let thrashing = Thrashing::begin(&recording);
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
@@ -128,11 +137,14 @@ fn a_thrashing_program_makes_the_swap_row_slow_and_is_named() {
     assert_eq!(swap["answer"], "slow", "{swap:#}");
     // The test's process has the name of its file, of which the kernel keeps 15 bytes.
     let reason = swap["reason"].as_str().unwrap();
-    assert!(reason.contains("needs_root_chec["), "{reason}");
+    let is_named = reason.contains("needs_root_chec[");
+    let warnings = record["warnings"].to_string();
+    assert!(is_named || warnings.contains("too slow to read all processes"), "{reason}");
     assert_eq!(swap["next"], "sudo unjank swap record --for 60s --out swap.parquet");
     let facts = record["facts"].as_array().unwrap();
     let fact = |name: &str| facts.iter().find(|fact| fact["name"] == name);
     assert!(fact("checkup/swapped_in").unwrap()["value"].as_f64().unwrap() > 0.0);
     let has_pressure = std::path::Path::new("/proc/pressure/memory").exists();
     assert_eq!(fact("checkup/waited").is_some(), has_pressure);
+    is_named.then_some(()).ok_or(warnings)
 }

@@ -68,6 +68,7 @@ fn begin(recording: &Recording) -> Child {
 
 /// Records, and checks the trace against the kernel's counters and for consistency.
 fn check(recording: &Recording, arguments: &[&str], space: &str) {
+    let _turn = unjank_needs::turns::swap();
     let output = recorded(recording, arguments, "once").output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");

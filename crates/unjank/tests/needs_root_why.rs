@@ -131,13 +131,19 @@ fn a_timer_names_the_thread_that_armed_it() {
         return;
     }
     let known = Known::new();
-    let ended_by = |command: &[String]| {
-        let record = record(&[], command);
-        rows(&record, "why/waits").next().unwrap()[3].as_str().unwrap().to_owned()
+    // The ring buffer sometimes lacks a switch or a system call.
+    let is_ended_by = |command: &[String], is_expected: fn(&str) -> bool| {
+        until_ok(|| {
+            let record = record(&[], command);
+            let longest = rows(&record, "why/waits").next();
+            let by = longest.map_or("", |row| row[3].as_str().unwrap());
+            is_expected(by).then_some(()).ok_or_else(|| by.to_owned())
+        });
     };
-    let other = ended_by(&known.command("timer", &[]));
-    assert!(other.starts_with("a timer that timer (") && other.ends_with(") armed"), "{other}");
-    assert_eq!(ended_by(&known.command("sleep", &[])), "its own timer");
+    is_ended_by(&known.command("timer", &[]), |by| {
+        by.starts_with("a timer that timer (") && by.ends_with(") armed")
+    });
+    is_ended_by(&known.command("sleep", &[]), |by| by == "its own timer");
 }
 
 #[test]
@@ -154,18 +160,24 @@ fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
         serde_json::from_slice::<Value>(&output.get_output().stdout).unwrap()
     };
     let command = [&["--".to_owned()][..], &known.command("lock", &[])].concat();
+    // The ring buffer sometimes lacks a switch or a system call: then no lock may be known.
     let note = || {
-        let record = unjank(&["why"], &command);
-        let tables = record["tables"].as_array().unwrap();
-        let what_if = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
-        let notes = what_if["notes"].as_array().unwrap().iter();
-        let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("a lock"));
-        notes.map(str::to_owned).collect::<Vec<_>>().join("\n")
+        until_ok(|| {
+            let record = unjank(&["why"], &command);
+            let tables = record["tables"].as_array().unwrap();
+            let what_if = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
+            let notes = what_if["notes"].as_array().unwrap().iter();
+            let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("a lock"));
+            let notes = notes.collect::<Vec<_>>().join("\n");
+            if notes.is_empty() { Err(tables[0].to_string()) } else { Ok(notes) }
+        })
     };
-    assert!(note().contains("after unjank lock probe, the measured"), "{}", note());
+    let assumed = note();
+    assert!(assumed.contains("after unjank lock probe, the measured"), "{assumed}");
     let probe = unjank(&["lock", "probe", "--quick"], &[]);
     let id = probe["id"].as_str().unwrap();
-    assert!(note().ends_with(&format!("as lock probe measured in run {id}")), "{}", note());
+    let measured = note();
+    assert!(measured.ends_with(&format!("as lock probe measured in run {id}")), "{measured}");
 }
 
 #[test]

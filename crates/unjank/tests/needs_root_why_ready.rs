@@ -71,7 +71,9 @@ fn compare(known: &Known, arguments: &[&str]) -> Result<(), String> {
     let kept = self::record(&[&file]);
     assert_eq!(self::cells(&kept), (cells.clone(), total), "the kept recording says the same");
     let notes = table(&record, "why/split")["notes"].to_string();
-    assert!(notes.contains("own thread is ready ("), "{notes}");
+    if !notes.contains("own thread is ready (") {
+        how.push(notes);
+    }
     if how.is_empty() { Ok(()) } else { Err(format!("{arguments:?}: {how:?}: {cells:?}")) }
 }
 

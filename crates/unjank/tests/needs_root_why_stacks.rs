@@ -36,10 +36,14 @@ fn explain(known: &Known, command: &[String]) -> (Value, String) {
 fn explain_lock(known: &Known, command: &[String]) -> (Value, String) {
     until_ok(|| {
         let (record, folded) = explain(known, command);
-        if column(&record, "why/locks", "waits in").is_empty() {
-            return Err(record["tables"].to_string());
+        // A wait whose switch is lacking has no stack.
+        let has_stack =
+            |name| column(&record, "why/locks", name).first().is_some_and(|it| !it.is_empty());
+        if has_stack("waits in") && has_stack("holder in") {
+            Ok((record, folded))
+        } else {
+            Err(record["tables"].to_string())
         }
-        Ok((record, folded))
     })
 }
 

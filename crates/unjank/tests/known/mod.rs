@@ -5,6 +5,7 @@
 pub(crate) mod explained;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -87,9 +88,10 @@ impl Known {
 
     /// Adds a swap area on this disk, and excludes other tests as [`alone`](Self::alone) does,
     /// until the result is dropped.
-    pub(crate) fn swap(&self) -> (Beside, MutexGuard<'static, ()>) {
+    pub(crate) fn swap(&self) -> (Beside, File, MutexGuard<'static, ()>) {
         let alone = Self::alone();
-        (self.beside("swap", &self.file("swap-area"), "on"), alone)
+        let turn = unjank_needs::turns::swap();
+        (self.beside("swap", &self.file("swap-area"), "on"), turn, alone)
     }
 
     /// Load on every CPU and on the disk, until it is dropped.
