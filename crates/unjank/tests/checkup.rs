@@ -165,7 +165,7 @@ fn an_interrupt_prints_what_is_known() {
         .unwrap();
     // The first start reports before it ends.
     let first = Process(child.id()).child("repetition");
-    unjank_needs::wait::until("the first start ends", || !first.is_alive());
+    until("the first start ends", || !first.is_alive());
     let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let mut printed = String::new();

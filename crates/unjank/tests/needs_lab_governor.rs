@@ -7,6 +7,7 @@
 mod phone;
 
 use phone::{in_one_phone_with, lab};
+use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
 const PROFILES: usize = 6;
@@ -22,18 +23,19 @@ fn follows(cpus: usize, periods: [u32; 3]) {
     if !lab() {
         return;
     }
-    let mut left = periods.to_vec();
+    let (mut left, mut verdicts) = (periods.to_vec(), Vec::new());
     for _ in 0..ATTEMPTS {
-        left = not_followed(cpus, &left);
+        (left, verdicts) = not_followed(cpus, &left).into_iter().unzip();
         if left.is_empty() {
             return;
         }
     }
-    panic!("{cpus} CPUs: fewer than {FOLLOWED} profiles in {ATTEMPTS} attempts: {left:?} µs");
+    panic!("{cpus} CPUs, {left:?} µs: fewer than {FOLLOWED} profiles: {verdicts:#?}");
 }
 
-/// The periods at which too few of the model's profiles are known to follow the governor.
-fn not_followed(cpus: usize, periods: &[u32]) -> Vec<u32> {
+/// The periods at which too few of the model's profiles are known to follow the governor, with the
+/// verdicts.
+fn not_followed(cpus: usize, periods: &[u32]) -> Vec<(u32, Value)> {
     let commands: Vec<String> = periods
         .iter()
         .map(|period| {
@@ -50,8 +52,7 @@ fn not_followed(cpus: usize, periods: &[u32]) -> Vec<u32> {
         let answered = |answer: &str| verdicts.iter().filter(|one| one["answer"] == answer).count();
         assert!(answered("no") <= PROFILES - FOLLOWED, "{cpus} CPUs, {period} µs: {verdicts:#?}");
         if answered("yes") < FOLLOWED {
-            eprintln!("{cpus} CPUs, {period} µs: {verdicts:#?}");
-            left.push(period);
+            left.push((period, record["verdicts"].clone()));
         }
     }
     left
