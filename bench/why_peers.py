@@ -48,7 +48,7 @@ CATEGORIES = [
     "unknown",
 ]
 # The columns of the table why/path that others count under another name.
-MERGED = {"slow-clock": "computing", "waking": "run-queue"}
+MERGED = {"slow-clock": "computing", "reclaim": "computing", "waking": "run-queue"}
 SOFT_INTERRUPTS = {1: "timer", 8: "timer", 4: "storage", 5: "storage", 2: "network", 3: "network"}
 # SCHED: Trace Compass calls the wait interrupted, and follows nobody.
 SOFT_SCHED = 7

@@ -41,6 +41,32 @@ fn memory_for_events_is_bounded() {
 }
 
 #[test]
+fn a_launch_with_too_little_memory_evicts_pages_itself() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    // The buffer of dd is larger than the limit of the control group, in which unjank runs, too.
+    let script = format!(
+        "{} why --no-store --json -- dd if=/dev/zero of=/dev/null bs=400M count=1 >{}",
+        env!("CARGO_BIN_EXE_unjank"),
+        file("record")
+    );
+    let _turn = unjank_needs::turns::swap();
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    recorder.args(["swap", "record", "--no-store", "--out", &file("trace.parquet")]);
+    recorder.args(["--memory-limit", "200MiB", "--swap-size", "512MiB", "--directory"]);
+    recorder.arg(directory.path()).args(["--", "sh", "-c", &script]);
+    let output = recorder.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&fs::read(file("record")).unwrap()).unwrap();
+    let time = |activity| of(&record, "own", activity);
+    assert!(time("reclaim") > 0, "{}", record["facts"]);
+    assert!(time("computing") > 0, "{}", record["facts"]);
+}
+
+#[test]
 fn the_cost_is_measured_in_pairs() {
     if !unjank_needs::root() {
         return;

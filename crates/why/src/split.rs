@@ -19,9 +19,10 @@ pub enum Cell {
 
 impl Cell {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Of(Activity::Computing),
         Self::SlowClock,
+        Self::Of(Activity::Reclaim),
         Self::Of(Activity::Waking),
         Self::Of(Activity::RunQueue),
         Self::Of(Activity::PageIn),
@@ -37,6 +38,7 @@ impl Cell {
         match self {
             Self::Of(Activity::Computing) => "computing",
             Self::SlowClock => "slow-clock",
+            Self::Of(Activity::Reclaim) => "reclaim",
             Self::Of(Activity::Waking) => "waking",
             Self::Of(Activity::RunQueue) => "run-queue",
             Self::Of(Activity::PageIn) => "page-in",

@@ -46,6 +46,8 @@ enum Recipe {
     TimerEnds,
     Inherits { thread: Field, from: Field, to: Field },
     PageFault(Field),
+    ReclaimBegins,
+    ReclaimEnds,
     LockContended { lock: Field, flags: Field },
     LockAcquired(Field),
     Idle(Field),
@@ -114,6 +116,12 @@ impl Decoder {
                 to: field("newprio")?,
             },
             ("exceptions", "page_fault_user") => Recipe::PageFault(field("address")?),
+            ("vmscan", "mm_vmscan_direct_reclaim_begin" | "mm_vmscan_memcg_reclaim_begin") => {
+                Recipe::ReclaimBegins
+            }
+            ("vmscan", "mm_vmscan_direct_reclaim_end" | "mm_vmscan_memcg_reclaim_end") => {
+                Recipe::ReclaimEnds
+            }
             ("lock", "contention_begin") => {
                 Recipe::LockContended { lock: field("lock_addr")?, flags: field("flags")? }
             }
@@ -220,6 +228,8 @@ impl Recipe {
                 to: number(to)? as i32,
             },
             Self::PageFault(address) => EventKind::PageFault { address: number(address)? as u64 },
+            Self::ReclaimBegins => EventKind::ReclaimBegins,
+            Self::ReclaimEnds => EventKind::ReclaimEnds,
             Self::LockContended { lock, flags } => EventKind::LockContended {
                 lock: number(lock)? as u64,
                 flags: LockFlags(number(flags)? as u16),

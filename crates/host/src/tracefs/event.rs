@@ -141,6 +141,12 @@ pub enum EventKind {
         /// The address that it touched.
         address: u64,
     },
+    /// The current thread begins to look for pages to evict, because it needs memory that the
+    /// machine or its control group does not have: `vmscan/mm_vmscan_direct_reclaim_begin`,
+    /// `vmscan/mm_vmscan_memcg_reclaim_begin`.
+    ReclaimBegins,
+    /// It has evicted some, or given up: the `_end` of both.
+    ReclaimEnds,
     /// The current thread begins to sleep for a kernel lock, or this CPU begins to
     /// spin for one: `lock/contention_begin` (Linux 5.19).
     LockContended {

@@ -129,6 +129,8 @@ impl Cpu {
             | EventKind::WorkBegins { .. }
             | EventKind::Inherits { .. }
             | EventKind::PageFault { .. }
+            | EventKind::ReclaimBegins
+            | EventKind::ReclaimEnds
             | EventKind::LockContended { .. }
             | EventKind::LockAcquired { .. }
             | EventKind::TimerArmed { .. }

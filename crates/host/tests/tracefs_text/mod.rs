@@ -106,6 +106,10 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
             format!("contention_begin: lock_addr={lock:#x} flags={}", flags.0)
         }
         EventKind::LockAcquired { lock } => format!("contention_end: lock_addr={lock:#x} ret=0"),
+        EventKind::ReclaimBegins => {
+            "mm_vmscan_direct_reclaim_begin: order=0 gfp_flags=GFP_HIGHUSER_MOVABLE".to_owned()
+        }
+        EventKind::ReclaimEnds => "mm_vmscan_direct_reclaim_end: nr_reclaimed=32".to_owned(),
         EventKind::PageFault { address } => format!("page_fault_user: address={address:#x}"),
         EventKind::WorkQueued { item, function } => {
             format!("workqueue_queue_work: work struct={item:#x} function={function:#x}")

@@ -323,7 +323,7 @@ fn bar(piece: &Piece, top: f64, x: &Scale, said: bool) -> Markup {
         g {
             @if said { title { (self::said(piece)) } }
             @for (activity, left, width) in bars {
-                @let height = if activity.computes() { BAR } else { LOW };
+                @let height = if activity.has_cpu() { BAR } else { LOW };
                 rect class={ "a-" (activity.name()) } x=(number(left))
                     y=(number(top + BAR - height)) width=(number(width)) height=(number(height)) {}
                 @let slow = BAR * slow / (computing(activity, part(piece, activity))).max(1e-9);
@@ -346,7 +346,7 @@ fn part(piece: &Piece, activity: Activity) -> f64 {
 
 fn on_cpu(piece: &Piece, top: f64, x: &Scale, said: bool) -> Markup {
     let (left, width) = place(x, piece.from, piece.time);
-    let height = if piece.activity.computes() { THIN_BAR } else { THIN_LOW };
+    let height = if piece.activity.has_cpu() { THIN_BAR } else { THIN_LOW };
     html! {
         rect class={ "a-" (piece.activity.name()) } x=(number(left))
             y=(number(top + THIN_BAR - height)) width=(number(width)) height=(number(height)) {

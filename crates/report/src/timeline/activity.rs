@@ -15,9 +15,10 @@ pub(crate) struct Look {
 }
 
 /// All activities, in the order of legends.
-pub(crate) const ACTIVITIES: [Look; 10] = [
+pub(crate) const ACTIVITIES: [Look; 11] = [
     look("computing", '█', "it had a CPU"),
     look("slow-clock", '▓', "computing that the highest clock would have saved"),
+    look("reclaim", 'r', "it looked for pages to evict, because it needed memory"),
     look("waking", 'w', "it was woken, and was on its way to a run queue"),
     look("run-queue", '░', "it was ready to run and had no CPU"),
     look("page-in", 'p', "a page that it touched came from storage"),
@@ -59,8 +60,13 @@ impl Activity {
         self.0 == 1
     }
 
-    /// Whether the thread had a CPU.
+    /// Whether the clock of the CPU counts for it.
     pub(crate) fn computes(self) -> bool {
         self.0 < 2
+    }
+
+    /// Whether the thread had a CPU.
+    pub(crate) fn has_cpu(self) -> bool {
+        self.0 < 3
     }
 }

@@ -30,7 +30,7 @@ pub fn folded(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     let mut computing: BTreeMap<String, Computing> = BTreeMap::new();
     for segment in &launch.path().segments {
         let begin = begin(launch, segment);
-        if segment.activity == Activity::Computing && launch.has_stacks() {
+        if segment.activity.has_cpu() && launch.has_stacks() {
             let all = computing.entry(begin).or_default();
             all.time = all.time + segment.length();
             let samples = launch.stacks_computing(segment.thread, (segment.from, segment.to));
@@ -94,8 +94,8 @@ fn functions(launch: &Explained, stack: &Stack) -> [Vec<String>; 2] {
 
 /// The call in which the segment's thread sleeps.
 fn call_of(launch: &Explained, segment: &Segment) -> Option<String> {
-    let is_awake =
-        matches!(segment.activity, Activity::Computing | Activity::Waking | Activity::RunQueue);
+    let is_awake = segment.activity.has_cpu()
+        || matches!(segment.activity, Activity::Waking | Activity::RunQueue);
     let wait = wait_of(launch, segment).filter(|_| !is_awake)?;
     Some(frame(&call(&wait)))
 }

@@ -27,6 +27,9 @@ pub struct Life {
     pub loans: BTreeMap<ThreadId, Vec<(Timestamp, Timestamp)>>,
     /// Its reads from storage, in order of time and without overlap.
     pub reads: Vec<Read>,
+    /// The times in which it looked for pages to evict, because it needed memory. In order of time
+    /// and without overlap; waits included.
+    pub reclaims: Vec<(Timestamp, Timestamp)>,
     /// The wake-ups by the senders of binder transactions that it received before it slept again,
     /// in order of time.
     pub received: Vec<Timestamp>,
@@ -86,6 +89,17 @@ impl Life {
             .filter(|read| counts(read))
             .map(|read| read.to.min(end).since(read.from.max(begin)));
         parts.fold(Nanos::ZERO, |sum, part| sum + part)
+    }
+
+    /// The parts of [`reclaims`](Self::reclaims) between two moments.
+    pub fn reclaims_in(
+        &self,
+        begin: Timestamp,
+        end: Timestamp,
+    ) -> impl DoubleEndedIterator<Item = (Timestamp, Timestamp)> + '_ {
+        let first = self.reclaims.partition_point(|(_, to)| *to <= begin);
+        let last = self.reclaims.partition_point(|(from, _)| *from < end).max(first);
+        self.reclaims[first..last].iter().map(move |&(from, to)| (from.max(begin), to.min(end)))
     }
 
     /// Whether the wake-up at this moment was for a binder transaction, which it received.

@@ -27,6 +27,8 @@ pub(super) struct Thread {
     before_lock: Wait,
     /// Whether its call may wait for the end of a thread.
     pub(super) awaits_end: bool,
+    /// Since when it has looked for pages to evict, if it does.
+    reclaims_since: Option<Timestamp>,
     /// The file whose pages it last added to the page cache in its present call or fault.
     pub(super) reads: Option<FileId>,
     /// A wake-up that came while it was about to fall asleep.
@@ -60,13 +62,24 @@ impl Thread {
     /// It enters a call or fault at an unknown time, or leaves the kernel ([`Wait::Unknown`]).
     pub(super) fn does(&mut self, wait: Wait) {
         (self.wait, self.awaits_end, self.reads) = (wait, false, None);
-        self.entered = None;
+        (self.entered, self.reclaims_since) = (None, None);
     }
 
     /// It enters the kernel at a moment.
     pub(super) fn enters(&mut self, wait: Wait, at: Timestamp) {
         self.does(wait);
         self.entered = Some(at);
+    }
+
+    /// It begins to look for pages to evict.
+    pub(super) fn begins_reclaim(&mut self, at: Timestamp) {
+        self.reclaims_since = Some(at);
+    }
+
+    /// It has evicted pages, or given up.
+    pub(super) fn ends_reclaim(&mut self, at: Timestamp) {
+        let since = self.reclaims_since.take().filter(|since| *since < at);
+        self.life.reclaims.extend(since.map(|since| (since, at)));
     }
 
     /// It begins to wait for a lock of the kernel.
@@ -220,6 +233,7 @@ impl Thread {
             self.change(end, state);
         }
         self.gives_back(end);
+        self.ends_reclaim(end);
         self.life.spans.shrink();
         self.life
     }

@@ -95,6 +95,8 @@ impl Way {
 pub enum Activity {
     /// It had a CPU.
     Computing,
+    /// It had a CPU, and looked for pages to evict, because it needed memory.
+    Reclaim,
     /// It was woken, and was on its way to a run queue.
     Waking,
     /// It could have run, but had no CPU.
@@ -111,6 +113,13 @@ pub enum Activity {
     Device,
     /// The trace does not show it.
     Unknown,
+}
+
+impl Activity {
+    /// Whether the thread had a CPU.
+    pub fn has_cpu(self) -> bool {
+        matches!(self, Self::Computing | Self::Reclaim)
+    }
 }
 
 /// The CPU, the request or the interrupt of a segment.

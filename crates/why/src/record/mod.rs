@@ -51,6 +51,10 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "binder/binder_transaction_received",
     "rust_binder/binder_transaction",
     "rust_binder/binder_transaction_received",
+    "vmscan/mm_vmscan_direct_reclaim_begin",
+    "vmscan/mm_vmscan_direct_reclaim_end",
+    "vmscan/mm_vmscan_memcg_reclaim_begin",
+    "vmscan/mm_vmscan_memcg_reclaim_end",
     CONTENTION.0,
     "lock/contention_end",
 ];

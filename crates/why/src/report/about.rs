@@ -119,6 +119,7 @@ pub(super) const fn doing(cell: Cell) -> &'static str {
     match cell {
         Cell::Of(Activity::Computing) => "computing",
         Cell::SlowClock => "lost to a slow clock",
+        Cell::Of(Activity::Reclaim) => "freeing memory",
         Cell::Of(Activity::Waking) => "being woken",
         Cell::Of(Activity::RunQueue) => "waiting for a CPU",
         Cell::Of(Activity::PageIn) => "waiting for its pages from storage",

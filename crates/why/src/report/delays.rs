@@ -3,7 +3,7 @@
 //! | delay | cost |
 //! |---|---|
 //! | launch | computing that the highest clock would have saved |
-//! | swap | waits for pages that came from storage |
+//! | swap | waits for pages that came from storage, and the search for pages to evict |
 //! | jitter | wake-ups, and waits for a CPU |
 //! | lock | waits for locks, whatever their holders did |
 //! | ipc | waits for messages, whatever their senders did |
@@ -139,7 +139,10 @@ const DELAYS: [Delay; 5] = [
         name: "swap",
         question: "Did pages that were not in memory delay the launch?",
         remedy: Some(Remedy::Cached),
-        cost: |split| split.of_cell(Cell::Of(Activity::PageIn)),
+        cost: |split| {
+            let of = |activity| split.of_cell(Cell::Of(activity));
+            of(Activity::PageIn) + of(Activity::Reclaim)
+        },
     },
     Delay {
         name: "jitter",

@@ -15,7 +15,7 @@ use super::explained::Explained;
 use super::family::Family;
 use super::names::thread_name;
 use crate::history::History;
-use crate::path::{Activity, critical_path, is_listen, is_send_of_bytes};
+use crate::path::{critical_path, is_listen, is_send_of_bytes};
 
 /// How it was noticed that a program is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ fn sent_to(
         if segment.thread != receiver {
             let time = others.entry(segment.thread.0).or_default();
             *time = *time + segment.length();
-        } else if segment.activity == Activity::Computing {
+        } else if segment.activity.has_cpu() {
             busy = busy + segment.length();
         }
     }

@@ -90,13 +90,14 @@ fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
         Remedy::Cached => Change { in_memory: held(Data::All), ..none },
-        Remedy::Unswapped => Change { in_memory: held(Data::Swap), ..none },
+        Remedy::Unswapped => Change { in_memory: held(Data::Swap), no_reclaim: true, ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: launch.threads_of_server(), ..none },
         Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
         Remedy::All => Change {
             highest_clock: !launch.highest.is_empty(),
             in_memory: held(Data::All),
+            no_reclaim: true,
             boosted: &launch.family | &launch.threads_of_server(),
             lock_handoff: Some(handoff),
         },

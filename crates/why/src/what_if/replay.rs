@@ -139,6 +139,9 @@ impl<'a> Replay<'a> {
                     let is_held = |read: &Read| self.holds(held.data, read.place);
                     saved = saved + life.reads_in(span.from, span.to, is_held);
                 }
+                if self.change.no_reclaim {
+                    saved = saved + self.reclaims(actor, (span.from, span.to));
+                }
                 1.0 - (saved.get() as f64 / length).min(1.0)
             }
             State::Asleep { .. } => 1.0,
@@ -150,6 +153,19 @@ impl<'a> Replay<'a> {
                 self.handoff(actor, number).min(1.0 - behind.get() as f64 / length)
             }
         }
+    }
+
+    /// How long a thread looked for pages to evict between two moments, without what it spends on
+    /// reads that the change holds in memory.
+    fn reclaims(&self, actor: Actor, (from, to): (Timestamp, Timestamp)) -> Nanos {
+        let life = self.actors.life(actor).life;
+        let rest = |(begin, end): (Timestamp, Timestamp)| {
+            let reads = self.change.in_memory.map_or(Nanos::ZERO, |held| {
+                life.reads_in(begin, end, |read| self.holds(held.data, read.place))
+            });
+            end.since(begin) - reads
+        };
+        life.reclaims_in(from, to).map(rest).fold(Nanos::ZERO, |sum, part| sum + part)
     }
 
     /// As `scale`, for a span between the wake-up of a thread that waited in a futex and its run.

@@ -129,6 +129,26 @@ fn the_way_to_an_idle_cpu_is_no_wait_for_others() {
 }
 
 #[test]
+fn with_enough_memory_no_thread_looks_for_pages_to_evict() {
+    // 7 computes for 100 ns, of which it looks for pages for 60, and twice as long for 9.
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 20, Context::Thread, EventKind::ReclaimBegins)
+        .happens(0, 80, Context::Thread, EventKind::ReclaimEnds)
+        .sleeps(0, 100, 7, 0)
+        .runs(1, 90, 0, 9)
+        .happens(1, 100, Context::Thread, EventKind::ReclaimBegins)
+        .happens(1, 220, Context::Thread, EventKind::ReclaimEnds)
+        .wakes(1, 300, 7, 0)
+        .sleeps(1, 300, 9, 0)
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let enough = Change { no_reclaim: true, ..Change::default() };
+    // 9 begins at 90 as before, and takes 90 ns instead of 210 until it wakes 7.
+    assert_eq!(length(&script, 400, &enough), 280);
+}
+
+#[test]
 fn the_next_longest_path_takes_over() {
     // 7 waits for 9, which waits 300 ns for a CPU, and then for 3, which just computes.
     let script = Script::new()

@@ -18,6 +18,8 @@ pub struct Change {
     pub highest_clock: bool,
     /// Data that is in memory when threads read it, by a page fault or a system call.
     pub in_memory: Option<InMemory>,
+    /// No thread looks for pages to evict: there is enough memory.
+    pub no_reclaim: bool,
     /// These threads never wait while another thread has their CPU.
     pub boosted: BTreeSet<ThreadId>,
     /// If set, the longest time from the wake-up of a thread that waited in a futex to its run.

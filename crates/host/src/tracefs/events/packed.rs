@@ -50,6 +50,8 @@ pub(super) enum Tag {
     TimerEnds,
     /// An address.
     PageFault,
+    ReclaimBegins,
+    ReclaimEnds,
     /// Flags; an address.
     LockContended,
     /// An address.

@@ -78,6 +78,8 @@ impl Sides {
             EventKind::TimerExpires { timer } => (Tag::TimerExpires, 0, split(timer)),
             EventKind::TimerEnds => (Tag::TimerEnds, 0, [0, 0]),
             EventKind::PageFault { address } => (Tag::PageFault, 0, split(address)),
+            EventKind::ReclaimBegins => (Tag::ReclaimBegins, 0, [0, 0]),
+            EventKind::ReclaimEnds => (Tag::ReclaimEnds, 0, [0, 0]),
             EventKind::LockContended { lock, flags } => (Tag::LockContended, flags.0, split(lock)),
             EventKind::LockAcquired { lock } => (Tag::LockAcquired, 0, split(lock)),
             EventKind::Idle(state) => {
@@ -149,6 +151,8 @@ impl Sides {
             Tag::TimerExpires => EventKind::TimerExpires { timer: joined(words) },
             Tag::TimerEnds => EventKind::TimerEnds,
             Tag::PageFault => EventKind::PageFault { address: joined(words) },
+            Tag::ReclaimBegins => EventKind::ReclaimBegins,
+            Tag::ReclaimEnds => EventKind::ReclaimEnds,
             Tag::LockContended => {
                 EventKind::LockContended { lock: joined(words), flags: LockFlags(small) }
             }

@@ -176,6 +176,8 @@ impl Converter<'_> {
             | EventKind::TimerExpires { .. }
             | EventKind::TimerEnds
             | EventKind::PageFault { .. }
+            | EventKind::ReclaimBegins
+            | EventKind::ReclaimEnds
             | EventKind::LockContended { .. }
             | EventKind::LockAcquired { .. }
             | EventKind::WorkQueued { .. }

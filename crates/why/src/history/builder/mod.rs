@@ -226,6 +226,12 @@ impl Builder {
             EventKind::PageFault { address } => {
                 self.thread(current).enters(Wait::Fault { address, file: None }, at);
             }
+            EventKind::ReclaimBegins if context == Context::Thread => {
+                self.thread(current).begins_reclaim(at);
+            }
+            EventKind::ReclaimEnds if context == Context::Thread => {
+                self.thread(current).ends_reclaim(at);
+            }
             EventKind::LockContended { lock, flags }
                 if context == Context::Thread && !flags.is_spin_lock() =>
             {

@@ -133,7 +133,7 @@ impl Walk<'_> {
                         .work_begun(thread, begin, end)
                         .filter(|item| at.follows_work && item.queued.is_some());
                     let since = item.map_or(begin, |item| item.begun);
-                    self.push(thread, since, end, at, Activity::Computing, Detail::Cpu(cpu));
+                    self.runs(thread, (since, end), at, cpu);
                     series.computes(end.since(since));
                     if let Some(queued) = item.and_then(|item| item.queued) {
                         // Until it began, the worker was busy, or was being woken.
@@ -163,6 +163,18 @@ impl Walk<'_> {
             }
             end = begin;
         }
+    }
+
+    /// Adds a time in which `thread` had a CPU.
+    fn runs(&mut self, thread: ThreadId, (from, to): (Timestamp, Timestamp), at: At, cpu: usize) {
+        let (mut end, cpu) = (to, Detail::Cpu(cpu));
+        let life = self.history.life(thread, to);
+        for (begun, ended) in life.into_iter().flat_map(|life| life.reclaims_in(from, to)).rev() {
+            self.push(thread, ended, end, at, Activity::Computing, cpu);
+            self.push(thread, begun, ended, at, Activity::Reclaim, cpu);
+            end = begun;
+        }
+        self.push(thread, from, end, at, Activity::Computing, cpu);
     }
 
     /// Explains a wait of `thread`, or a part of one. `ended` is the wake-up that ended it,

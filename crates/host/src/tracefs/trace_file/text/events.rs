@@ -71,6 +71,10 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             state => Some(state),
         }),
         "page_fault_user" => EventKind::PageFault { address: address(text)? },
+        "mm_vmscan_direct_reclaim_begin" | "mm_vmscan_memcg_reclaim_begin" => {
+            EventKind::ReclaimBegins
+        }
+        "mm_vmscan_direct_reclaim_end" | "mm_vmscan_memcg_reclaim_end" => EventKind::ReclaimEnds,
         "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
         "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
         "binder_transaction" => EventKind::BinderSent { transaction: transaction(text)? },
