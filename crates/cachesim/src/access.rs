@@ -1,6 +1,6 @@
 //! Accesses of programs to pages, four bytes each.
 
-use super::packed::{Kind, Packed};
+use super::packed::{Packed, PackedKind};
 
 /// The kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,7 @@ pub enum AccessKind {
     FirstTouch,
 }
 
-impl Kind for AccessKind {
+impl PackedKind for AccessKind {
     const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::FirstTouch];
 
     fn number(self) -> u32 {

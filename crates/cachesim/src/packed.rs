@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::page::{MAX_PAGES, Page};
 
 /// What happens to pages: at most four kinds, which are numbered from 0.
-pub trait Kind: Copy + Debug + 'static {
+pub trait PackedKind: Copy + Debug + 'static {
     /// All kinds, in the order of their numbers.
     const ALL: &'static [Self];
 
@@ -20,7 +20,7 @@ pub struct Packed<K>(u32, PhantomData<K>);
 
 const PAGE_BITS: u32 = 30;
 
-impl<K: Kind> Packed<K> {
+impl<K: PackedKind> Packed<K> {
     /// Packs a page below [`MAX_PAGES`].
     pub fn new(page: Page, kind: K) -> Self {
         debug_assert!(page.0 < MAX_PAGES, "{page:?}");
@@ -38,7 +38,7 @@ impl<K: Kind> Packed<K> {
     }
 }
 
-impl<K: Kind> Debug for Packed<K> {
+impl<K: PackedKind> Debug for Packed<K> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.kind(), self.page().0)
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::{Access, AccessKind, PagingEvent, PagingKind};
 
-    fn unpacks<K: Kind + PartialEq>() {
+    fn unpacks<K: PackedKind + PartialEq>() {
         for &kind in K::ALL {
             for page in [0, 1, MAX_PAGES - 1] {
                 let packed = Packed::new(Page(page), kind);

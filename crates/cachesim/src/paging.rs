@@ -1,6 +1,6 @@
 //! Requests of memory to the levels below it, four bytes each.
 
-use super::packed::{Kind, Packed};
+use super::packed::{Packed, PackedKind};
 
 /// The kind of a paging event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ pub enum PagingKind {
     Gone,
 }
 
-impl Kind for PagingKind {
+impl PackedKind for PagingKind {
     const ALL: &'static [Self] = &[Self::PageIn, Self::PageOut, Self::CleanDrop, Self::Gone];
 
     fn number(self) -> u32 {
