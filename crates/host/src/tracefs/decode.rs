@@ -1,8 +1,9 @@
 //! Decodes the bytes of a record into an [`Event`], without an allocation for
 //! each record.
 
-use super::event::{Context, Event, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
+use super::event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::format::{Field, Format};
+use super::lock_flags::LockFlags;
 use super::name::{Comm, Label};
 use super::page::Record;
 use super::{storage, system_call};

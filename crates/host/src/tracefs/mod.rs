@@ -14,7 +14,7 @@
 //! | `instance`, `read`, `raw_pages` | one private trace, and reading its ring buffer |
 //! | `leftovers` | instances of dead processes, found by name |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
-//! | `event`, `storage`, `system_call`, `name` | the traced events |
+//! | `event`, `storage`, `system_call`, `lock_flags`, `name` | the traced events |
 //! | `events` | the events of a CPU, packed |
 //! | `trace`, `sched`, `occupant` | a trace, and the occupants of its CPUs |
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
@@ -35,6 +35,7 @@ mod events;
 pub mod format;
 mod instance;
 mod leftovers;
+mod lock_flags;
 mod mount;
 mod name;
 mod occupant;
@@ -54,11 +55,12 @@ mod tripwire;
 pub use buffer::buffer_per_cpu;
 pub use capture::Capture;
 pub use decode::Decoder;
-pub use event::{Context, Event, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
+pub use event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 pub use events::{Events, Iter as EventsIter};
 pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
+pub use lock_flags::LockFlags;
 pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};

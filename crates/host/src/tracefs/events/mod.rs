@@ -227,7 +227,8 @@ impl ExactSizeIterator for Iter<'_> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, EventKind, Irq, LockFlags, PrevState, Softirq, Task};
+    use super::super::event::{Context, EventKind, Irq, PrevState, Softirq, Task};
+    use super::super::lock_flags::LockFlags;
     use super::super::name::Comm;
     use super::super::script::Script;
     use super::super::storage::StorageEvent;
