@@ -117,7 +117,7 @@ fn page_ins_tell_swap_from_a_file_and_name_both() {
     assert!(areas.contains(&known.file("swap-area")), "{areas:?}");
     assert!(from(&of_swap, "swap", &areas) > 0.0);
     let saved = |record: &Value| {
-        let row = rows(record, "why/what_if").find(|row| row[0] == "no page swapped out").unwrap();
+        let row = rows(record, "why/what_if").find(|row| row[0] == "enough memory").unwrap();
         row[2]["value"].as_f64()
     };
     assert!(saved(&of_swap).unwrap() < 0.0, "{of_swap}");

@@ -71,6 +71,12 @@ impl Thread {
         self.entered = Some(at);
     }
 
+    /// Events of it may be missing from the trace: its call is unknown, and whether it still looks
+    /// for pages to evict.
+    pub(super) fn is_lost_sight_of(&mut self) {
+        (self.wait, self.reclaims_since) = (Wait::Unknown, None);
+    }
+
     /// It begins to look for pages to evict.
     pub(super) fn begins_reclaim(&mut self, at: Timestamp) {
         self.reclaims_since = Some(at);
@@ -154,7 +160,8 @@ impl Thread {
 
     /// It has not run since a moment. Whether it sleeps or is ready is not known.
     pub(super) fn is_off_cpu(&mut self, since: Timestamp) {
-        (self.wait, self.woken) = (Wait::Unknown, None);
+        self.is_lost_sight_of();
+        self.woken = None;
         self.change(since, State::Asleep { wait: Wait::Unknown, wake: None });
     }
 

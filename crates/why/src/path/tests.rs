@@ -9,6 +9,7 @@ mod binder;
 mod evidence;
 mod gaps;
 mod own;
+mod reclaim;
 mod timers;
 mod wakers;
 

@@ -34,8 +34,8 @@ pub enum Remedy {
     HighestClock,
     /// All data that the program reads from storage is in memory.
     Cached,
-    /// All pages that the program reads from swap areas are in memory.
-    Unswapped,
+    /// No page is read from a swap area, and no thread looks for pages to evict.
+    EnoughMemory,
     /// The program's threads run before those of other programs.
     ProgramFirst,
     /// The threads of the server run before those of other programs. The server is the process
@@ -63,15 +63,20 @@ impl About {
 
 impl Remedy {
     /// The remedies that `unjank why --prove` can apply to a program from outside.
-    pub const PROVABLE: [Self; 5] =
-        [Self::ProgramFirst, Self::ServersFirst, Self::Cached, Self::Unswapped, Self::HighestClock];
+    pub const PROVABLE: [Self; 5] = [
+        Self::ProgramFirst,
+        Self::ServersFirst,
+        Self::Cached,
+        Self::EnoughMemory,
+        Self::HighestClock,
+    ];
 
     /// Its value of `--prove`; `None` if it cannot be applied from outside.
     pub const fn option(self) -> Option<&'static str> {
         match self {
             Self::HighestClock => Some("clock"),
             Self::Cached => Some("cache"),
-            Self::Unswapped => Some("swap"),
+            Self::EnoughMemory => Some("swap"),
             Self::ProgramFirst => Some("cpu"),
             Self::ServersFirst => Some("servers"),
             Self::SpunLocks | Self::All => None,
@@ -82,7 +87,7 @@ impl Remedy {
     /// less than the remedy, and has other effects.
     pub const fn by(self) -> Option<&'static str> {
         match self {
-            Self::Unswapped => Some("vm.swappiness=0"),
+            Self::EnoughMemory => Some("vm.swappiness=0"),
             _ => None,
         }
     }
@@ -92,7 +97,7 @@ impl Remedy {
         match self {
             Self::HighestClock => "highest clock",
             Self::Cached => "everything it reads in memory",
-            Self::Unswapped => "no page swapped out",
+            Self::EnoughMemory => "enough memory",
             Self::ProgramFirst => "first in the run queue",
             Self::ServersFirst => "its server first in the run queue",
             Self::SpunLocks => "locks spun instead of parked",
@@ -105,7 +110,7 @@ impl Remedy {
         match self {
             Self::HighestClock => "at the highest clock",
             Self::Cached => "with everything it reads in memory",
-            Self::Unswapped => "with no page swapped out",
+            Self::EnoughMemory => "with enough memory",
             Self::ProgramFirst => "with a CPU before other programs",
             Self::ServersFirst => "with its server before other programs",
             Self::SpunLocks => "with locks that spin instead of sleeping",

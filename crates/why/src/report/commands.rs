@@ -47,7 +47,7 @@ impl About {
                 Some(format!("sudo unjank rt set {process} --others other:-20"))
             }
             Remedy::SpunLocks => Some(format!("sudo unjank lock doctor {process}")),
-            Remedy::Cached | Remedy::Unswapped => {
+            Remedy::Cached | Remedy::EnoughMemory => {
                 Some("sudo unjank checkup --only swap".to_owned())
             }
             Remedy::HighestClock => Some(format!(
@@ -136,7 +136,7 @@ mod tests {
         let proof = |launches| About { launches, ..about(&["git"], &[]) }.next(Remedy::Cached);
         assert_eq!(proof(6).unwrap(), "sudo unjank why --prove=cache -- git");
         assert_eq!(proof(20).unwrap(), "sudo unjank why --prove=cache -n 20 -- git");
-        let swap = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::Unswapped);
+        let swap = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::EnoughMemory);
         let expected = "sudo unjank why --prove=swap --by 'vm.swappiness=0' -n 20 -- git";
         assert_eq!(swap.unwrap(), expected);
         let again = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::All);

@@ -96,7 +96,11 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
         let mut costs: Vec<f64> =
             launches.iter().map(|launch| (delay.cost)(&launch.split).get() as f64).collect();
         let (value, interval) = order::median(&mut costs).filter(|_| unknown.is_none()).unzip();
-        let saving = savings.iter().find(|saving| Some(saving.remedy) == delay.remedy);
+        let saving = savings
+            .iter()
+            .rev()
+            .filter(|saving| delay.remedies.contains(&saving.remedy))
+            .max_by(|a, b| a.share.total_cmp(&b.share));
         let cost = value.map(|value| Quantity {
             name: format!("of the {} of {}", Nanos(total as u64), about.subject()),
             value,
@@ -124,7 +128,8 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
 struct Delay {
     name: &'static str,
     question: &'static str,
-    remedy: Option<Remedy>,
+    /// Those that take it back; the one that saves most counts.
+    remedies: &'static [Remedy],
     cost: fn(&Split) -> Nanos,
 }
 
@@ -132,13 +137,13 @@ const DELAYS: [Delay; 5] = [
     Delay {
         name: "launch",
         question: "Did a slow clock delay the launch?",
-        remedy: Some(Remedy::HighestClock),
+        remedies: &[Remedy::HighestClock],
         cost: |split| split.of_cell(Cell::SlowClock),
     },
     Delay {
         name: "swap",
         question: "Did pages that were not in memory delay the launch?",
-        remedy: Some(Remedy::Cached),
+        remedies: &[Remedy::Cached, Remedy::EnoughMemory],
         cost: |split| {
             let of = |activity| split.of_cell(Cell::Of(activity));
             of(Activity::PageIn) + of(Activity::Reclaim)
@@ -147,7 +152,7 @@ const DELAYS: [Delay; 5] = [
     Delay {
         name: "jitter",
         question: "Did waits for a CPU delay the launch?",
-        remedy: Some(Remedy::ProgramFirst),
+        remedies: &[Remedy::ProgramFirst],
         cost: |split| {
             let of = |activity| split.of_cell(Cell::Of(activity));
             of(Activity::Waking) + of(Activity::RunQueue)
@@ -156,13 +161,13 @@ const DELAYS: [Delay; 5] = [
     Delay {
         name: "lock",
         question: "Did waits for locks delay the launch?",
-        remedy: Some(Remedy::SpunLocks),
+        remedies: &[Remedy::SpunLocks],
         cost: |split| split.of_way(Way::Lock),
     },
     Delay {
         name: "ipc",
         question: "Did waits for messages of other threads delay the launch?",
-        remedy: Some(Remedy::ServersFirst),
+        remedies: &[Remedy::ServersFirst],
         cost: |split| split.of_way(Way::Ipc),
     },
 ];

@@ -9,6 +9,8 @@ use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
 use super::handoff::Handoff;
 use super::spread::Spread;
+use crate::path::Activity;
+use crate::split::Cell;
 use crate::what_if::{Change, Data, InMemory, Replays};
 
 /// The time of a read from memory instead of storage: a minor fault, or a copy of a page.
@@ -45,7 +47,7 @@ impl Saving {
 pub(super) const REMEDIES: [Remedy; 7] = [
     Remedy::HighestClock,
     Remedy::Cached,
-    Remedy::Unswapped,
+    Remedy::EnoughMemory,
     Remedy::ProgramFirst,
     Remedy::ServersFirst,
     Remedy::SpunLocks,
@@ -90,7 +92,7 @@ fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
     match remedy {
         Remedy::HighestClock => Change { highest_clock: !launch.highest.is_empty(), ..none },
         Remedy::Cached => Change { in_memory: held(Data::All), ..none },
-        Remedy::Unswapped => Change { in_memory: held(Data::Swap), no_reclaim: true, ..none },
+        Remedy::EnoughMemory => Change { in_memory: held(Data::Swap), no_reclaim: true, ..none },
         Remedy::ProgramFirst => Change { boosted: launch.family.clone(), ..none },
         Remedy::ServersFirst => Change { boosted: launch.threads_of_server(), ..none },
         Remedy::SpunLocks => Change { lock_handoff: Some(handoff), ..none },
@@ -142,7 +144,10 @@ pub(super) fn table(
     for saving in savings {
         let is_missing = match saving.remedy {
             Remedy::HighestClock => launch.highest.is_empty(),
-            Remedy::Unswapped => launch.swap.is_empty(),
+            Remedy::EnoughMemory => {
+                let reclaim = launch.split.of_cell(Cell::Of(Activity::Reclaim));
+                launch.swap.is_empty() && reclaim == Nanos::ZERO
+            }
             _ => false,
         };
         if is_missing {

@@ -51,7 +51,7 @@ fn own(remedy: Remedy, server: Option<u32>, root: &Root) -> Result<Condition> {
                 server.context("the program waited for no other program that still runs")?;
             conditions::process_first(server, root)
         }
-        Remedy::Unswapped | Remedy::SpunLocks | Remedy::All => {
+        Remedy::EnoughMemory | Remedy::SpunLocks | Remedy::All => {
             bail!("{} cannot be applied to another program", remedy.name())
         }
     })
@@ -90,8 +90,8 @@ mod tests {
         let [as_is, real_time] = of(Remedy::ProgramFirst, Some("rt=fifo:10"), None).unwrap();
         assert_eq!((as_is.name.as_str(), real_time.name.as_str()), ("as is", "rt=fifo:10"));
         // Neither the machine's clocks nor the server matter.
-        assert!(of(Remedy::Unswapped, None, None).is_err());
-        let [as_is, kept] = of(Remedy::Unswapped, Some("vm.swappiness=0"), None).unwrap();
+        assert!(of(Remedy::EnoughMemory, None, None).is_err());
+        let [as_is, kept] = of(Remedy::EnoughMemory, Some("vm.swappiness=0"), None).unwrap();
         assert_eq!((as_is.knobs.len(), kept.knobs.len()), (0, 1));
         let [_, boost] = of(Remedy::HighestClock, Some("boost"), None).unwrap();
         assert!(boost.service.unwrap().own);

@@ -237,7 +237,7 @@ mod tests {
         let cpu = TriedChange::Of(Remedy::ProgramFirst);
         assert!(cpu.check(None).is_ok() && cpu.check(Some("boost")).is_ok());
         assert!(TriedChange::Best.check(None).is_ok());
-        let swap = TriedChange::Of(Remedy::Unswapped);
+        let swap = TriedChange::Of(Remedy::EnoughMemory);
         assert!(swap.check(Some("vm.swappiness=0")).is_ok());
         let error = swap.check(None).unwrap_err().to_string();
         assert!(error.contains("such as --by vm.swappiness=0"), "{error}");

@@ -44,7 +44,7 @@ impl Builder {
         if event.current != ThreadId(0) {
             let thread = self.thread(event.current);
             let since = thread.life.birth.map_or(gap, |birth| birth.at.max(gap));
-            thread.wait = Wait::Unknown;
+            thread.is_lost_sight_of();
             thread.change(since, State::Running { cpu });
         }
     }
@@ -71,7 +71,7 @@ impl Builder {
         };
         match self.gaps.ended(cpu, since, at) {
             Some(gap) if ran || slept => thread.is_off_cpu(gap),
-            Some(_) => thread.wait = Wait::Unknown,
+            Some(_) => thread.is_lost_sight_of(),
             None => {}
         }
     }

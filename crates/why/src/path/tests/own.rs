@@ -32,37 +32,6 @@ fn starts() -> Script {
         .happens(0, 390, Context::Thread, calls(libc::SYS_futex))
 }
 
-#[test]
-fn a_search_for_pages_to_evict_is_no_computing() {
-    let reclaims = |script: Script, from, to| {
-        let script = script.happens(0, from, Context::Thread, EventKind::ReclaimBegins);
-        script.happens(0, to, Context::Thread, EventKind::ReclaimEnds)
-    };
-    let script = reclaims(Script::new().runs(0, 0, 0, 7), 20, 50);
-    // It loses its CPU within the second search.
-    let script = script.happens(0, 70, Context::Thread, EventKind::ReclaimBegins);
-    let script = script.runs(0, 80, 7, 4).runs(0, 90, 4, 7);
-    let script = script.happens(0, 110, Context::Thread, EventKind::ReclaimEnds);
-    // The end of the third one is lost; the next call shows that it is over.
-    let script = script.happens(0, 120, Context::Thread, EventKind::ReclaimBegins);
-    let script =
-        script.happens(0, 130, Context::Thread, calls(libc::SYS_read)).sleeps(0, 140, 7, 0);
-    let history = History::of(&script.trace());
-    let path = critical_path(&history, ThreadId(7), at(10), at(140));
-    assert_eq!(
-        show(&path),
-        [
-            "20 t7 own Computing",
-            "50 t7 own Reclaim",
-            "70 t7 own Computing",
-            "80 t7 own Reclaim",
-            "90 t7 own RunQueue",
-            "110 t7 own Reclaim",
-            "140 t7 own Computing",
-        ]
-    );
-}
-
 fn show(path: &Path) -> Vec<String> {
     let show = |segment: &super::Segment| {
         format!(
