@@ -364,7 +364,9 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| while queue.pop().is_some() {});
             for _ in 0..5 {
-                thread::sleep(Duration::from_millis(1));
+                while queue.inner.lock().idle_since.is_none() {
+                    thread::yield_now();
+                }
                 queue.push(()).unwrap();
             }
             queue.close();
