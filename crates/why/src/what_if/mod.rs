@@ -12,6 +12,7 @@
 
 mod actors;
 mod replay;
+mod scales;
 mod steps;
 mod window;
 

@@ -3,19 +3,16 @@
 use unjank_host::Timestamp;
 use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Occupant;
 use unjank_units::Nanos;
 
 use super::actors::{Actor, Actors};
+use super::scales::Scales;
 use super::steps::Step;
-use super::window::{Change, Data, Window};
-use crate::history::{Cause, Origin, Place, Queued, Read, Request, Span, Spans, State, Wait, Wake};
-use crate::path::{hands_over, is_sleep_until};
+use super::window::{Change, Window};
+use crate::history::{Cause, Origin, Queued, Request, Span, State, Wait, Wake};
+use crate::path::is_sleep_until;
 use crate::split::ClockLosses;
 
-/// The most spans before and after one that are taken for the same wake-up: a thread that waits for
-/// a CPU may be migrated, which begins a new span.
-const MOST_MOVES: usize = 16;
 /// The most work items that are followed, each of which queued the next.
 const MOST_WORK: usize = 8;
 
@@ -48,7 +45,7 @@ pub(super) struct Replay<'a> {
     actors: &'a Actors<'a>,
     explained: Actor,
     change: &'a Change,
-    losses: &'a ClockLosses,
+    scales: Scales<'a>,
     /// The positions of all spans that have begun, by place. A wake-up may lead back to a span that
     /// has already ended.
     positions: Vec<Position>,
@@ -66,7 +63,8 @@ impl<'a> Replay<'a> {
     ) -> Self {
         let positions = vec![Position::default(); actors.places()];
         let begun = vec![0; actors.len()];
-        Self { window, actors, explained, change, losses, positions, begun }
+        let scales = Scales { window, actors, change, losses };
+        Self { window, actors, explained, change, scales, positions, begun }
     }
 
     /// Takes all steps up to the end of the window. Returns when the explained thread reaches it,
@@ -99,7 +97,7 @@ impl<'a> Replay<'a> {
 
     /// A thread begins a span at a changed moment.
     fn begin(&mut self, actor: Actor, number: usize, span: &Span, changed_from: f64) {
-        let scale = self.scale(actor, number, span);
+        let scale = self.scales.of(actor, number, span);
         self.push(actor, Position { changed_from, scale });
     }
 
@@ -122,71 +120,6 @@ impl<'a> Replay<'a> {
             Some(next) => self.begin(step.actor, number + 1, &next, changed_to),
             None => self.push(step.actor, Position { changed_from: changed_to, scale: 1.0 }),
         }
-    }
-
-    /// Changed nanoseconds for each nanosecond of a span.
-    fn scale(&self, actor: Actor, number: usize, span: &Span) -> f64 {
-        let length = (span.to.since(span.from).get() as f64).max(1.0);
-        match span.state {
-            State::Running { cpu } => {
-                let Window { history, highest, .. } = self.window;
-                let mut saved = Nanos::ZERO;
-                if self.change.highest_clock {
-                    saved = self.losses.between(cpu, (span.from, span.to), history, highest);
-                }
-                if let Some(held) = self.change.in_memory {
-                    let life = self.actors.life(actor).life;
-                    let is_held = |read: &Read| self.holds(held.data, read.place);
-                    saved = saved + life.reads_in(span.from, span.to, is_held);
-                }
-                if self.change.no_reclaim {
-                    saved = saved + self.reclaims(actor, (span.from, span.to));
-                }
-                1.0 - (saved.get() as f64 / length).min(1.0)
-            }
-            State::Asleep { .. } => 1.0,
-            State::Woken { .. } => self.handoff(actor, number),
-            State::Ready { cpu } => {
-                let thread = self.actors.life(actor).thread;
-                let is_boosted = self.change.boosted.contains(&thread);
-                let behind = if is_boosted { self.behind_others(cpu, span) } else { Nanos::ZERO };
-                self.handoff(actor, number).min(1.0 - behind.get() as f64 / length)
-            }
-        }
-    }
-
-    /// How long a thread looked for pages to evict between two moments, without what it spends on
-    /// reads that the change holds in memory.
-    fn reclaims(&self, actor: Actor, (from, to): (Timestamp, Timestamp)) -> Nanos {
-        let life = self.actors.life(actor).life;
-        let rest = |(begin, end): (Timestamp, Timestamp)| {
-            let reads = self.change.in_memory.map_or(Nanos::ZERO, |held| {
-                life.reads_in(begin, end, |read| self.holds(held.data, read.place))
-            });
-            end.since(begin) - reads
-        };
-        life.reclaims_in(from, to).map(rest).fold(Nanos::ZERO, |sum, part| sum + part)
-    }
-
-    /// As `scale`, for a span between the wake-up of a thread that waited in a futex and its run.
-    fn handoff(&self, actor: Actor, number: usize) -> f64 {
-        let Some(handoff) = self.change.lock_handoff else { return 1.0 };
-        let way = futex_wake_up_latency(&self.actors.life(actor).life.spans, number);
-        way.map_or(1.0, |way| (handoff.get() as f64 / way).min(1.0))
-    }
-
-    /// How long threads that are not boosted had the CPU in a span. Real-time threads do not count,
-    /// because a nice value does not preempt them.
-    fn behind_others(&self, cpu: usize, span: &Span) -> Nanos {
-        let Some(cpu) = self.window.trace.cpu(cpu) else { return Nanos::ZERO };
-        let boosted = &self.change.boosted;
-        let others = cpu.between(span.from, span.to).into_iter().filter(|stretch| {
-            matches!(
-                stretch.who,
-                Occupant::Thread(task) if !task.is_real_time() && !boosted.contains(&task.tid)
-            )
-        });
-        others.fold(Nanos::ZERO, |sum, stretch| sum + stretch.to.since(stretch.from))
     }
 
     /// The changed end of a wait of `sleeper` that began at `slept`.
@@ -227,7 +160,7 @@ impl<'a> Replay<'a> {
         let request = self.completed(wake.by, span.from, wake.at);
         let thread = self.actors.life(sleeper).thread;
         let place = request.map(|request| (request.asked.device, request.asked.sector));
-        if !self.is_read(thread, wait, wake.by, request) || !self.holds(held.data, place) {
+        if !self.is_read(thread, wait, wake.by, request) || !self.window.holds(held.data, place) {
             return end;
         }
         // An idle worker of a program may sleep long before the request is issued that ends its
@@ -301,17 +234,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether data at a place is among data that is in memory. An unknown place is not in swap.
-    fn holds(&self, data: Data, place: Option<Place>) -> bool {
-        let is_swap = |(device, sector): Place| {
-            self.window.swap.iter().any(|area| area.pages(device, sector, 1).is_some())
-        };
-        match data {
-            Data::All => true,
-            Data::Swap => place.is_some_and(is_swap),
-        }
-    }
-
     /// The changed moment of an event from outside that woke `sleeper`. It keeps its
     /// distance to the program, which is assumed to have asked for it.
     fn caused_outside(&self, sleeper: Actor, at: Timestamp) -> f64 {
@@ -358,19 +280,4 @@ impl<'a> Replay<'a> {
         let position = self.positions[of.place + number];
         Placed { from: from.max(self.window.from), position }
     }
-}
-
-/// The time in nanoseconds from the wake-up of a thread that waited in a futex to its run, if the
-/// span with this number is a part of it; `None` for other spans.
-fn futex_wake_up_latency(spans: &Spans, number: usize) -> Option<f64> {
-    let is_way = |number: &usize| {
-        let state = spans.get(*number).map(|span| span.state);
-        matches!(state, Some(State::Woken { .. } | State::Ready { .. }))
-    };
-    let first = number - (0..number).rev().take(MOST_MOVES).take_while(is_way).count();
-    let State::Asleep { wait, wake } = spans.get(first.checked_sub(1)?)?.state else { return None };
-    wake.filter(|wake| hands_over(wait, wake))?;
-    let end = number + (number..spans.len()).take(MOST_MOVES).take_while(is_way).count();
-    let way = spans.begin_of(end).since(spans.begin_of(first));
-    Some((way.get() as f64).max(1.0))
 }

@@ -251,6 +251,40 @@ fn a_spun_lock_saves_all_of_the_way_from_the_wake_up_to_the_run() {
 }
 
 #[test]
+fn a_spun_lock_takes_no_cpu_from_another_thread() {
+    // 7 is woken at 200, and 9 has its CPU until 300. The 20 ns after that are the way.
+    let call = SystemCall::Begins { number: libc::SYS_futex, arguments: [16; 6] };
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .runs(1, 0, 0, 5)
+        .happens(0, 90, Context::Thread, EventKind::SystemCall(call))
+        .sleeps(0, 100, 7, 9)
+        .wakes(1, 200, 7, 0)
+        .sleeps(0, 300, 9, 0)
+        .runs(0, 320, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let change = Change { lock_handoff: Some(Nanos(10)), ..Change::default() };
+    assert_eq!(length(&script, 400, &change), 390);
+    let with_boost = Change { boosted: [ThreadId(7)].into(), ..change };
+    assert_eq!(length(&script, 400, &with_boost), 290);
+}
+
+#[test]
+fn a_preempted_thread_needs_fewer_turns_at_a_higher_clock() {
+    let highest = HighestClocks::from([(0, 2_000)]);
+    let change = Change { highest_clock: true, ..Change::default() };
+    assert_eq!(length_with(&waits_for_the_cpu(), 600, &change, &highest), 300);
+    let woken = Script::new()
+        .runs(0, 0, 0, 7)
+        .sleeps(0, 100, 7, 9)
+        .expires(0, 200)
+        .happens(0, 200, Context::Irq, waking(7))
+        .runs(0, 300, 9, 7)
+        .sleeps(0, 400, 7, 0);
+    assert_eq!(length_with(&woken, 400, &change, &highest), 300, "9 may use up its turn");
+}
+
+#[test]
 fn a_sleep_until_a_time_ends_then() {
     let highest = HighestClocks::from([(0, 2_000)]);
     let change = Change { highest_clock: true, ..Change::default() };

@@ -8,7 +8,7 @@ use unjank_host::swap_area::Area;
 use unjank_host::tracefs::Trace;
 use unjank_units::Nanos;
 
-use crate::history::History;
+use crate::history::{History, Place};
 use crate::split::HighestClocks;
 
 /// The change to a window. The default changes nothing.
@@ -64,4 +64,17 @@ pub struct Window<'a> {
     pub from: Timestamp,
     /// The end of the window.
     pub to: Timestamp,
+}
+
+impl Window<'_> {
+    /// Whether data at a place is among this data. An unknown place is not in swap.
+    pub(super) fn holds(&self, data: Data, place: Option<Place>) -> bool {
+        let is_swap = |(device, sector): Place| {
+            self.swap.iter().any(|area| area.pages(device, sector, 1).is_some())
+        };
+        match data {
+            Data::All => true,
+            Data::Swap => place.is_some_and(is_swap),
+        }
+    }
 }

@@ -24,6 +24,22 @@ fn with_enough_memory_no_thread_looks_for_pages_to_evict() {
     assert_eq!(length(&script, 400, &enough), 280);
 }
 
+#[test]
+fn a_higher_clock_shortens_what_no_other_change_has_removed() {
+    let script = Script::new()
+        .runs(0, 0, 0, 7)
+        .happens(0, 20, Context::Thread, EventKind::ReclaimBegins)
+        .happens(0, 70, Context::Thread, EventKind::ReclaimEnds)
+        .sleeps(0, 100, 7, 0)
+        .expires(0, 300)
+        .happens(0, 300, Context::Irq, waking(7))
+        .runs(0, 300, 0, 7)
+        .sleeps(0, 400, 7, 0);
+    let both = Change { no_reclaim: true, highest_clock: true, ..Change::default() };
+    let highest = HighestClocks::from([(0, 2_000)]);
+    assert_eq!(length_with(&script, 400, &both, &highest), 25 + 200 + 50);
+}
+
 /// Thread 7 reads or writes a sector, in a page fault or a system call.
 fn moves_data(letters: &str, sector: u64, fault: bool) -> Script {
     let [issued, completed] = issued_at(letters, sector);
