@@ -131,6 +131,32 @@ fn a_program_is_ready_by_what_its_child_prints() {
     });
 }
 
+/// The daemon is ready longer after the end of its parents than a report may be late.
+#[test]
+fn a_daemon_is_explained_until_it_is_ready_and_ends_with_its_launch() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let (ready, port) = (format!("port:{port}"), port.to_string());
+    let command = known.command("daemon", &[&port]);
+    until_ok(|| {
+        let options = ["-n", "2", "--ready", &ready, "--"].map(str::to_owned);
+        let all = [&options[..], &command].concat();
+        // The second launch needs the port of the first.
+        let record = record(&all.iter().map(String::as_str).collect::<Vec<_>>());
+        let series = record["series"].as_array().unwrap();
+        let total = series.iter().find(|series| series["name"] == "why/total").unwrap();
+        assert_eq!(total["n"], 2, "{record:#}");
+        let (cells, _) = cells(&record);
+        let slept: u64 =
+            cells.iter().filter(|((_, what), _)| what == "timer").map(|(_, time)| time).sum();
+        let known = slept >= 1_400_000_000;
+        known.then_some(()).ok_or_else(|| format!("{cells:?}"))
+    });
+}
+
 #[test]
 fn a_port_that_another_program_opens_leaves_the_first_thread() {
     if !unjank_needs::root() {

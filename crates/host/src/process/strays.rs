@@ -4,11 +4,20 @@ use std::collections::BTreeSet;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
+use unjank_units::Nanos;
+
 use super::pid::{self, Waits};
+use super::send_signal;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::{Fair, Policy, policy_of, set_policy};
 use crate::threads;
+
+/// The interval of checks whether processes that were asked to end have ended.
+const LOOK: Nanos = Nanos::from_millis(2);
+/// How long killed processes may take to end: one that waits for a device cannot be killed.
+const KILLED: Nanos = Nanos::from_millis(1_000);
 
 /// Finds processes that come after its creation and do not end with the program that starts them.
 #[derive(Debug)]
@@ -29,20 +38,57 @@ impl Strays {
         Ok(Self { before })
     }
 
+    /// Whether a process that came since runs, other than `program`, whose descendants they are.
+    pub fn any_runs(&self, program: u32) -> bool {
+        let root = Root::system();
+        self.new(&root).any(|child| child != program && Waits::of(&root, child).is_some())
+    }
+
+    /// Asks the processes that came since to end (SIGTERM), and kills (SIGKILL) those that still
+    /// run after `grace`. To be called after the end of the program itself.
+    pub fn end(&self, grace: Nanos) {
+        let end = Timestamp::now() + grace;
+        let mut asked = BTreeSet::new();
+        loop {
+            let left = self.left();
+            if left.is_empty() {
+                return;
+            }
+            let is_over = Timestamp::now() >= end;
+            for process in left {
+                // One that is asked to end may start another meanwhile.
+                if asked.insert(process) {
+                    let _has_ended = send_signal(process, libc::SIGTERM);
+                }
+                if is_over {
+                    let _has_ended = send_signal(process, libc::SIGKILL);
+                }
+            }
+            if is_over && Timestamp::now() >= end + KILLED {
+                return;
+            }
+            (Timestamp::now() + LOOK).sleep_until();
+        }
+    }
+
     /// The processes that came since and still run, with their descendants. Those that have ended
     /// are reaped: this process must have started no other children since.
     pub fn left(&self) -> Vec<u32> {
         let root = Root::system();
-        let new = pid::children(&root, std::process::id()).into_iter();
-        let new = new.filter(|child| !self.before.contains(child));
         let (alive, ended): (Vec<u32>, Vec<u32>) =
-            new.partition(|child| Waits::of(&root, *child).is_some());
+            self.new(&root).partition(|child| Waits::of(&root, *child).is_some());
         for child in ended.into_iter().filter_map(|it| Pid::from_raw(i32::try_from(it).ok()?)) {
             let _is_gone =
                 waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
         }
         let tree = |child: u32| pid::tree(&root, child, 0);
         alive.into_iter().flat_map(tree).filter(|it| Waits::of(&root, *it).is_some()).collect()
+    }
+
+    /// The children of this process that it did not have before.
+    fn new(&self, root: &Root) -> impl Iterator<Item = u32> + use<'_> {
+        let children = pid::children(root, std::process::id()).into_iter();
+        children.filter(|child| !self.before.contains(child))
     }
 }
 

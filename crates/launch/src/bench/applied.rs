@@ -60,6 +60,7 @@ impl Condition {
     ) -> Result<Started> {
         let ready = if service.notifies { Ready::Notify } else { Ready::AtOnce };
         let program = Program::new(service.command.clone(), ready);
+        let program = Program { is_service: true, ..program };
         let patience = Patience { timeout: HANGS, again: false, stop };
         let mut started = Started::begin(&program, &options.means, &patience)?;
         let reason = match started.wait(HANGS, stop)? {

@@ -73,12 +73,14 @@ pub struct Program {
     /// The policy that it starts with, which its children inherit; `None` for that of unjank.
     /// See [`InheritedPolicy`](unjank_host::sched::InheritedPolicy) for those that are possible.
     pub policy: Option<Policy>,
+    /// It runs beside launches: processes outside its process group may be theirs.
+    pub is_service: bool,
 }
 
 impl Program {
-    /// A program with the policy of unjank.
+    /// A program to launch, with the policy of unjank.
     pub fn new(command: Vec<OsString>, ready: Ready) -> Self {
-        Self { command, ready, policy: None }
+        Self { command, ready, policy: None, is_service: false }
     }
 
     /// Its name in messages.

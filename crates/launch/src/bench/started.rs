@@ -31,6 +31,8 @@ pub struct Started {
     events: Receiver<Event>,
     watcher: ReadyWatcher,
     stderr: Arc<Mutex<String>>,
+    /// Processes that left the group, as daemons do; `None` for a service.
+    strays: Option<Strays>,
     other_policy: Option<OtherPolicy>,
 }
 
@@ -39,7 +41,6 @@ pub struct Started {
 struct OtherPolicy {
     policy: Policy,
     before: Policy,
-    strays: Strays,
 }
 
 /// How a program that was asked to end has ended.
@@ -47,8 +48,8 @@ struct OtherPolicy {
 pub struct Ending {
     /// The exit status of its first process.
     pub status: Option<ExitStatus>,
-    /// Processes that it started and that run on, outside its group; only those of a launch with
-    /// a policy of its own are known. They have the policy of this process again.
+    /// Processes that it started and that run on, outside its group. They have the policy of this
+    /// process again, if the launch had another one.
     pub left: usize,
 }
 
@@ -120,20 +121,15 @@ impl Started {
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
+        let strays = if program.is_service { None } else { Some(Strays::watch()?) };
         let inherited = match program.policy {
-            Some(policy) => {
-                let strays = Strays::watch()?;
-                Some((policy, strays, InheritedPolicy::enter(&Root::system(), policy)?))
-            }
+            Some(policy) => Some((policy, InheritedPolicy::enter(&Root::system(), policy)?)),
             None => None,
         };
         let began = Timestamp::now();
         let group = ProcessGroup::start(&mut command);
-        let other_policy = inherited.map(|(policy, strays, guard)| OtherPolicy {
-            policy,
-            before: guard.before(),
-            strays,
-        });
+        let other_policy =
+            inherited.map(|(policy, guard)| OtherPolicy { policy, before: guard.before() });
         let mut group = group.map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Invalid(format!("command not found: {}", name.display()))
@@ -167,6 +163,7 @@ impl Started {
             events,
             watcher,
             stderr,
+            strays,
             other_policy,
         })
     }
@@ -197,8 +194,9 @@ impl Started {
             if stop() {
                 return Ok(WaitResult::Interrupted);
             }
-            // A script that starts a server may end long before the server is ready.
-            if ended && !all_ended && !self.group.any_runs() {
+            // A script that starts a server may end long before the server is ready, and a server
+            // may leave the group of the script.
+            if ended && !all_ended && !self.any_runs() {
                 (all_ended, limit) = (true, limit.min(now + GRACE));
             }
             if now >= limit || (all_ended && output_ended) {
@@ -228,6 +226,12 @@ impl Started {
         }
     }
 
+    /// Whether it or a process that it started still runs.
+    fn any_runs(&mut self) -> bool {
+        let program = self.group.id();
+        self.group.any_runs() || self.strays.as_ref().is_some_and(|it| it.any_runs(program))
+    }
+
     /// Whether it still runs.
     pub fn is_alive(&self) -> bool {
         self.group.is_alive()
@@ -238,18 +242,23 @@ impl Started {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends SIGTERM, and SIGKILL after `grace`.
+    /// Sends SIGTERM, and SIGKILL after `grace`. If it was to be ready before its end, this is for
+    /// all processes that it started: the server of a launch would be in the way of the next. A
+    /// program that ends by itself may leave processes behind.
     pub fn end(mut self, grace: Nanos) -> Ending {
+        let until = Timestamp::now() + grace;
         self.watcher.over.store(true, Ordering::Relaxed);
         let status = self.group.end(grace);
-        let left = self.other_policy.map_or(0, |other| {
-            let left = other.strays.left();
+        if let Some(strays) = self.strays.as_ref().filter(|_| !matches!(self.ready, Ready::Exit)) {
+            strays.end(until.since(Timestamp::now()));
+        }
+        let left = self.strays.map_or_else(Vec::new, |strays| strays.left());
+        if let Some(other) = self.other_policy {
             for process in &left {
                 change_policy(*process, other.policy, other.before);
             }
-            left.len()
-        });
-        Ending { status, left }
+        }
+        Ending { status, left: left.len() }
     }
 }
 
