@@ -17,7 +17,7 @@ fuzz() {
     mkdir -p "fuzz/corpus/$2"
     cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/jitter/fixtures \
         crates/swap/fixtures profiles -- \
-        -max_total_time="$seconds" -max_len=16384 -verbosity=0
+        -max_total_time="$seconds" -max_len=65536 -verbosity=0
     echo "$2: nothing found in $seconds s"
 }
 

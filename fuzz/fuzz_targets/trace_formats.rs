@@ -17,8 +17,26 @@ fuzz_target!(|file: &[u8]| {
     }
     let Ok(format) = Format::parse(&text) else { return };
     let data = [&format.id.to_le_bytes(), file].concat();
-    let systems =
-        ["sched", "irq", "irq_vectors", "power", "ftrace", "block", "filemap", "vmscan", "task"];
+    let systems = [
+        "sched",
+        "irq",
+        "irq_vectors",
+        "power",
+        "ftrace",
+        "block",
+        "filemap",
+        "vmscan",
+        "task",
+        "timer",
+        "workqueue",
+        "net",
+        "raw_syscalls",
+        "exceptions",
+        "lock",
+        "ipi",
+        "binder",
+        "rust_binder",
+    ];
     for system in systems {
         let mut decoder = Decoder::default();
         if decoder.learn(system, &format).is_ok() {

@@ -269,6 +269,7 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         22 => EventKind::WorkBegins { item: one.into(), function: other.into() },
         23 => EventKind::PacketQueued { packet: one.into() },
         24 => EventKind::PacketTaken { packet: one.into() },
+        25 if other.is_multiple_of(4) => EventKind::Storage(StorageEvent::Queued(request)),
         25 => EventKind::Storage(StorageEvent::Issued(request)),
         26 => EventKind::Storage(StorageEvent::Completed(request)),
         27 => EventKind::Storage(StorageEvent::Started {

@@ -22,6 +22,9 @@ const CLONE_THREAD: i64 = 0x0001_0000;
 pub enum StorageEvent {
     /// A thread sent a request to a block device: `block/block_bio_queue`.
     Request(BlockRequest),
+    /// The I/O scheduler of a block device got a request, which waits there until it is issued:
+    /// `block/block_rq_insert`.
+    Queued(DeviceRequest),
     /// The driver of a block device got a request: `block/block_rq_issue`.
     Issued(DeviceRequest),
     /// The device finished a request, or a part of it, from its first sector on:
@@ -131,6 +134,7 @@ impl FilePages {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recipe {
     Request { device: Field, sector: Field, sectors: Field, letters: Field, comm: Field },
+    Queued(RequestFields),
     Issued(RequestFields),
     Completed(RequestFields),
     Cached(PagesFields),
@@ -188,6 +192,7 @@ impl Recipe {
                 letters: field("rwbs")?,
                 comm: field("comm")?,
             },
+            ("block", "block_rq_insert") => Self::Queued(request()?),
             ("block", "block_rq_issue") => Self::Issued(request()?),
             ("block", "block_rq_complete") => Self::Completed(request()?),
             ("filemap", "mm_filemap_add_to_page_cache") => Self::Cached(pages()?),
@@ -227,6 +232,7 @@ impl Recipe {
                     comm: Comm::new(comm.bytes(record)?),
                 })
             }
+            Self::Queued(request) => StorageEvent::Queued(request.apply(record)?),
             Self::Issued(request) => StorageEvent::Issued(request.apply(record)?),
             Self::Completed(request) => StorageEvent::Completed(request.apply(record)?),
             Self::Cached(pages) => StorageEvent::Cached(pages.apply(record)?),

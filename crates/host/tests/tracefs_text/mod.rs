@@ -183,6 +183,7 @@ fn storage(event: &StorageEvent) -> String {
             request.sectors,
             String::from_utf8_lossy(request.comm.as_bytes()),
         ),
+        StorageEvent::Queued(request) => format!("block_rq_insert: {}", device_request(request)),
         StorageEvent::Issued(request) => format!("block_rq_issue: {}", device_request(request)),
         StorageEvent::Completed(request) => {
             format!("block_rq_complete: {}", device_request(request))

@@ -108,6 +108,7 @@ impl Converter {
             // Not asked for: `pswpout` and `swpout_zero` of /proc/vmstat say the same together.
             StorageEvent::Reclaimed { .. }
             | StorageEvent::Touched(_)
+            | StorageEvent::Queued(_)
             | StorageEvent::Issued(_)
             | StorageEvent::Completed(_) => Ok(()),
             StorageEvent::Started { thread, same_process } => {

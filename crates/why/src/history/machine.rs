@@ -128,17 +128,38 @@ fn is_name_of_worker(name: &[u8]) -> bool {
 }
 
 /// Whether a name is that of a kernel thread, for traces whose recorder did not list these threads.
+/// Names that programs have as well (`loop0`, `nvme`) are left out.
 pub(super) fn is_kernel_name(name: &[u8]) -> bool {
-    const NAMES: [&[u8]; 9] = [
+    const NAMES: [&[u8]; 29] = [
         b"kworker/",
-        b"jbd2/",
+        b"kthreadd",
         b"ksoftirqd/",
-        b"kswapd",
+        b"migration/",
+        b"cpuhp/",
         b"irq/",
         b"rcu_",
-        b"migration/",
+        b"rcuo",
+        b"kswapd",
         b"kcompactd",
+        b"khugepaged",
+        b"ksmd",
+        b"oom_reaper",
         b"napi/",
+        b"kauditd",
+        b"jbd2/",
+        b"xfsaild/",
+        b"btrfs-cleaner",
+        b"btrfs-transacti",
+        b"f2fs_gc",
+        b"f2fs_flush",
+        b"f2fs_discard",
+        b"f2fs_ckpt",
+        b"erofs_worker/",
+        b"dmcrypt_write",
+        b"kdmflush",
+        b"kcryptd",
+        b"mmcqd/",
+        b"scsi_eh_",
     ];
     NAMES.iter().any(|kernel| name.starts_with(kernel))
 }

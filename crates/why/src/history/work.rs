@@ -6,7 +6,7 @@ use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
 
 use super::by_id::ById;
-use super::origin::Origin;
+use super::origin::{Cause, Origin};
 
 /// A work item that a worker thread began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +50,17 @@ impl Queues {
         self.begun.entry(worker).or_default().push(WorkItem { begun: at, function, queued });
     }
 
-    /// The issuer of a request that a thread gives to the driver. If an interrupt queued the
-    /// work item of that thread, it is the interrupt: the request had waited in the block
-    /// layer, because the driver's queue was full until another request ended.
+    /// The issuer of a request that a thread gives to the driver. If the interrupt of a device
+    /// queued the work item of that thread, it is the interrupt: the request had waited in the
+    /// block layer, because the driver's queue was full until another request ended. A timer or a
+    /// packet frees no place in that queue.
     pub(super) fn dispatched_for(&self, by: Origin) -> Origin {
         let Origin::Thread(worker) = by else { return by };
         let queued = self.begun.get(&worker).and_then(|items| items.last()?.queued);
         match queued {
-            Some(Queued { by: by @ Origin::Interrupt(_), .. }) => by,
-            _ => Origin::Thread(worker),
+            Some(Queued { by: Origin::Interrupt(Cause::Timer(_) | Cause::Network), .. }) => by,
+            Some(Queued { by: interrupt @ Origin::Interrupt(_), .. }) => interrupt,
+            _ => by,
         }
     }
 

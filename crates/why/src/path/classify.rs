@@ -99,6 +99,7 @@ fn may_await_transaction(wait: Wait) -> bool {
 /// | pause, sigsuspend … | the end of a process | child | proved |
 /// | pause, sigsuspend … | kill … | ipc | proved |
 /// | pause, sigsuspend … | anything else | ipc | inferred |
+/// | read, poll … | the end of a process | child | inferred: it leaves a pipe, or has a pidfd |
 /// | read, poll … | write, send … | ipc | proved |
 /// | read, poll … | anything else | ipc | inferred |
 /// | write, send, binder … | read, binder … | ipc | proved |
@@ -141,6 +142,7 @@ pub(super) fn leaves_by(wait: Wait, wake: &Wake, waker: Waker) -> (Way, Certaint
         Purpose::AwaitSignal if wake.exiting => (Way::Child, Certainty::Proved),
         Purpose::AwaitSignal => (Way::Ipc, sure(of_waker == Purpose::SendSignal)),
         Purpose::Child => (Way::Child, sure(wake.exiting || of_waker == Purpose::Exec)),
+        Purpose::Receive if wake.exiting => (Way::Child, Certainty::Inferred),
         Purpose::Receive => (Way::Ipc, sure(matches!(of_waker, Purpose::Send | Purpose::Both))),
         Purpose::Both | Purpose::Send => {
             // Two threads may call `ioctl` of unrelated devices.

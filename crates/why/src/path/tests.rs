@@ -9,7 +9,9 @@ mod binder;
 mod evidence;
 mod gaps;
 mod own;
+mod packets;
 mod reclaim;
+mod storage;
 mod timers;
 mod wakers;
 
@@ -96,38 +98,6 @@ fn an_interrupt_is_explained_by_what_it_was_about() {
             "401-500 t7 own Computing",
             "500-600 t7 own Unknown",
             "600-700 t7 own Computing",
-        ]
-    );
-}
-
-#[test]
-fn a_request_leads_from_the_device_to_its_issuer() {
-    use unjank_host::block_device::DeviceNumber;
-    use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent};
-    let request =
-        DeviceRequest { device: DeviceNumber(1), sector: 8, sectors: 16, letters: "R".into() };
-    let issued = EventKind::Storage(StorageEvent::Issued(request));
-    let completed = EventKind::Storage(StorageEvent::Completed(request));
-    let woken = EventKind::Waking { task: unjank_host::tracefs::script::task(7), cpu: 0 };
-    let script = Script::new()
-        .runs(0, 0, 0, 7)
-        .runs(1, 0, 0, 3)
-        .happens(0, 90, Context::Thread, EventKind::PageFault { address: 0x1000 })
-        .sleeps(0, 100, 7, 0)
-        .happens(1, 150, Context::Thread, issued)
-        .sleeps(1, 160, 3, 0)
-        .happens(1, 300, Context::Irq, completed)
-        .happens(1, 301, Context::Irq, woken)
-        .runs(0, 310, 0, 7)
-        .sleeps(0, 400, 7, 0);
-    assert_eq!(
-        path(&script, 7, 0, 400),
-        [
-            "0-100 t7 own Computing",
-            "100-150 t3 other Computing",
-            "150-301 t7 own PageIn",
-            "301-310 t7 own RunQueue",
-            "310-400 t7 own Computing",
         ]
     );
 }

@@ -41,6 +41,7 @@ pub const MACHINE_EVENTS: &[&str] = &[
     "timer/timer_expire_entry",
     "workqueue/workqueue_queue_work",
     "workqueue/workqueue_execute_start",
+    "block/block_rq_insert",
     "block/block_rq_issue",
     "block/block_rq_complete",
     "net/netif_rx",

@@ -136,8 +136,8 @@ impl<'a> Replay<'a> {
         let Some(wake) = wake else { return slept + length };
         let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
         let issued = |request: &Request| match request.by {
-            Origin::Thread(by) => self.did(by, request.issued, sleeper),
-            Origin::Interrupt(_) => self.caused_outside(sleeper, request.issued),
+            Origin::Thread(by) => self.did(by, request.submitted, sleeper),
+            Origin::Interrupt(_) => self.caused_outside(sleeper, request.submitted),
         };
         let end = match wake.by {
             Origin::Thread(waker) => slept.max(self.did(waker, wake.at, sleeper)),
@@ -150,7 +150,7 @@ impl<'a> Replay<'a> {
             Origin::Interrupt(Cause::Timer(_)) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
                 Some(request) => {
-                    slept.max(issued(request) + wake.at.since(request.issued).get() as f64)
+                    slept.max(issued(request) + wake.at.since(request.submitted).get() as f64)
                 }
                 None => slept + length,
             },

@@ -102,7 +102,7 @@ fn cause(window: &Window<'_>, actors: &Actors<'_>, sleeper: Actor, span: &Span) 
         Origin::Interrupt(Cause::Storage(id)) => {
             let request = window.history.request(id)?;
             match request.by {
-                Origin::Thread(issuer) => actors.find(issuer, request.issued),
+                Origin::Thread(issuer) => actors.find(issuer, request.submitted),
                 Origin::Interrupt(_) => None,
             }
         }

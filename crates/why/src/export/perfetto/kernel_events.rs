@@ -213,6 +213,9 @@ impl Converter<'_> {
 
     fn storage(&self, event: StorageEvent) -> Option<KernelEventKind> {
         Some(match event {
+            StorageEvent::Queued(request) => {
+                KernelEventKind::BlockRqInsert(block_request(&request))
+            }
             StorageEvent::Issued(request) => KernelEventKind::BlockRqIssue(block_request(&request)),
             StorageEvent::Completed(request) => {
                 KernelEventKind::BlockRqComplete(block_request(&request))

@@ -60,6 +60,8 @@ pub(super) enum KernelEventKind {
     BlockRqIssue(BlockRequest),
     #[prost(message, tag = "125")]
     BlockRqComplete(BlockRequest),
+    #[prost(message, tag = "126")]
+    BlockRqInsert(BlockRequest),
     #[prost(message, tag = "235")]
     TaskNewtask(NewTask),
     #[prost(message, tag = "237")]
@@ -144,7 +146,7 @@ pub(super) struct IrqHandlerExit {
     pub(super) ret: Option<i32>,
 }
 
-/// `BlockRqIssueFtraceEvent`, `BlockRqCompleteFtraceEvent`.
+/// `BlockRqInsertFtraceEvent`, `BlockRqIssueFtraceEvent`, `BlockRqCompleteFtraceEvent`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct BlockRequest {
     #[prost(uint64, optional, tag = "1")]

@@ -2,7 +2,7 @@
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, StorageEvent};
+use unjank_host::tracefs::{Context, DeviceRequest, StorageEvent};
 
 use super::super::life::{Birth, Life};
 use super::super::origin::Origin;
@@ -22,16 +22,17 @@ impl Builder {
         origin: Origin,
     ) {
         match event {
+            StorageEvent::Queued(asked) => {
+                let request = self.submitted(asked, at, (current, context), origin);
+                self.requests.queue(request);
+            }
+            StorageEvent::Issued(asked) if self.requests.is_queued(&asked) => {
+                self.requests.issue(Request { asked, submitted: at, by: origin, file: None });
+            }
             StorageEvent::Issued(asked) => {
-                if context == Context::Thread && asked.is_read() {
-                    self.thread(current).is_reading(at, Some((asked.device, asked.sector)));
-                }
                 let origin = self.queues.dispatched_for(origin);
-                let file = match origin {
-                    Origin::Thread(by) => self.threads.get(&by).and_then(|thread| thread.reads),
-                    Origin::Interrupt(_) => None,
-                };
-                self.requests.issue(Request { asked, issued: at, by: origin, file });
+                let request = self.submitted(asked, at, (current, context), origin);
+                self.requests.issue(request);
             }
             StorageEvent::Touched(pages) if context == Context::Thread => {
                 self.thread(current).touches(pages.file());
@@ -57,6 +58,24 @@ impl Builder {
             }
             _ => {}
         }
+    }
+
+    /// A request that is given to the block layer now.
+    fn submitted(
+        &mut self,
+        asked: DeviceRequest,
+        at: Timestamp,
+        (current, context): (ThreadId, Context),
+        by: Origin,
+    ) -> Request {
+        if context == Context::Thread && asked.is_read() {
+            self.thread(current).is_reading(at, Some((asked.device, asked.sector)));
+        }
+        let file = match by {
+            Origin::Thread(by) => self.threads.get(&by).and_then(|thread| thread.reads),
+            Origin::Interrupt(_) => None,
+        };
+        Request { asked, submitted: at, by, file }
     }
 
     fn first_of_process(&self, thread: ThreadId) -> ThreadId {

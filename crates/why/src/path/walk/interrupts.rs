@@ -72,12 +72,15 @@ impl Walk<'_> {
         let Some(request) = self.history.request(id) else {
             return self.push(thread, from, to, at, activity, Detail::None);
         };
-        let issued = request.issued.clamp(from, to);
+        let issued = request.submitted.clamp(from, to);
         self.push(thread, issued, to, at, activity, Detail::Request(id));
         match request.by {
             _ if from >= issued => {}
             // The driver's queue was full until the device had finished another.
-            Origin::Interrupt(_) => self.push(thread, from, issued, at, activity, Detail::None),
+            Origin::Interrupt(_) => {
+                let at = At { certainty: Certainty::Inferred, ..at };
+                self.push(thread, from, issued, at, activity, Detail::None);
+            }
             Origin::Thread(by) => self.before(by, thread, from, issued, at),
         }
     }

@@ -84,6 +84,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
         }
         "sys_enter" => EventKind::SystemCall(call(text)?),
         "sys_exit" => EventKind::SystemCall(call_end(text)?),
+        "block_rq_insert" => EventKind::Storage(StorageEvent::Queued(request(text)?)),
         "block_rq_issue" => EventKind::Storage(StorageEvent::Issued(request(text)?)),
         "block_rq_complete" => EventKind::Storage(StorageEvent::Completed(request(text)?)),
         "mm_filemap_fault" => EventKind::Storage(StorageEvent::Touched(pages(text)?)),
