@@ -62,6 +62,41 @@ fn every_form_of_a_recording_is_explained_alike() {
     }
 }
 
+/// The launch of `true` with another clock of CPU 1 from its exec on.
+#[test]
+fn clocks_of_a_recording_are_those_of_its_events() {
+    let lines = fs::read_to_string(fixture("launch.txt")).unwrap();
+    let clock = |line: &str, khz: u32| {
+        let at = line.split_whitespace().find(|word| word.starts_with("40328.")).unwrap();
+        let frequency = format!("cpu_frequency: state={khz} cpu_id=1");
+        format!("      sh-25395   1d..1. {at} {frequency}\n{line}\n")
+    };
+    let (mut text, mut begun) = (String::new(), false);
+    for line in lines.lines() {
+        let is_event = line.contains(" 40328.");
+        let khz = if line.contains("filename=/usr/bin/true") { 2_000_000 } else { 500_000 };
+        if is_event && (!begun || khz > 500_000) {
+            text += &clock(line, khz);
+            begun = true;
+        } else {
+            text += &format!("{line}\n");
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("launch.txt");
+    fs::write(&file, text).unwrap();
+    let known = record(&[file.to_str().unwrap(), "--process", "sh"]);
+    let slow = |record: &Value| {
+        let slow = |fact: &Value| fact["labels"]["activity"] == "slow-clock";
+        facts(record).into_iter().find(slow).map(|fact| fact["value"].as_f64().unwrap())
+    };
+    assert!(slow(&known) > Some(0.0), "{known:#}");
+    assert!(known["warnings"].to_string().contains("the highest one that the recording has"));
+    let unknown = record(&[&fixture("launch.txt"), "--process", "sh"]);
+    assert_eq!(slow(&unknown), None);
+    assert!(unknown.to_string().contains("the recording has no cpu_frequency events"));
+}
+
 #[test]
 fn the_output_says_what_was_chosen() {
     let file = fixture(FORMS[0]);

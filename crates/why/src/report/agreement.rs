@@ -45,6 +45,18 @@ impl Agreement {
     pub(super) fn suffices(self) -> bool {
         self.alike as f64 >= ALIKE * self.others as f64
     }
+
+    /// A table of predictions, with a note if the shown launch does not stand for the others.
+    pub(super) fn noted(self, table: Table) -> Table {
+        if self.suffices() {
+            return table;
+        }
+        let Self { alike, others } = self;
+        table.with_note(format!(
+            "cannot tell what a change would save: only {alike} of the {others} other launches \
+             spent their time like the shown one"
+        ))
+    }
 }
 
 /// The share of time that two launches spend in different parts of the split,

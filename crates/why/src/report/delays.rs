@@ -18,6 +18,7 @@ use unjank_measure::{Unit, Verdict};
 use unjank_units::Nanos;
 
 use super::about::{About, Remedy};
+use super::agreement::Agreement;
 use super::launches::Launches;
 use super::verdict::WORTH;
 use super::what_if::Saving;
@@ -87,7 +88,9 @@ impl DelayCost {
 /// The costs of launch, swap, jitter, lock and ipc, in this order; empty without launches.
 pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
     let savings = launches.savings();
+    let shown = launches.typical_summary();
     let launches = launches.all();
+    let agree = shown.is_none_or(|shown| Agreement::of(shown, launches).suffices());
     let mut totals: Vec<f64> = launches.iter().map(|launch| launch.total().get() as f64).collect();
     let Some((total, _)) = order::median(&mut totals) else { return Vec::new() };
     let of = |delay: Delay| {
@@ -114,7 +117,7 @@ pub fn delays(launches: &Launches, about: &About) -> Vec<DelayCost> {
             question: delay.question,
             total: Nanos(total as u64),
             notes: match (&cost, unknown) {
-                (Some(cost), _) => notes(cost, total, saving),
+                (Some(cost), _) => notes(cost, total, saving.filter(|_| agree)),
                 (None, reason) => reason.map(str::to_owned).into_iter().collect(),
             },
             cost,

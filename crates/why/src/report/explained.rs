@@ -7,7 +7,7 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
-use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::{EventKind, Trace};
 use unjank_host::{Support, Timestamp};
 use unjank_units::Nanos;
 
@@ -27,6 +27,22 @@ pub struct Clocks {
     pub at_start: BTreeMap<usize, u64>,
     /// The reason why frequencies are missing, if it is known.
     pub missing: Option<String>,
+}
+
+impl Clocks {
+    /// The highest frequencies that the events of a recording have, for a machine of which nothing
+    /// else is known.
+    pub fn seen_in(trace: &Trace) -> Self {
+        let mut highest = HighestClocks::new();
+        for event in trace.cpus.iter().flat_map(|cpu| cpu.events.iter()) {
+            if let EventKind::Frequency { cpu, frequency } = event.kind {
+                let khz = frequency.0 / 1_000;
+                highest.entry(cpu).and_modify(|seen| *seen = khz.max(*seen)).or_insert(khz);
+            }
+        }
+        let missing = highest.is_empty().then_some("the recording has no cpu_frequency events");
+        Self { highest, at_start: BTreeMap::new(), missing: missing.map(str::to_owned) }
+    }
 }
 
 /// Whether a launch or a window is explained.

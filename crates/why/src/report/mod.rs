@@ -3,6 +3,7 @@
 
 mod about;
 mod agreement;
+mod best;
 mod calibration;
 mod calls;
 mod commands;
@@ -45,6 +46,7 @@ use agreement::Agreement;
 use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
+pub use best::{BestChange, best};
 pub use calibration::{Proved, calibration};
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Server, Subject};
@@ -91,7 +93,8 @@ fn said(launches: &Launches, about: &About, stop: &Stop) -> Findings {
         findings.facts.extend(facts);
     }
     findings.tables.push(waits::table(typical));
-    findings.tables.extend(what_if::table(typical, &savings, all.len(), about));
+    let predicted = what_if::table(typical, &savings, all.len(), about);
+    findings.tables.extend(predicted.map(|table| agreement.noted(table)));
     findings.tables.extend(locks::table(typical));
     findings.tables.extend(run_queue::table(typical, stop));
     findings.tables.extend(page_in::table(typical));

@@ -49,17 +49,16 @@ pub struct Prediction {
     /// The predicted effect on the length of a launch.
     pub shift: Shift,
     /// The length of each recorded launch, and its predicted length with the change.
-    lengths: Vec<(Nanos, Nanos)>,
+    pub(super) lengths: Vec<(Nanos, Nanos)>,
 }
 
 /// A prediction of a smaller saving is not worth an experiment.
 const SMALLEST: f64 = 0.01;
 
 impl Prediction {
-    /// Whether launches that are not cold can show what it predicts: at least 1 % of the launch,
-    /// and by another change than a warm cache, which they have.
-    pub fn is_worth_proving(&self) -> bool {
-        self.shift.value <= -SMALLEST && self.remedy != Remedy::Cached
+    /// Whether it is worth an experiment: it saves at least 1 % of the launch.
+    pub(super) fn is_worth_proving(&self) -> bool {
+        self.shift.value <= -SMALLEST
     }
 
     /// What so many pairs of launches are expected to find. An interval of the prediction becomes

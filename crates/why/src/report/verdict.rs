@@ -99,19 +99,24 @@ fn judge(saving: &Saving) -> Answer {
 mod tests {
     use unjank_host::Bytes;
     use unjank_host::tracefs::script::Script;
+    use unjank_measure::Findings;
 
     use super::super::scripted::explained;
     use super::super::{Launches, findings};
     use super::*;
 
-    fn verdict_of(all: Vec<Explained>) -> Verdict {
+    fn findings_of(all: Vec<Explained>) -> Findings {
         let command = vec!["git".into(), "st atus".into()];
         let about = About { command, ..About::default() };
         let mut launches = Launches::new(Bytes::default(), &about);
         for launch in all {
             launches.add(launch, Bytes::default());
         }
-        findings(&launches, &about).verdicts.remove(0)
+        findings(&launches, &about)
+    }
+
+    fn verdict_of(all: Vec<Explained>) -> Verdict {
+        findings_of(all).verdicts.remove(0)
     }
 
     /// Computes for 200 ns, and waits for a CPU in between.
@@ -150,23 +155,30 @@ mod tests {
     #[test]
     fn several_launches_must_agree() {
         let of = |all: &[u64]| {
-            let launches: Vec<Explained> = all
-                .iter()
-                .map(|&wait| {
-                    let (script, end) = waits(wait);
-                    explained(&script, end)
-                })
-                .collect();
-            verdict_of(launches)
+            let launches = all.iter().map(|&wait| {
+                let (script, end) = waits(wait);
+                explained(&script, end)
+            });
+            let mut findings = findings_of(launches.collect());
+            let table = findings.tables.iter().find(|table| table.name == "why/what_if").unwrap();
+            let notes = table.notes.iter();
+            let told = !notes.into_iter().any(|note| note.starts_with("cannot tell what a change"));
+            (findings.verdicts.remove(0), told)
         };
-        assert_eq!(of(&[100, 90, 110]).answer, Answer::Yes);
-        assert_eq!(of(&[1, 2, 3]).answer, Answer::No);
+        let answer = |all| {
+            let (verdict, told) = of(all);
+            assert!(told);
+            verdict.answer
+        };
+        assert_eq!(answer(&[100, 90, 110]), Answer::Yes);
+        assert_eq!(answer(&[1, 2, 3]), Answer::No);
         // Some launches would gain a tenth, others not.
-        let both = of(&[10, 30, 40]);
+        let (both, _) = of(&[10, 30, 40]);
         assert_eq!(both.answer, Answer::CannotTell);
         assert!(both.reason.ends_with("it saves 5–17 %"), "{}", both.reason);
         // One launch waited most of its time, the others not at all.
-        let differ = of(&[1, 2_000, 4_000, 2]);
+        let (differ, told) = of(&[1, 2_000, 4_000, 2]);
+        assert!(!told);
         assert_eq!(differ.answer, Answer::CannotTell);
         assert!(differ.reason.contains("only 1 of the 3 others"), "{}", differ.reason);
     }

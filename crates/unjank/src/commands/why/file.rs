@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use unjank_host::input::{Input, Stopped};
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::EventKind;
 use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
+use unjank_host::tracefs::{EventKind, Trace};
 use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::choose::{self, ChoiceOptions, Chosen, Moment, choose};
@@ -75,9 +75,14 @@ pub(super) fn explain(
             if stop.is_requested() { stopped() } else { invalid() }
         })?;
     let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
-    let Annex { highest_khz: highest, start_khz: at_start, functions, swap, files, .. } =
-        annex.unwrap_or_default();
-    let clocks = Clocks { highest, at_start, missing: None };
+    let clocks = clocks_of(annex.as_ref(), &recorded.trace);
+    if annex.is_none() && !clocks.highest.is_empty() {
+        notes.push(
+            "the highest clock of a CPU is taken to be the highest one that the recording has"
+                .to_owned(),
+        );
+    }
+    let Annex { functions, swap, files, .. } = annex.unwrap_or_default();
     let (trace, window) = (recorded.trace, (from, to));
     let history = History::until(&trace, &stop).ok_or_else(stopped)?;
     let threads = (first, thread);
@@ -100,6 +105,17 @@ pub(super) fn explain(
         findings.warn(note);
     }
     Ok((launches, findings))
+}
+
+/// The clocks of the machine that recorded.
+fn clocks_of(annex: Option<&Annex>, trace: &Trace) -> Clocks {
+    let Some(annex) = annex else { return Clocks::seen_in(trace) };
+    let missing = "the machine that recorded reported no clock frequencies";
+    Clocks {
+        highest: annex.highest_khz.clone(),
+        at_start: annex.start_khz.clone(),
+        missing: Some(missing.to_owned()),
+    }
 }
 
 fn read(file: &Path) -> Result<Recorded> {

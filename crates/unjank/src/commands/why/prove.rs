@@ -8,7 +8,7 @@ use unjank_host::tracefs::Tracefs;
 use unjank_host::{Error, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Workload};
 use unjank_measure::{Findings, Monitor};
-use unjank_why::report::{self, About, Launches, Prediction, ProofOutcome, Remedy, Shift, Spread};
+use unjank_why::report::{self, About, BestChange, Launches, ProofOutcome, Remedy, Shift, Spread};
 
 use super::about::with_server;
 use super::arms::arms;
@@ -111,7 +111,7 @@ impl Experiment {
         let about = with_server(&self.about, &launches, root);
         let mut findings = report::findings(&launches, &about);
         let chosen = self.choose(&launches, about.server, root);
-        let (prediction, arms) = match (chosen, launches.missing()) {
+        let BestChange { prediction, applied: arms, better } = match (chosen, launches.missing()) {
             (Ok(chosen), _) => chosen,
             (Err(_), Some(missing)) => {
                 findings.not_supported("why/prove", missing);
@@ -122,6 +122,9 @@ impl Experiment {
                 return Ok((launches, findings));
             }
         };
+        if let Some(better) = better {
+            findings.warn(better);
+        }
         let measured = self.measure(arms, root, seed, monitor)?;
         let row = bench::rows(&measured).into_iter().next();
         let all_failed = bench::any_condition_failed(&measured);
@@ -156,7 +159,7 @@ impl Experiment {
         Ok((launches, findings))
     }
 
-    /// The wanted change, or the best one that this machine has, and its conditions.
+    /// The wanted change, or the best one that this machine has.
     ///
     /// # Errors
     /// No such change.
@@ -165,23 +168,18 @@ impl Experiment {
         launches: &Launches,
         server: Option<u32>,
         root: &Root,
-    ) -> Result<(Prediction, [Condition; 2])> {
+    ) -> Result<BestChange<[Condition; 2]>> {
         let mut predictions = report::predictions(launches).into_iter();
-        let by = self.by.as_deref();
-        let with_arms = |it: Prediction| arms(it.remedy, by, server, root).map(|arms| (it, arms));
-        match self.wanted {
-            TriedChange::Of(wanted) => {
-                let of_wanted = predictions.find(|it| it.remedy == wanted);
-                with_arms(of_wanted.context("the launches give no prediction for this change")?)
-            }
-            TriedChange::Best => predictions
-                .filter(Prediction::is_worth_proving)
-                .find_map(|it| with_arms(it).ok())
-                .context(
-                    "no change that can be applied from outside is predicted to save 1 % of the \
-                     launch",
-                ),
+        let arms = |remedy| arms(remedy, self.by.as_deref(), server, root);
+        if let TriedChange::Of(wanted) = self.wanted {
+            let prediction = predictions.find(|it| it.remedy == wanted);
+            let prediction =
+                prediction.context("the launches give no prediction for this change")?;
+            let applied = arms(prediction.remedy)?;
+            return Ok(BestChange { prediction, applied, better: None });
         }
+        let best = report::best(predictions, |remedy| arms(remedy).ok());
+        best.map_err(anyhow::Error::msg)
     }
 
     fn measure(
