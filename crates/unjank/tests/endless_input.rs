@@ -41,6 +41,10 @@ fn a_signal_ends_the_wait_for_a_fifo_without_a_writer() {
     let (fifo, out) = (fifo(dir.path()), dir.path().join("out.csv"));
     let (fifo, out) = (fifo.to_str().unwrap(), out.to_str().unwrap());
     let meter = format!("csv:{fifo}");
+    let model = ["--meter", "model", "--device", fifo];
+    let power = [&["launch", "power", "--no-store"], &model[..]].concat();
+    let bench = ["launch", "bench", "--no-store", "--pairs", "1", "--gap", "0"];
+    let bench = [&bench[..], &model, &["--", "true"]].concat();
     for (arguments, signal) in [
         (&["swap", "convert", fifo, out][..], "-INT"),
         (&["swap", "convert", "--format", "csv", fifo, out], "-TERM"),
@@ -52,6 +56,9 @@ fn a_signal_ends_the_wait_for_a_fifo_without_a_writer() {
         (&["why", "--no-store", fifo], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-INT"),
         (&["launch", "power", "--no-store", "--meter", &meter], "-TERM"),
+        (&power, "-INT"),
+        (&bench, "-TERM"),
+        (&["launch", "paper", "--no-store", "--device", fifo], "-INT"),
     ] {
         let (code, said) = end(unjank(arguments).spawn().unwrap(), signal);
         assert_eq!(code, INTERRUPTED, "{arguments:?}: {said}");

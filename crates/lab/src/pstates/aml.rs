@@ -105,11 +105,13 @@ fn states(states: &[State]) -> PackageBuilder {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::input::Stop;
+
     use super::*;
 
     #[test]
     fn a_table_has_its_length_and_checksum() {
-        let profile = Profile::find("exynos4210").unwrap();
+        let profile = Profile::find("exynos4210", &Stop::default()).unwrap();
         for cpus in 1..=MOST_CPUS {
             let table = table(&profile, cpus);
             assert_eq!(&table[..4], b"SSDT");
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_shared_clock_has_one_register() {
-        let mut profile = Profile::find("exynos4210").unwrap();
+        let mut profile = Profile::find("exynos4210", &Stop::default()).unwrap();
         let registers = |profile: &Profile| {
             // A register descriptor as iasl writes it, and its port.
             let table = table(profile, 2);
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn too_many_cpus_are_refused() {
-        let profile = Profile::find("exynos4210").unwrap();
+        let profile = Profile::find("exynos4210", &Stop::default()).unwrap();
         assert!(profile.table(MOST_CPUS).is_ok());
         assert!(profile.table(MOST_CPUS + 1).is_err());
         assert!(profile.table(0).is_err());

@@ -85,15 +85,15 @@ pub struct State {
 
 impl Profile {
     /// The profile called `name`, or in the file `name`: a file's name has a
-    /// dot or a slash in it.
+    /// dot or a slash in it. `stop` ends the wait for a file that is a pipe.
     ///
     /// # Errors
-    /// `Profile` with the first fault.
-    pub fn find(name: &str) -> Result<Self> {
+    /// `Profile` with the first fault; `Host` if the file cannot be read.
+    pub fn find(name: &str, stop: &Stop) -> Result<Self> {
         if name.contains(['.', '/']) {
             let path = Path::new(name);
             let failed = |error| unjank_host::Error::file("read", path, error).of_named_file();
-            let text = Input::open(path, &Stop::default())
+            let text = Input::open(path, stop)
                 .and_then(|input| input.bytes(LARGEST))
                 .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
                 .map_err(failed)?;
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn every_built_in_profile_is_valid() {
         for (name, _) in KNOWN {
-            let profile = Profile::find(name).unwrap();
+            let profile = Profile::find(name, &Stop::default()).unwrap();
             assert!(profile.states.len() > 1, "{name}");
         }
-        let exynos = Profile::find("exynos4210").unwrap();
+        let exynos = Profile::find("exynos4210", &Stop::default()).unwrap();
         let mhz: Vec<u32> = exynos.states.iter().map(|state| state.mhz).collect();
         assert_eq!(mhz, [1200, 1000, 800, 500, 200]);
         assert_eq!((exynos.clock, exynos.power), (Clock::Shared, Origin::Modelled));
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let error = Profile::find("pixel").unwrap_err().to_string();
-        assert!(error.contains("built in: exynos4210"), "{error}");
-        assert!(Profile::find("./none.toml").unwrap_err().to_string().contains("./none.toml"));
+        let error = |name| Profile::find(name, &Stop::default()).unwrap_err().to_string();
+        assert!(error("pixel").contains("built in: exynos4210"), "{}", error("pixel"));
+        assert!(error("./none.toml").contains("./none.toml"), "{}", error("./none.toml"));
     }
 }

@@ -13,7 +13,7 @@ use unjank_measure::Store;
 use super::kernel::{cache, fetched};
 use crate::commands::measured::build;
 use crate::commands::storing::store_path;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, stop};
 use crate::output::{self, Progress, Stream};
 use crate::{exit, values};
 
@@ -116,6 +116,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => Kernel::at(path, args.modules.as_deref(), cache.directory())?,
         None => fetched(&cache, MIRROR)?,
     };
+    let profile = args.pstates.as_deref().map(|name| Profile::find(name, &stop())).transpose()?;
     let options = Options {
         kernel,
         guest,
@@ -123,7 +124,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         programs: args.add.clone(),
         cpus: args.cpu_count,
         memory: args.memory,
-        profile: args.pstates.as_deref().map(Profile::find).transpose()?,
+        profile,
         accelerator: match args.accel {
             Accel::Auto => None,
             Accel::Kvm => Some(Accelerator::Kvm),

@@ -6,10 +6,12 @@ use unjank_host::{Error, Hertz, Watts};
 use unjank_lab::pstates::{Profile, State};
 use unjank_launch::model::{Opp, OppTable};
 
+use crate::interrupt;
+
 /// The frequencies and powers of the device called `name`, or of the profile
 /// in the file `name`.
 pub(crate) fn device(name: &str) -> Result<OppTable> {
-    Ok(table(&Profile::find(name)?)?)
+    Ok(table(&Profile::find(name, &interrupt::stop())?)?)
 }
 
 /// The frequencies and powers of a profile.

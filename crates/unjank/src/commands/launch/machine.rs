@@ -6,11 +6,12 @@ use unjank_lab::{Clock, Profile};
 use unjank_launch::model::{Machine, Ties};
 
 use super::device;
+use crate::interrupt;
 
 /// The device called `name`, or in the file `name`, with `cpus` CPUs and `hz`
 /// kernel ticks a second.
 pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
-    let profile = Profile::find(name)?;
+    let profile = Profile::find(name, &interrupt::stop())?;
     let table = device::table(&profile)?;
     Ok(Machine {
         table,
