@@ -172,6 +172,40 @@ fn a_plan_of_a_boost_shows_no_text_of_a_tree() {
 }
 
 #[test]
+fn lists_of_meters_show_no_text_of_a_tree() {
+    let (dir, at) = place();
+    let write = |path: &str, text: &str| {
+        let path = at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let battery = format!("sys/class/power_supply/{ESCAPE}");
+    write(&format!("{battery}/type"), "Battery");
+    write(&format!("{battery}/power_now"), "1");
+    write(&format!("{battery}/status"), BIDI);
+    write(&format!("dev/ttyUSB{ESCAPE}{BIDI}"), "");
+    let chip = |name: &str| {
+        write(&format!("sys/class/hwmon/{name}/name"), ESCAPE);
+        write(&format!("sys/class/hwmon/{name}/power1_label"), BIDI);
+        write(&format!("sys/class/hwmon/{name}/power1_input"), "1");
+    };
+    let root = dir.path().to_str().unwrap();
+    let list = ["launch", "power", "--list", "--root", root];
+    // The only sensor, and a list of two of which one must be named.
+    for name in ["hwmon1", ESCAPE] {
+        chip(name);
+        for form in [&[][..], &["--json"]] {
+            let output = unjank(&[&list[..], form].concat());
+            assert!(output.status.success(), "{output:?}");
+            check_both(&output, "launch power --list");
+        }
+    }
+    let output = unjank(&list);
+    let meters = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(meters.lines().count(), 9, "a heading and eight meters: {meters}");
+}
+
+#[test]
 fn typed_text_has_no_effect() {
     let typed = format!("{ESCAPE}{BIDI}");
     for words in [

@@ -8,6 +8,7 @@ use serde::Serialize;
 use unjank_host::energy::{About, meters};
 use unjank_host::machine::frequency_policies;
 use unjank_host::{Root, Support};
+use unjank_report::one_line;
 
 use crate::commands::launch::meter::MODEL;
 use crate::{exit, output};
@@ -66,7 +67,7 @@ fn table(lines: &[Line]) -> String {
     table.load_style(presets::NOTHING).set_header(["Meter", "Here", "What it is, or why not"]);
     for line in lines {
         let here = if line.about.is_some() { "yes" } else { "no" };
-        table.add_row([line.meter, here, &line.text]);
+        table.add_row([line.meter.into(), here.into(), one_line(&line.text)]);
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
     lines.join("\n")
