@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::OFlags;
 use rustix::termios::{
     ControlModes, OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr,
 };
@@ -18,11 +18,10 @@ use crate::root::Root;
 /// `File` with the path; `Unsupported` if it is not a serial line or lacks the
 /// speed.
 pub(super) fn open_line(root: &Root, path: &Path, baud: u32) -> Result<OwnedFd> {
-    let failed = |error: rustix::io::Errno| Error::file("open", path, error.into());
     // Without NONBLOCK, opening a line without a carrier would block; NOCTTY
     // keeps it from becoming this process's terminal.
-    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let line = open(root.resolve(path), flags, Mode::empty()).map_err(failed)?;
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let line = root.open_with(path, flags).map_err(|error| Error::file("open", path, error))?;
     let unfit = |error: rustix::io::Errno| {
         Error::Unsupported(format!(
             "{} cannot be used as a serial line of {baud} baud: {error}",
@@ -48,6 +47,7 @@ mod tests {
     use std::time::Duration;
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::LocalModes;
 
     use super::*;
     use crate::energy::Meter;
@@ -127,6 +127,21 @@ mod tests {
         while meter.read().unwrap().samples.damaged < before.samples.damaged + 2 {
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn a_link_out_of_a_tree_changes_no_terminal() {
+        let (end, path) = pair();
+        // Closed and opened again, a terminal would begin anew.
+        let _terminal = std::fs::File::open(&path).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("dev")).unwrap();
+        std::os::unix::fs::symlink(&path, dir.path().join("dev/ttyUSB0")).unwrap();
+        let line = Path::new("/dev/ttyUSB0");
+        let error = open_line(&Root::at(dir.path()), line, 115_200).unwrap_err().to_string();
+        assert_eq!(error, "cannot open /dev/ttyUSB0: a link leads out of the tree");
+        // The other end of a terminal has its modes.
+        assert!(tcgetattr(&end).unwrap().local_modes.contains(LocalModes::ICANON));
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Root {
     }
 
     /// Opens `path` without leaving the root.
-    pub(super) fn open_with(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    pub(crate) fn open_with(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         if self.is_system() {
             return Ok(open(self.resolve(path), flags | OFlags::CLOEXEC, Mode::empty())?);
         }
