@@ -26,6 +26,7 @@ pub mod initramfs;
 pub mod kernel;
 pub mod modules;
 pub mod order;
+mod packed_file;
 pub mod program;
 pub mod pstates;
 pub mod qemu;

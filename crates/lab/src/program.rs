@@ -10,17 +10,16 @@ use std::process::Command;
 use object::elf::{EM_X86_64, FileHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, elf};
-use unjank_host::input::{Input, Stop};
-use unjank_host::{Bytes, Error, Result};
+use unjank_host::input::Stop;
+use unjank_host::{Error, Result};
+
+use crate::packed_file;
 
 /// Dynamic linkers that list libraries without running the program: glibc's and
 /// musl's. An unknown one could be any program, which must not be run on this
 /// machine.
 const DYNAMIC_LINKERS: [&str; 3] =
     ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
-
-/// The largest program that is packed: more would not fit the guest's memory.
-const LARGEST: Bytes = Bytes::from_mib(1024);
 
 /// A program for the guest's processor.
 #[derive(Debug)]
@@ -42,17 +41,12 @@ pub struct Library {
 }
 
 impl Program {
-    /// Reads the program in `file`.
+    /// Reads the program in `file`. `stop` ends the reading.
     ///
     /// # Errors
     /// `Invalid` for a file that is not a program of this architecture.
-    pub fn read(file: &Path) -> Result<Self> {
-        let failed = |error| Error::file("read", file, error).of_named_file();
-        let input = Input::open(file, &Stop::default()).map_err(failed)?;
-        if input.regular().is_none() {
-            return Err(Error::Invalid(format!("{} is not a regular file", file.display())));
-        }
-        let content = input.bytes(LARGEST).map_err(failed)?;
+    pub fn read(file: &Path, stop: &Stop) -> Result<Self> {
+        let content = packed_file::read(file, stop)?;
         let dynamic_linker = dynamic_linker(&content)
             .map_err(|what| Error::Invalid(format!("{} is not {what}", file.display())))?;
         Ok(Self { file: file.to_owned(), content, dynamic_linker })
@@ -203,7 +197,7 @@ mod tests {
 
     #[test]
     fn libraries_of_this_test_are_found() {
-        let this = Program::read(&std::env::current_exe().unwrap()).unwrap();
+        let this = Program::read(&std::env::current_exe().unwrap(), &Stop::default()).unwrap();
         let libraries = this.libraries().unwrap();
         assert_eq!(this.dynamic_linker.is_none(), libraries.is_empty(), "{libraries:?}");
         assert!(libraries.iter().all(|library| library.file.is_file()), "{libraries:?}");

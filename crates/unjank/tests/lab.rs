@@ -1,6 +1,7 @@
 //! `unjank lab` on machines that lack a part of a virtual phone's requirements: it names that part.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process;
 
@@ -66,6 +67,33 @@ fn a_program_whose_library_is_not_installed_is_refused() {
     let cache = fs::read_dir(directory.path().join("unjank/lab")).expect("a cache").flatten();
     let left: Vec<_> = cache.filter(|entry| entry.path().is_dir()).collect();
     assert!(left.is_empty(), "files of a boot that was none: {left:?}");
+}
+
+/// Nobody could pack such modules into the phone.
+#[test]
+fn a_module_is_a_regular_file() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = |name: &str| directory.path().join(name);
+    let (guest, kernel, module) = (place("guest"), place("vmlinuz"), place("modules/zram.ko"));
+    fs::create_dir(place("modules")).expect("a directory");
+    fs::write(&guest, bare_program()).expect("a file");
+    fs::write(&kernel, "").expect("a file");
+    let text = |path: &Path| path.to_str().expect("a path of text").to_owned();
+    let (guest, kernel, modules) = (text(&guest), text(&kernel), text(&place("modules")));
+    let arguments = ["--guest", &guest, "--kernel", &kernel, "--modules", &modules];
+    let refused = || {
+        let stderr = fails(unjank(), directory.path(), &arguments, 2);
+        let expected = format!("error: {} is not a regular file\n", module.display());
+        assert_eq!(stderr, expected);
+    };
+    for device in ["/dev/null", "/dev/zero"] {
+        symlink(device, &module).expect("a link");
+        refused();
+        fs::remove_file(&module).expect("a link to remove");
+    }
+    let made = process::Command::new("mkfifo").arg(&module).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    refused();
 }
 
 #[test]

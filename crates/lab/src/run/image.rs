@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use unjank_host::Error as HostError;
+use unjank_host::input::Stop;
 
 use super::boot_directory::BootDirectory;
 use super::options::Options;
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::initramfs::Archive;
 use crate::modules::{self, WANTED};
 use crate::order::{self, Module, Order};
+use crate::packed_file;
 use crate::program::{Library, Program};
 use crate::pstates::Profile;
 
@@ -60,19 +62,20 @@ impl Image {
             archive.directory(name).map_err(failed)?;
         }
         let mut packed = BTreeSet::new();
-        pack(&mut archive, PROGRAM, &options.guest, &mut packed, &failed)?;
+        pack(&mut archive, PROGRAM, &options.guest, &mut packed, &options.stop, &failed)?;
         for program in &options.programs {
             let name = program.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
                 HostError::Invalid(format!("{} has a name that is not UTF-8", program.display()))
             })?;
-            pack(&mut archive, &format!("bin/{name}"), program, &mut packed, &failed)?;
+            let name = format!("bin/{name}");
+            pack(&mut archive, &name, program, &mut packed, &options.stop, &failed)?;
         }
         let tunables = options.profile.as_ref().map(Profile::tunable_files).unwrap_or_default();
         let mut order =
             Order { modules: Vec::new(), commands: commands.to_vec(), labels, tunables };
         for (name, parameters, source) in chosen(options)? {
             let file = format!("{MODULES}/{name}");
-            let content = fs::read(&source).map_err(|e| HostError::file("read", &source, e))?;
+            let content = packed_file::read(&source, &options.stop)?;
             archive.file(&file, &content).map_err(failed)?;
             order.modules.push(Module { file: format!("/{file}"), parameters });
         }
@@ -105,16 +108,17 @@ fn pack(
     name: &str,
     file: &Path,
     packed: &mut BTreeSet<String>,
+    stop: &Stop,
     failed: &impl Fn(io::Error) -> HostError,
 ) -> Result<()> {
-    let program = Program::read(file)?;
+    let program = Program::read(file, stop)?;
     archive.program(name, &program.content).map_err(failed)?;
     let linker = program.dynamic_linker.iter().map(|it| (it.display().to_string(), it.clone()));
     let library = |it: Library| (format!("{LIBRARIES}/{}", it.name), it.file);
     let libraries = program.libraries()?.into_iter().map(library);
     for (name, file) in linker.chain(libraries) {
         if packed.insert(name.clone()) {
-            let content = fs::read(&file).map_err(|e| HostError::file("read", &file, e))?;
+            let content = packed_file::read(&file, stop)?;
             archive.program(&name, &content).map_err(failed)?;
         }
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use unjank_host::input::Stop;
 use unjank_host::{Bytes, Error as HostError, Nanos};
 
 use crate::error::Result;
@@ -41,6 +42,8 @@ pub struct Options {
     pub verbose: bool,
     /// A directory for files that are removed after the run.
     pub scratch: PathBuf,
+    /// A request to stop ends the reading of the files that are packed.
+    pub stop: Stop,
 }
 
 impl Options {

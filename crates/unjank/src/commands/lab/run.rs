@@ -116,7 +116,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => Kernel::at(path, args.modules.as_deref(), cache.directory())?,
         None => fetched(&cache, MIRROR)?,
     };
-    let profile = args.pstates.as_deref().map(|name| Profile::find(name, &stop())).transpose()?;
+    let stop = stop();
+    let profile = args.pstates.as_deref().map(|name| Profile::find(name, &stop)).transpose()?;
     let options = Options {
         kernel,
         guest,
@@ -134,6 +135,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         limit: args.timeout,
         verbose: args.verbose,
         scratch: cache.directory().to_owned(),
+        stop,
     };
     let path = if args.no_store { None } else { store_path(args.store.as_deref()) };
     let open = |path: PathBuf| {
