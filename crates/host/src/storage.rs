@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, Mode, OFlags, fadvise, fdatasync, open, statfs};
+use rustix::fs::{Advice, fadvise, fdatasync};
 
 use crate::error::{Error, Result};
+use crate::files::UnnamedPlace;
 use crate::support::Support;
 
 /// File systems that keep their files in memory: `TMPFS_MAGIC`,
@@ -22,33 +23,22 @@ pub struct ScratchFile {
 
 impl ScratchFile {
     /// A new file on the file system of `directory`; `No` if that keeps its
-    /// files in memory, or does not support unnamed files.
+    /// files in memory, or does not support unnamed files. Root follows no link
+    /// of another user to the directory.
     ///
     /// # Errors
-    /// `File` with the directory.
+    /// `File` with the directory; `Permission` for a link that belongs to
+    /// another user.
     pub fn create(directory: &Path) -> Result<Support<Self>> {
-        let error =
-            |source: rustix::io::Errno| Error::file("create a file in", directory, source.into());
-        let kind = statfs(directory).map_err(error)?.f_type;
-        // The kernel's type is a signed long on some architectures; magic
-        // numbers have 32 bits.
-        if IN_MEMORY.contains(&(kind as u32)) {
+        let place = UnnamedPlace::open(directory, "create a file in")?;
+        if IN_MEMORY.contains(&place.file_system()?) {
             return Ok(Support::no(format!(
                 "{} is in memory: its files are never read from storage",
                 directory.display()
             )));
         }
-        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-        match open(directory, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(fd) => Ok(Support::Yes(Self { file: fd.into(), directory: directory.to_owned() })),
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => {
-                Ok(Support::no(format!(
-                    "the file system of {} does not support unnamed files (O_TMPFILE)",
-                    directory.display()
-                )))
-            }
-            Err(source) => Err(error(source)),
-        }
+        let file = place.create()?;
+        Ok(file.map(|file| Self { file, directory: directory.to_owned() }))
     }
 
     /// The open file, for mappings of its pages.

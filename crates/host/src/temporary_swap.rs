@@ -4,10 +4,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
+use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
+use crate::files::UnnamedPlace;
 use crate::journal::{Session, SwapArea};
 use crate::loop_device::LoopDevice;
 use crate::memory::page_size;
@@ -27,11 +28,12 @@ pub(crate) const LABEL_AT: usize = 1052;
 /// others, until the guard is dropped. It is on a loop device over an unnamed
 /// file, so that nothing remains, however this process ends, once the area is
 /// off; the session's journal ensures that. `No` if the kernel or the file
-/// system does not support it.
+/// system does not support it. Root follows no link of another user to the
+/// directory.
 ///
 /// # Errors
-/// `Invalid` for a wrong size; `File` for a directory without space; the
-/// kernel's error.
+/// `Invalid` for a wrong size; `File` for a directory without space;
+/// `Permission` for a link that belongs to another user; the kernel's error.
 pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<SwapArea>> {
     if !SIZES.contains(&size.get()) {
         return Err(Error::Invalid(format!("swap of {size} is not possible: use 1 MiB to 1 TiB")));
@@ -67,17 +69,10 @@ pub fn is_one(root: &Root, device: &Path) -> Result<bool> {
 
 /// An unnamed file with allocated space.
 fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
-    let error = |source: Errno| Error::file("make swap in", directory, source.into());
-    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-    let file = match open(directory, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(file) => File::from(file),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
-            return Ok(Support::no(format!(
-                "the file system of {} does not support unnamed files (O_TMPFILE)",
-                directory.display()
-            )));
-        }
-        Err(source) => return Err(error(source)),
+    const ACTION: &str = "make swap in";
+    let file = match UnnamedPlace::open(directory, ACTION)?.create()? {
+        Support::Yes(file) => file,
+        Support::No(reason) => return Ok(Support::No(reason)),
     };
     match fallocate(&file, FallocateFlags::empty(), 0, size.get()) {
         Ok(()) => Ok(Support::Yes(file)),
@@ -85,7 +80,7 @@ fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
             "the file system of {} cannot allocate space (fallocate)",
             directory.display()
         ))),
-        Err(source) => Err(error(source)),
+        Err(source) => Err(Error::file(ACTION, directory, source.into())),
     }
 }
 

@@ -128,6 +128,26 @@ fn links_do_not_lead_root_to_another_directory() {
 }
 
 #[test]
+fn links_do_not_lead_roots_scratch_files_to_another_disk() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    symlink("/var/tmp", places.theirs("link")).unwrap();
+    lchown(places.theirs("link"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let probe = ["swap", "probe", "--no-store", "--quick", "--starts", "1", "--pages", "file"];
+    let probe = [&probe[..], &["--directory"]].concat();
+    let trace = places.dir.path().join("trace.parquet");
+    let record = ["swap", "record", "--no-store", "--for", "100ms", "--swap-size", "1MiB"];
+    let record = [&record[..], &["--out", trace.to_str().unwrap(), "--directory"]].concat();
+    for command in [probe, record] {
+        let output = run(&command, &places.theirs("link"));
+        assert_eq!(output.status.code(), Some(4), "{command:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("link (a link: it belongs to user 65534"));
+    }
+}
+
+#[test]
 fn a_sweep_resumes_no_file_of_others() {
     if !unjank_needs::root() {
         return;

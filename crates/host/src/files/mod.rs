@@ -16,6 +16,7 @@
 
 mod destination;
 mod tree;
+mod unnamed;
 mod whole_file;
 
 pub use crate::trusted_place::{
@@ -23,4 +24,5 @@ pub use crate::trusted_place::{
 };
 pub use destination::{Destination, is_stdout};
 pub(crate) use tree::write_tree;
+pub(crate) use unnamed::UnnamedPlace;
 pub use whole_file::{Existing, Readers, WholeFile, exists};
