@@ -43,6 +43,16 @@ impl Run {
                 independent: false,
             });
         }
+        let count = record.repetitions.iter().filter(|start| start.n > 0).count();
+        if count > 1 {
+            // Too few starts to show how they differ: each is worth one sample.
+            return Ok(Self {
+                samples: Rc::new(samples),
+                starts: None,
+                effective_n: [count as f64; COMPARED.len()],
+                independent: false,
+            });
+        }
         let dependence = Dependence::new(&samples, &record.slices);
         let independent = dependence.is_none();
         let effective_n = COMPARED.map(|(q, _)| {
