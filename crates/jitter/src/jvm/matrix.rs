@@ -15,7 +15,7 @@ pub use super::options::Options;
 /// noted as unsupported, with the reason: no such collector in the JVM, a missing
 /// privilege, or a failed application. The others are still measured.
 ///
-/// Series: `jitter/jvm/wakeup`, with the labels of [`Cell::labels`](super::cell::Cell::labels).
+/// Series: `jitter/jvm/wakeup`, each round a start, with the labels of [`Cell::labels`](super::cell::Cell::labels).
 ///
 /// # Errors
 /// The error of the first cell, if no cell could be measured.
@@ -23,10 +23,11 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
     let mut findings = Findings::default();
     let mut trials: Vec<Vec<Trial>> = options.cells.iter().map(|_| Vec::new()).collect();
     run_all(options, root, monitor, &mut trials, &mut findings)?;
+    let damaged = |error: unjank_measure::Error| Error::Invalid(error.to_string());
     for (cell, trials) in options.cells.iter().zip(&trials) {
-        report::note(cell, trials, &options.load, &mut findings);
+        report::note(cell, trials, &options.load, &mut findings).map_err(damaged)?;
     }
-    add_verdicts(options.seed, &mut findings).map_err(|error| Error::Invalid(error.to_string()))?;
+    add_verdicts(options.seed, &mut findings).map_err(damaged)?;
     findings.tables = tables(&findings);
     Ok(findings)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::{Nanos, Timestamp};
-use unjank_measure::{Fact, Findings, Outlier, Series, Unit};
+use unjank_measure::{Fact, Findings, Outlier, Result, Series, StartFindings, Unit, pool};
 
 use super::cell::{Cell, Load};
 use super::recording::EventKind;
@@ -15,9 +15,17 @@ pub(crate) const WAKEUP: &str = "jitter/jvm/wakeup";
 const LISTED: usize = 8;
 
 /// Adds the series of a cell, facts about its pauses, and its worst wake-ups.
-/// Rounds follow one another on the time axis.
-pub(crate) fn note(cell: &Cell, trials: &[Trial], load: &Load, findings: &mut Findings) {
-    let Some(first) = trials.first() else { return };
+/// Rounds follow one another on the time axis, and each is an independent start.
+///
+/// # Errors
+/// A histogram is damaged.
+pub(crate) fn note(
+    cell: &Cell,
+    trials: &[Trial],
+    load: &Load,
+    findings: &mut Findings,
+) -> Result<()> {
+    let Some(first) = trials.first() else { return Ok(()) };
     for trial in trials {
         if let Some(reason) = &trial.untraced {
             findings.warn(format!("the threads that had the CPU are not known: {reason}"));
@@ -27,7 +35,10 @@ pub(crate) fn note(cell: &Cell, trials: &[Trial], load: &Load, findings: &mut Fi
     let start = first.recording.first_due;
     let labels: BTreeMap<String, String> =
         cell.labels().map(|(name, value)| (name.to_owned(), value)).into();
-    note_series(trials, load, start, &labels, findings);
+    let rounds = (0..)
+        .zip(trials)
+        .map(|(round, trial)| start_of(trial, load, start + length.times(round), &labels));
+    findings.merge(pool(rounds.collect())?);
     note_facts(trials, &labels, findings);
     let mut late: Vec<(usize, &Late)> = trials
         .iter()
@@ -43,27 +54,25 @@ pub(crate) fn note(cell: &Cell, trials: &[Trial], load: &Load, findings: &mut Fi
         cpu: None,
         cause: Some(late.story.clone()),
     }));
+    Ok(())
 }
 
-fn note_series(
-    trials: &[Trial],
+/// The wake-ups of one round, which began `at` on the time axis.
+fn start_of(
+    trial: &Trial,
     load: &Load,
-    start: Timestamp,
+    at: Timestamp,
     labels: &BTreeMap<String, String>,
-    findings: &mut Findings,
-) {
-    let whole = load.length().times(trials.len() as u64);
-    let mut series = Series::new(WAKEUP).with_course(start, whole);
+) -> StartFindings {
+    let mut series = Series::new(WAKEUP).with_course(at, load.length());
     for (name, value) in labels {
         series = series.with_label(name, value);
     }
-    for (round, trial) in trials.iter().enumerate() {
-        let begin = start + load.length().times(round as u64);
-        for (period, late) in trial.recording.by_period().enumerate() {
-            series.record_at(begin + load.period.times(period as u64), late);
-        }
+    for (period, late) in trial.recording.by_period().enumerate() {
+        series.record_at(at + load.period.times(period as u64), late);
     }
-    findings.series.push(series.finish());
+    let findings = Findings { series: vec![series.finish()], ..Findings::default() };
+    StartFindings { at, findings }
 }
 
 /// Counts of a cell over all its rounds.

@@ -30,7 +30,13 @@ pub(super) fn tables(findings: &Findings) -> Vec<Table> {
         Column::text("the worst was"),
     ];
     let rows = cells.iter().map(|cell| line(findings, cell));
-    let mut tables = vec![Table::new("jitter/jvm/cells", "Wake-ups", columns).with_rows(rows)];
+    let rounds = cells.iter().map(|cell| cell.repetitions.len()).max().unwrap_or(0);
+    let intervals = match rounds {
+        0 | 1 => "Intervals hold the spread within one start of each JVM.".to_owned(),
+        rounds => format!("Intervals are over {rounds} independent starts of each JVM."),
+    };
+    let table = Table::new("jitter/jvm/cells", "Wake-ups", columns).with_rows(rows);
+    let mut tables = vec![table.with_note(intervals)];
     tables.extend(beside_the_paper(&cells));
     tables
 }

@@ -36,17 +36,24 @@ pub(crate) fn add_verdicts(seed: u64, findings: &mut Findings) -> unjank_measure
     for jvm in &jvms {
         for contrast @ [than, with] in CONTRASTS {
             if let Some((a, b)) = jvm.cell(than).zip(jvm.cell(with)) {
-                asked.push((&jvm.name, contrast));
+                asked.push((&jvm.name, contrast, starts(a).min(starts(b))));
                 pairs.push([a, b]);
             }
         }
     }
     let effects = tails(&pairs, &compare::Options { min_effect: MIN_EFFECT, seed })?;
-    let helps = asked.into_iter().zip(&effects).filter_map(|((name, contrast), effect)| {
-        effect.as_ref().map(|effect| does_it_help(name, contrast, effect))
+    let unbounded = effects.iter().any(Option::is_none);
+    let helps = asked.into_iter().zip(&effects).filter_map(|((name, contrast, starts), effect)| {
+        effect.as_ref().map(|effect| does_it_help(name, contrast, starts, effect))
     });
     let verdicts: Vec<Verdict> = jvms.iter().filter_map(Jvm::health).chain(helps).collect();
     findings.verdicts.extend(verdicts);
+    if unbounded {
+        findings.warn(
+            "not all variants are compared: too little was measured to bound their 99.9th \
+             percentiles (--count, and one round or at least four)",
+        );
+    }
     findings.facts.extend(published());
     Ok(())
 }
@@ -84,6 +91,7 @@ impl<'a> Jvm<'a> {
         let measured = tail_of(self.cell(Variant::Normal)?)?;
         let healthy = Bound { at_most: HEALTHY.get() as f64, source: HEALTHY_SOURCE.to_owned() };
         let question = format!("{}: is a thread woken in time beside the collector?", self.name);
+        let measured_in = measured_in(starts(self.cell(Variant::Normal)?));
         let raised = [Variant::WholeProcess, Variant::Thread, Variant::InversionAware];
         let best = raised
             .into_iter()
@@ -93,7 +101,8 @@ impl<'a> Jvm<'a> {
             || "no real-time priority was measured".to_owned(),
             |(variant, tail)| format!("with {variant} it is {}", Unit::Nanoseconds.show(tail)),
         );
-        let reason = format!("one wake-up in a thousand is later than that; {helped}");
+        let reason =
+            format!("one wake-up in a thousand is later than that; {helped}; {measured_in}");
         let next = "sudo unjank rt exec --profile jvm-inversion-aware --thread 'NAME=fifo:80' -- \
                     java …";
         Some(Verdict::of_health(SUBJECT, &question, healthy, Some(measured), reason, next))
@@ -104,9 +113,24 @@ fn tail_of(series: &SeriesRecord) -> Option<Quantity> {
     Quantity::percentile_of(series, Percentile::P99_9, "p99.9 of wake-up latency")
 }
 
-fn does_it_help(jvm: &str, [than, with]: [Variant; 2], effect: &Effect) -> Verdict {
+fn does_it_help(jvm: &str, [than, with]: [Variant; 2], starts: usize, effect: &Effect) -> Verdict {
     let question = format!("{jvm}: does {with} instead of {than} help?");
-    Verdict { subject: SUBJECT.to_owned(), ..effect.verdict(question) }
+    let mut verdict = Verdict { subject: SUBJECT.to_owned(), ..effect.verdict(question) };
+    verdict.also(&measured_in(starts));
+    verdict
+}
+
+/// The rounds of a cell, each with a JVM of its own.
+fn starts(cell: &SeriesRecord) -> usize {
+    cell.repetitions.len().max(1)
+}
+
+/// What the interval of a verdict holds.
+fn measured_in(starts: usize) -> String {
+    match starts {
+        1 => "the interval holds the spread within one start of a JVM".to_owned(),
+        several => format!("{several} independent starts of a JVM"),
+    }
 }
 
 fn published() -> impl Iterator<Item = Fact> {
@@ -121,19 +145,23 @@ fn published() -> impl Iterator<Item = Fact> {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::Nanos;
-    use unjank_measure::{Answer, Series};
+    use unjank_host::{Nanos, Timestamp};
+    use unjank_measure::{Answer, Series, StartFindings, pool};
 
     use super::*;
 
     fn cell(variant: Variant, garbage: &str, tail: u64) -> SeriesRecord {
+        series(variant, garbage, 50_000, tail)
+    }
+
+    fn series(variant: Variant, garbage: &str, count: u64, tail: u64) -> SeriesRecord {
         let mut series = Series::new(WAKEUP)
             .with_label("jdk", "25")
             .with_label("collector", "g1")
             .with_label("cpus", "1")
             .with_label("garbage", garbage)
             .with_label("variant", variant.to_string());
-        for n in 0..50_000 {
+        for n in 0..count {
             series.record(Nanos::from_micros(if n % 100 == 0 { tail } else { 60 }));
         }
         series.finish()
@@ -171,6 +199,46 @@ mod tests {
         assert!(findings.verdicts[0].reason.contains("with inversion-aware it is 5"));
         assert!(findings.verdicts[0].next.as_ref().unwrap().contains("jvm-inversion-aware"));
         assert_eq!(findings.facts.len(), 3);
+    }
+
+    /// Rounds of one cell, of which each has this tail.
+    fn rounds(variant: Variant, tails: &[u64]) -> SeriesRecord {
+        let start = |(round, &tail): (u64, &u64)| StartFindings {
+            at: Timestamp::from_nanos(round),
+            findings: Findings {
+                series: vec![series(variant, "yes", 20_000, tail)],
+                ..Findings::default()
+            },
+        };
+        pool((0..).zip(tails).map(start).collect()).unwrap().series.remove(0)
+    }
+
+    fn answers(normal: &[u64], thread: &[u64]) -> (Vec<(Answer, String)>, usize) {
+        let series = vec![rounds(Variant::Normal, normal), rounds(Variant::Thread, thread)];
+        let mut findings = Findings { series, ..Findings::default() };
+        add_verdicts(7, &mut findings).unwrap();
+        let verdicts = findings.verdicts.into_iter();
+        (verdicts.map(|it| (it.answer, it.reason)).collect(), findings.warnings.len())
+    }
+
+    #[test]
+    fn intervals_are_over_rounds() {
+        // All rounds agree.
+        let (alike, warnings) = answers(&[9_000; 6], &[2_000; 6]);
+        let [health, helps] = alike.as_slice() else { panic!("{alike:?}") };
+        assert_eq!((health.0, helps.0, warnings), (Answer::Slow, Answer::Better, 0));
+        assert!(health.1.ends_with("; 6 independent starts of a JVM"), "{health:?}");
+        assert!(helps.1.ends_with("; 6 independent starts of a JVM"), "{helps:?}");
+        // One slow JVM of six: the next six may have none, or two.
+        let (differ, warnings) = answers(&[9_000, 70, 70, 70, 70, 70], &[2_000; 6]);
+        assert_eq!((differ.len(), differ[0].0, warnings), (1, Answer::CannotTell, 1));
+        // Too few rounds to see how they differ.
+        let (few, warnings) = answers(&[9_000; 3], &[2_000; 3]);
+        assert_eq!((few.len(), few[0].0, warnings), (1, Answer::CannotTell, 1));
+        // The interval of one round says what it holds.
+        let (one, warnings) = answers(&[9_000], &[2_000]);
+        assert_eq!((one[0].0, one[1].0, warnings), (Answer::Slow, Answer::Better, 0));
+        assert!(one.iter().all(|(_, reason)| reason.ends_with("within one start of a JVM")));
     }
 
     #[test]

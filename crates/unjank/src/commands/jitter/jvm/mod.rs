@@ -28,7 +28,7 @@ const QUICK: u64 = 3_000;
 #[command(after_help = "Examples:
   sudo unjank jitter jvm --quick                       # every variant, 3 s each
   sudo unjank jitter jvm --count 120000 --way timer    # as Higashiyama et al.
-  sudo unjank jitter jvm --cpus one --cpus all --rounds 3
+  sudo unjank jitter jvm --cpus one --cpus all --rounds 5
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
   sudo unjank jitter jvm --rivals 1 --garbage yes      # beside another program that computes
   unjank jitter jvm --variants normal --garbage yes    # without any privilege
@@ -88,7 +88,8 @@ pub(crate) struct Args {
     /// option to measure several
     #[arg(long, value_name = "LIST|one|all", default_value = "one")]
     cpus: Vec<Cpus>,
-    /// How often each cell is measured
+    /// How often each cell is measured, each time with a new JVM; from 4 on, intervals hold how
+    /// JVMs differ
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// Do not trace the scheduler; only delays caused by the JVM are explained
