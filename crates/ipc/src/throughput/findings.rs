@@ -12,16 +12,14 @@ use crate::transport::Transport;
 
 impl Measurements {
     /// As findings. Series: `ipc/<transport>/round_trip` with the label
-    /// `payload`. Curves over the payload: `…/time`, `…/cpu`,
+    /// `payload`, each turn a start. Curves over the payload: `…/time`, `…/cpu`,
     /// `…/calls_per_second` and `…/bytes_per_second` (each way).
     /// Tables: `ipc/throughput/summary` and `…/turns`.
     pub fn findings(&self) -> Findings {
         let mut findings = self.notes.clone();
         findings.headline = headline(self);
         findings.tables.extend(tables(self));
-        for cell in &self.cells {
-            findings.series.push(cell.series.clone().finish());
-        }
+        findings.series.extend(self.cells.iter().map(|cell| cell.series.clone()));
         let mut transports: Vec<Transport> = Vec::new();
         for cell in &self.cells {
             if !transports.contains(&cell.transport) {

@@ -66,7 +66,7 @@ mod tests {
         Cell {
             transport: Transport::Unix,
             payload: 8,
-            series: Series::new("ipc/unix/round_trip"),
+            series: Series::new("ipc/unix/round_trip").finish(),
             rounds: times.iter().map(round).collect(),
         }
     }

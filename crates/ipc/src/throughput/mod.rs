@@ -1,8 +1,9 @@
 //! `unjank ipc throughput`: calls back to back, over payload sizes.
 //!
-//! At each payload, a connection over every transport is open. The transports
-//! take turns, in an order that is reversed from round to round. Each call is
-//! timed separately. CPU time is that of the client's thread over a whole turn.
+//! At each payload, the transports take turns, in an order that is reversed from
+//! round to round. Each turn has a new peer process, and every second round other CPUs where
+//! there is a choice, so turns are independent. Each call is timed separately. CPU
+//! time is that of the client's thread over a whole turn.
 
 mod findings;
 mod median;
@@ -12,8 +13,8 @@ mod tables;
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
-use unjank_host::{Nanos, Result, Support, Timestamp};
-use unjank_measure::{Findings, Monitor, Series};
+use unjank_host::{Error, Nanos, Result, Support, Timestamp};
+use unjank_measure::{Findings, Monitor, Series, SeriesRecord, StartFindings, pool};
 
 pub use options::Options;
 
@@ -32,8 +33,8 @@ pub struct Cell {
     pub transport: Transport,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// Distribution of the round trips of all turns.
-    pub series: Series,
+    /// Distribution of the round trips. Each turn is a start.
+    pub series: SeriesRecord,
     /// Its turns, in the order in which they ran.
     pub rounds: Vec<Round>,
 }
@@ -65,7 +66,7 @@ pub struct Measurements {
 pub fn run(options: &Options, peer: &HelperCommand, monitor: &dyn Monitor) -> Result<Measurements> {
     options.check()?;
     let payloads = options.payloads()?;
-    let cpus = options.cpus(&CpuSet::allowed()?)?;
+    let allowed = CpuSet::allowed()?;
     let mut measurements = Measurements::default();
     let mut transports = Vec::new();
     for &transport in &options.transports {
@@ -78,7 +79,6 @@ pub fn run(options: &Options, peer: &HelperCommand, monitor: &dyn Monitor) -> Re
     }
     let turns = (payloads.len() * transports.len() * options.rounds).max(1) as u64;
     let turn = Nanos(options.duration.get() / turns);
-    let _pinned = cpus.map(|(client, _)| AffinityGuard::pin_to(client)).transpose()?;
     for (index, &payload) in payloads.iter().enumerate() {
         if monitor.stop_requested() {
             measurements.notes.warn("interrupted before every payload was measured");
@@ -86,81 +86,102 @@ pub fn run(options: &Options, peer: &HelperCommand, monitor: &dyn Monitor) -> Re
         }
         let done = index as f64 / payloads.len() as f64;
         monitor.progress(done, &format!("calls with {payload} bytes"));
-        let peer_cpu = cpus.map(|(_, server)| server);
-        let mut lanes = Vec::new();
-        for &transport in &transports {
-            let route = Route { peer_cpu, ..Route::echo(transport, payload) };
-            lanes.push(Lane::open(&route, peer, monitor, &mut measurements.notes)?);
+        let mut lanes: Vec<Lane> =
+            transports.iter().map(|&transport| Lane::new(transport, payload)).collect();
+        for round in 0..options.rounds {
+            let cpus = options.cpus(&allowed, round / 2)?;
+            let bench = Bench { cpus, turn, peer, monitor };
+            bench.round(round, &mut lanes, &mut measurements.notes)?;
+            transports.retain(|known| lanes.iter().any(|lane| lane.transport == *known));
         }
-        let mut lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
-        take_turns(&mut lanes, options.rounds, turn, monitor)?;
-        measurements.cells.extend(lanes.into_iter().map(|lane| lane.cell));
+        for lane in lanes {
+            measurements.cells.extend(lane.finish()?);
+        }
     }
-    measurements.cells.retain(|cell| cell.series.n() > 0);
     Ok(measurements)
 }
 
-fn take_turns(lanes: &mut [Lane], rounds: usize, turn: Nanos, monitor: &dyn Monitor) -> Result<()> {
-    for round in 0..rounds {
-        for place in 0..lanes.len() {
-            let place = if round % 2 == 0 { place } else { lanes.len() - 1 - place };
-            let lane = &mut lanes[place];
-            let watch = Watch::new(lane.connection.peer_id());
-            match watch.during(monitor, || lane.take_turn(turn, monitor, &watch))? {
-                Err(_) if monitor.stop_requested() => return Ok(()),
-                Err(_) if watch.gave_up() => return Err(watch::no_reply(lane.cell.transport)),
-                taken => taken?,
-            }
-            if monitor.stop_requested() {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
+/// The circumstances of one round.
+struct Bench<'a> {
+    /// CPUs of client and server; `None` if they are not pinned.
+    cpus: Option<(usize, usize)>,
+    turn: Nanos,
+    peer: &'a HelperCommand,
+    monitor: &'a dyn Monitor,
 }
 
-/// A connection, with the measurements over it.
+impl Bench<'_> {
+    /// One turn of each lane. Removes lanes whose device has another context manager,
+    /// which does not echo.
+    fn round(&self, round: usize, lanes: &mut Vec<Lane>, notes: &mut Findings) -> Result<()> {
+        let _pinned = self.cpus.map(|(client, _)| AffinityGuard::pin_to(client)).transpose()?;
+        let mut foreign = Vec::new();
+        for place in 0..lanes.len() {
+            let place = if round.is_multiple_of(2) { place } else { lanes.len() - 1 - place };
+            let lane = &mut lanes[place];
+            if self.monitor.stop_requested() {
+                break;
+            }
+            match self.take_turn(lane) {
+                Ok(Support::Yes(())) => {}
+                Ok(Support::No(reason)) => {
+                    notes.not_supported(format!("ipc/{}", lane.transport), reason);
+                    foreign.push(lane.transport);
+                }
+                Err(_) if self.monitor.stop_requested() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        lanes.retain(|lane| !foreign.contains(&lane.transport));
+        Ok(())
+    }
+
+    fn take_turn(&self, lane: &mut Lane) -> Result<Support<()>> {
+        let Lane { transport, payload, .. } = *lane;
+        let peer_cpu = self.cpus.map(|(_, server)| server);
+        let route = Route { peer_cpu, ..Route::echo(transport, payload) };
+        let mut connection = Connection::open(&route, self.peer)?;
+        if connection.call_kind() == "ping" {
+            let reason = "the device already has a context manager, which does not echo";
+            return Ok(Support::No(reason.to_owned()));
+        }
+        let Self { turn, monitor, .. } = *self;
+        watch::watched(connection.peer_id(), transport, monitor, |watch| {
+            lane.take_turn(&mut connection, turn, monitor, watch)
+        })?;
+        Ok(Support::Yes(()))
+    }
+}
+
+/// A transport at one payload, with the measurements over it.
 struct Lane {
-    connection: Connection,
+    transport: Transport,
+    payload: usize,
     request: Vec<u8>,
     reply: Vec<u8>,
-    cell: Cell,
+    turns: Vec<StartFindings>,
+    rounds: Vec<Round>,
 }
 
 impl Lane {
-    /// `None` if the device has another context manager, which does not echo.
-    fn open(
-        route: &Route,
-        peer: &HelperCommand,
-        monitor: &dyn Monitor,
-        notes: &mut Findings,
-    ) -> Result<Option<Self>> {
-        let connection = Connection::open(route, peer)?;
-        let Route { transport, payload, .. } = *route;
-        if connection.call_kind() == "ping" {
-            let reason = "the device already has a context manager, which does not echo";
-            let what = format!("ipc/{transport}");
-            if !notes.unsupported.iter().any(|known| known.what == what) {
-                notes.not_supported(what, reason);
-            }
-            return Ok(None);
-        }
-        let series = Series::new(format!("ipc/{transport}/round_trip"))
-            .with_label("payload", payload.to_string());
-        let cell = Cell { transport, payload, series, rounds: Vec::new() };
+    fn new(transport: Transport, payload: usize) -> Self {
         let (request, reply) = (vec![0x5a; payload], vec![0; payload]);
-        let mut lane = Self { connection, request, reply, cell };
-        watch::watched(lane.connection.peer_id(), transport, monitor, |_| {
-            for _ in 0..WARM_UP {
-                lane.connection.call(&lane.request, &mut lane.reply)?;
-            }
-            Ok(())
-        })?;
-        Ok(Some(lane))
+        Self { transport, payload, request, reply, turns: Vec::new(), rounds: Vec::new() }
     }
 
     /// Calls until the turn is over, at least one batch.
-    fn take_turn(&mut self, turn: Nanos, monitor: &dyn Monitor, watch: &Watch) -> Result<()> {
+    fn take_turn(
+        &mut self,
+        connection: &mut Connection,
+        turn: Nanos,
+        monitor: &dyn Monitor,
+        watch: &Watch,
+    ) -> Result<()> {
+        for _ in 0..WARM_UP {
+            connection.call(&self.request, &mut self.reply)?;
+        }
+        let mut series = Series::new(format!("ipc/{}/round_trip", self.transport))
+            .with_label("payload", self.payload.to_string());
         let mut calls = 0_u64;
         let mut sum = 0_u64;
         let cpu_before = thread_cpu_time();
@@ -168,9 +189,9 @@ impl Lane {
         loop {
             for _ in 0..BATCH {
                 let before = Timestamp::now();
-                self.connection.call(&self.request, &mut self.reply)?;
+                connection.call(&self.request, &mut self.reply)?;
                 let took = Timestamp::now().since(before);
-                self.cell.series.record(took);
+                series.record(took);
                 sum = sum.saturating_add(took.get());
             }
             calls += u64::from(BATCH);
@@ -181,7 +202,17 @@ impl Lane {
         }
         let cpu = Nanos(thread_cpu_time().get().saturating_sub(cpu_before.get()));
         let each = |sum: u64| sum as f64 / calls as f64;
-        self.cell.rounds.push(Round { calls, time: each(sum), cpu: each(cpu.get()) });
+        self.rounds.push(Round { calls, time: each(sum), cpu: each(cpu.get()) });
+        let findings = Findings { series: vec![series.finish()], ..Findings::default() };
+        self.turns.push(StartFindings { at: start, findings });
         Ok(())
+    }
+
+    /// `None` without a turn.
+    fn finish(self) -> Result<Option<Cell>> {
+        let Self { transport, payload, turns, rounds, .. } = self;
+        let pooled = pool(turns).map_err(|error| Error::Invalid(error.to_string()))?;
+        let series = pooled.series.into_iter().next();
+        Ok(series.map(|series| Cell { transport, payload, series, rounds }))
     }
 }

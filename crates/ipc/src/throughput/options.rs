@@ -43,9 +43,9 @@ impl Options {
         Ok(std::iter::successors(Some(smallest), doubled).map(|size| size as usize).collect())
     }
 
-    /// CPUs of client and server; `None` if they are not pinned.
-    pub(super) fn cpus(&self, allowed: &CpuSet) -> Result<Option<(usize, usize)>> {
-        match (self.placement, self.placement.cpus(allowed)) {
+    /// CPUs of client and server in a round; `None` if they are not pinned.
+    pub(super) fn cpus(&self, allowed: &CpuSet, round: usize) -> Result<Option<(usize, usize)>> {
+        match (self.placement, self.placement.cpus_of_start(allowed, round)) {
             (Placement::TwoCpus, None) => {
                 Err(Error::Invalid("this process may use one CPU only".to_owned()))
             }

@@ -57,8 +57,8 @@ fn summary(measurements: &Measurements) -> Table {
     Table::new("ipc/throughput/summary", "Round trips back to back", columns)
         .with_rows(rows)
         .with_note(format!(
-            "Time: a whole round trip, the median over the means of {rounds} alternating turns. \
-             CPU: of the client's thread, including clock reads and recording."
+            "Time: a whole round trip, the median over the means of {rounds} alternating turns, \
+             each with a new server process. CPU: of the client's thread, including clock reads and recording."
         ))
 }
 
