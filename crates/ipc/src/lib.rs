@@ -16,6 +16,7 @@ pub mod explain;
 pub mod inversion;
 pub mod latency;
 pub mod probe;
+mod starts;
 pub mod throughput;
 pub mod transport;
 mod watch;

@@ -114,7 +114,7 @@ fn a_failed_start_is_reported_and_the_others_count() {
 #[test]
 fn a_server_is_not_killed_before_all_pairs_are_ready() {
     let task = serde_json::json!({
-        "transport": "unix", "iterations": 3,
+        "transport": "unix", "iterations": 3, "checks": 8,
         "deadline": 1_000_000, "callers": ["warm"], "priority": 10, "force": false,
         "inherit_rt": true, "raw": false, "tripwire": null,
     });
@@ -150,9 +150,14 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
     assert_eq!(record["settings"]["count"], 500);
     let mut series = record["series"].as_array().expect("series").iter();
     let other = series.find(|series| series["name"] == "ipc/pipe/other/round_trip");
-    assert_eq!(other.expect("ordinary calls")["n"], 500);
+    let other = other.expect("ordinary calls");
+    assert_eq!((&other["n"], &record["settings"]["starts"]), (&500.into(), &5.into()));
+    // Each start has processes of its own, and so an interval over starts.
+    let starts = other["repetitions"].as_array().expect("starts");
+    assert!(starts.len() == 5 && starts.iter().all(|start| start["n"] == 100), "{other}");
     let mut verdicts = record["verdicts"].as_array().expect("verdicts").iter();
-    assert!(verdicts.any(|verdict| verdict["subject"] == "ipc"), "{}", record["verdicts"]);
+    let verdict = verdicts.find(|verdict| verdict["subject"] == "ipc").expect("a verdict");
+    assert!(verdict["reason"].to_string().contains("5 independent starts"), "{verdict}");
     let twice = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(arguments)
         .args(["--count", "9"])

@@ -98,10 +98,7 @@ pub(crate) fn judge_inheritance(
     checks: &[PriorityCheck],
     about: &Circumstances,
 ) -> InheritanceVerdict {
-    let mut tally = Tally::default();
-    for check in checks {
-        tally.note(check);
-    }
+    let tally = Tally::of(checks);
     let (answer, reason) = tally.decide(about);
     let Tally { real_time, nice, .. } = tally;
     InheritanceVerdict { transport: about.transport, answer, reason, real_time, nice }
@@ -121,6 +118,14 @@ struct Tally {
 }
 
 impl Tally {
+    fn of(checks: &[PriorityCheck]) -> Self {
+        let mut tally = Self::default();
+        for check in checks {
+            tally.note(check);
+        }
+        tally
+    }
+
     fn note(&mut self, check: &PriorityCheck) {
         let served = check.server.real_time();
         match check.caller.policy {
@@ -209,9 +214,11 @@ impl Tally {
 }
 
 impl InheritanceVerdict {
-    /// As a verdict of the run record. Its reason contains the [`Inheritance`].
-    pub fn verdict(&self) -> Verdict {
-        let Share { of, inherited } = self.real_time;
+    /// As a verdict of the run record. Its reason contains the [`Inheritance`]. `facts`
+    /// holds the shares over all starts.
+    pub(crate) fn verdict(&self, facts: &[Fact]) -> Verdict {
+        let name = share_name(self.transport, REAL_TIME);
+        let real_time = facts.iter().find(|fact| fact.name == name);
         let question = format!(
             "Does a server called over {} run at its client's real-time priority?",
             self.transport
@@ -223,32 +230,41 @@ impl InheritanceVerdict {
         };
         let reason = format!("inheritance: {}, {}", self.answer, self.reason);
         Verdict {
-            measured: (of > 0).then(|| Quantity {
+            measured: real_time.map(|share| Quantity {
                 name: "share of real-time calls served at their priority".to_owned(),
-                value: inherited as f64 / of as f64,
+                value: share.value,
                 unit: Unit::Ratio,
-                interval: Some(proportion::interval(inherited, of)),
+                interval: share.interval,
                 at_least: None,
-                n: of,
+                n: self.real_time.of,
             }),
             next: (self.answer != Inheritance::Inherited)
                 .then(|| "unjank ipc inversion".to_owned()),
             ..Verdict::new(format!("ipc/{}", self.transport), question, answer, reason)
         }
     }
+}
 
-    /// The shares behind the answer.
-    pub(crate) fn facts(&self) -> Vec<Fact> {
-        let fact = |what: &str, share: Share| {
-            (share.of > 0).then(|| {
-                let name = format!("ipc/{}/inherited/{what}", self.transport);
-                let value = share.inherited as f64 / share.of as f64;
-                Fact::new(name, value, Unit::Ratio)
-                    .with_interval(proportion::interval(share.inherited, share.of), share.of)
-            })
-        };
-        [fact("real_time", self.real_time), fact("nice", self.nice)].into_iter().flatten().collect()
-    }
+/// The last part of the name of the share of real-time calls.
+const REAL_TIME: &str = "real_time";
+
+fn share_name(transport: Transport, what: &str) -> String {
+    format!("ipc/{transport}/inherited/{what}")
+}
+
+/// The shares behind the answer, of the checks of one start.
+pub(crate) fn inherited_shares(transport: Transport, checks: &[PriorityCheck]) -> Vec<Fact> {
+    let tally = Tally::of(checks);
+    let fact = |what: &str, share: Share| {
+        (share.of > 0).then(|| {
+            let name = share_name(transport, what);
+            let value = share.inherited as f64 / share.of as f64;
+            Fact::new(name, value, Unit::Ratio)
+                .with_interval(proportion::interval(share.inherited, share.of), share.of)
+                .averaged()
+        })
+    };
+    [fact(REAL_TIME, tally.real_time), fact("nice", tally.nice)].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod load;
 mod verdict;
 
 pub(crate) use breakdown::break_down;
-pub(crate) use inheritance::{Circumstances, judge_inheritance};
-pub use inheritance::{Inheritance, InheritanceVerdict};
+pub(crate) use inheritance::{Circumstances, inherited_shares, judge_inheritance};
+pub use inheritance::{Inheritance, InheritanceVerdict, Share};
 pub use load::beside_load;
 pub use verdict::{HEALTHY, NEXT_COMMAND, verdict};

@@ -40,11 +40,8 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
         });
     let reason = match &judged {
         Some((series, _)) => {
-            let reason = "one call in a hundred takes longer";
-            match series.starts_note() {
-                Some(starts) => format!("{reason}; {starts}"),
-                None => reason.to_owned(),
-            }
+            let starts = series.starts_note().unwrap_or_else(|| "one start".to_owned());
+            format!("one call in a hundred takes longer; {starts}")
         }
         None => "no call was measured".to_owned(),
     };

@@ -3,15 +3,19 @@
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_host::{Error, Nanos, Result};
 
+use crate::starts;
 use crate::transport::Transport;
 
 /// Options of `ipc inversion`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Transports, measured one after the other.
+    /// Transports, measured in alternation.
     pub transports: Vec<Transport>,
     /// Calls over each transport, without the hog and again beside it.
     pub calls: u64,
+    /// The independent starts of each transport, which share its calls. Each has a new
+    /// server process, and new threads for client and hog.
+    pub starts: usize,
     /// The CPU on which client, server and hog run.
     pub cpu: usize,
     /// The client's real-time priority.
@@ -25,6 +29,8 @@ pub struct Options {
     pub force: bool,
 }
 
+/// The fewest calls of a start, without the hog and again beside it.
+const FEWEST_CALLS: u64 = 20;
 /// The longest burst: far below the second after which the kernel throttles
 /// real-time threads, and the limit of the guard.
 const LONGEST_BURST: Nanos = Nanos::from_millis(200);
@@ -32,6 +38,12 @@ const LONGEST_BURST: Nanos = Nanos::from_millis(200);
 const SHORTEST_BURST: Nanos = Nanos::from_millis(1);
 
 impl Options {
+    /// The number of starts for `calls`: ten, or as many as have 20 calls each; one for
+    /// fewer than 80 calls, which cannot show how starts differ.
+    pub fn usual_starts(calls: u64) -> usize {
+        starts::number(calls, FEWEST_CALLS)
+    }
+
     /// How long the hog sleeps between two bursts.
     pub(super) fn pause(&self) -> Nanos {
         Nanos(self.burst.get() / 4)

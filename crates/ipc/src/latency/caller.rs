@@ -21,9 +21,6 @@ use crate::watch::Watch;
 
 /// Calls before the first one that counts.
 const WARM_UP: u64 = 100;
-/// Calls at each policy that check the server's priority, before the others and
-/// again after them.
-const CHECKS: usize = 8;
 /// Calls that check inheritance of nice values are made at the client's own
 /// value minus this: the server has the client's own from its start.
 const NICER: i32 = 5;
@@ -210,7 +207,7 @@ impl Calls<'_> {
     /// Checks the server's priority in calls at real-time priority, at ordinary
     /// priority and with a nice value. These calls do not count.
     fn check_priorities(&mut self, report: &mut PairReport) -> Result<()> {
-        for _ in 0..CHECKS {
+        for _ in 0..self.task.checks {
             if self.realtime.is_some() {
                 report.checks.extend(self.check_at(Some(CallPolicy::Fifo))?);
             }
@@ -254,7 +251,7 @@ impl Calls<'_> {
             client: call.client,
             server: self.server,
             began: call.before.as_nanos(),
-            into_the_run: call.before.since(start),
+            into_the_start: call.before.since(start),
             took: call.took(),
         }
     }

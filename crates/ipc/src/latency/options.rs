@@ -6,17 +6,21 @@ use serde::{Deserialize, Serialize};
 use unjank_host::sched::Priority;
 use unjank_host::{Error, Nanos, Result};
 
+use crate::starts;
 use crate::transport::Transport;
 
 /// Options of `ipc latency`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Transports, measured one after the other.
+    /// Transports, measured in alternation.
     pub transports: Vec<Transport>,
     /// Pairs of a client and a server process that call at the same time.
     pub pairs: usize,
     /// Calls of each caller of each pair at each policy.
     pub iterations: u64,
+    /// The independent starts of each transport, which share its iterations. Each has
+    /// new client and server processes.
+    pub starts: usize,
     /// Longest round trip that meets the deadline.
     pub deadline: Nanos,
     /// Kinds of calling threads.
@@ -78,8 +82,16 @@ impl CallPolicy {
 
 /// More processes than any machine can run at the same time.
 const MOST_PAIRS: usize = 1_024;
+/// The fewest iterations of a start.
+const FEWEST_ITERATIONS: u64 = 100;
 
 impl Options {
+    /// The number of starts for `iterations`: ten, or as many as have 100 iterations
+    /// each; one for fewer than 400, which cannot show how starts differ.
+    pub fn usual_starts(iterations: u64) -> usize {
+        starts::number(iterations, FEWEST_ITERATIONS)
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::Invalid(what.to_owned()));
         if self.iterations == 0 {

@@ -14,6 +14,9 @@ use crate::transport::{ExaminedThread, Transport};
 pub struct Task {
     pub(super) transport: Transport,
     pub(super) iterations: u64,
+    /// Calls at each policy that check the server's priority, before the others and
+    /// again after them.
+    pub(super) checks: usize,
     pub(super) deadline: u64,
     pub(super) callers: Vec<Caller>,
     pub(super) priority: Priority,
@@ -119,8 +122,8 @@ pub struct Miss {
     pub server: Option<ThreadId>,
     /// Start of the call, in nanoseconds since boot.
     pub began: u64,
-    /// Start of the call, since the first call of the run.
-    pub into_the_run: Nanos,
+    /// Start of the call, since the first call of its process.
+    pub into_the_start: Nanos,
     /// Duration of the round trip.
     pub took: Nanos,
 }

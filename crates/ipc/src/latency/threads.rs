@@ -7,12 +7,14 @@ use super::report::{PairReport, PriorityCheck};
 use crate::transport::{ExaminedThread, ReportedPolicy};
 
 impl Measurements {
-    /// Client and server of each pair in a real-time call, and in an ordinary one.
+    /// Client and server of each pair in a real-time call, and in an ordinary one, in
+    /// the first start.
     pub fn threads(&self) -> Table {
         let columns = ["transport", "pair", "role", "process", "thread", "CPU", "policy"];
         let columns = columns.into_iter().chain(["effective priority"]).map(Column::text);
         let rows = self.by_transport.iter().flat_map(|measured| {
-            let pairs = measured.pairs.iter().enumerate();
+            let first = measured.starts.first().map_or(&[][..], |start| &start.pairs);
+            let pairs = first.iter().enumerate();
             pairs.flat_map(|(number, pair)| {
                 let threads = pair.iter().flat_map(PairReport::threads);
                 let place = [measured.transport.to_string(), number.to_string()];

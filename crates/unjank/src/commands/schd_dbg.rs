@@ -94,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         transports: vec![transport.into()],
         pairs: count(args.pair) as usize,
         iterations: count(args.iterations),
+        starts: 1,
         deadline: Nanos::from_micros(count(args.deadline_us)),
         callers: vec![Caller::Warm],
         priority: Priority::new(HIGHEST_UNFORCED)?,
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run_beside(&own, |root, _, monitor| {
         let (client, server) = (caller::command(), peer::command());
         let measurements = latency::run(&options, &client, &server, root, monitor)?;
-        let mut findings = measurements.findings();
+        let mut findings = measurements.findings()?;
         if args.verbose {
             findings.tables.push(measurements.threads());
         }

@@ -21,9 +21,10 @@ use crate::values;
 
 A real-time client calls an ordinary server on the same CPU, where a hog computes
 in bursts. The hog's priority lies between theirs. Over a transport without
-priority inheritance, the server and so the client wait until the hog sleeps.")]
+priority inheritance, the server and so the client wait until the hog sleeps.
+From 80 calls on, they are divided into independent starts, each with a new server.")]
 pub(crate) struct Args {
-    /// Transports, measured one after the other
+    /// Transports, measured in alternation
     #[arg(
         long,
         value_enum,
@@ -59,9 +60,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let last = || CpuSet::allowed().ok()?.iter().last();
+    let calls = if args.quick { 150 } else { args.calls };
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
-        calls: if args.quick { 150 } else { args.calls },
+        calls,
+        starts: Options::usual_starts(calls),
         cpu: args.cpu.or_else(last).context("no CPU is allowed for this process")?,
         client: args.priority,
         hog: args.hog,
@@ -83,6 +86,7 @@ fn settings(options: &Options) -> Settings {
     Settings::default()
         .with("transport", transports)
         .with("count", options.calls)
+        .with("starts", options.starts)
         .with("cpu", options.cpu)
         .with("priority", options.client.get())
         .with("hog", options.hog.get())

@@ -27,10 +27,11 @@ use crate::values;
 Each pair is a client and a server process. In each iteration every caller of
 the client calls once as SCHED_FIFO and once as SCHED_OTHER; the server reports
 the CPU on which it served the call. Further calls, which do not count, check
-whether the server runs at the client's priority.")]
+whether the server runs at the client's priority. From 400 calls on, they are
+divided into independent starts, each with new processes.")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct Args {
-    /// Transports, measured one after the other
+    /// Transports, measured in alternation
     #[arg(
         long,
         value_enum,
@@ -104,10 +105,12 @@ impl From<CallerName> for Caller {
 const NEXT: &str = "sudo unjank ipc latency --trace";
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let iterations = if args.quick { 500 } else { args.iterations };
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         pairs: args.pairs,
-        iterations: if args.quick { 500 } else { args.iterations },
+        iterations,
+        starts: Options::usual_starts(iterations),
         deadline: args.deadline,
         callers: args.caller.iter().map(|&name| name.into()).collect(),
         priority: args.priority,
@@ -129,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run_beside(&own, |root, _, monitor| {
         let (client, server) = (caller::command(), peer::command());
         let measurements = latency::run(&options, &client, &server, root, monitor)?;
-        let mut findings = measurements.findings();
+        let mut findings = measurements.findings()?;
         findings.verdicts.push(explain::verdict(&findings, NEXT));
         if args.verbose {
             findings.tables.push(measurements.threads());
@@ -145,6 +148,7 @@ fn settings(options: &Options) -> Settings {
         .with("transport", transports)
         .with("clients", options.pairs)
         .with("count", options.iterations)
+        .with("starts", options.starts)
         .with("deadline", options.deadline.get())
         .with("caller", callers)
         .with("priority", options.priority.get())
