@@ -41,7 +41,7 @@ impl Strays {
     /// Whether a process that came since runs, other than `program`, whose descendants they are.
     pub fn any_runs(&self, program: u32) -> bool {
         let root = Root::system();
-        self.new(&root).any(|child| child != program && Waits::of(&root, child).is_some())
+        self.newcomers(&root).any(|child| child != program && Waits::of(&root, child).is_some())
     }
 
     /// Asks the processes that came since to end (SIGTERM), and kills (SIGKILL) those that still
@@ -76,7 +76,7 @@ impl Strays {
     pub fn left(&self) -> Vec<u32> {
         let root = Root::system();
         let (alive, ended): (Vec<u32>, Vec<u32>) =
-            self.new(&root).partition(|child| Waits::of(&root, *child).is_some());
+            self.newcomers(&root).partition(|child| Waits::of(&root, *child).is_some());
         for child in ended.into_iter().filter_map(|it| Pid::from_raw(i32::try_from(it).ok()?)) {
             let _is_gone =
                 waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
@@ -86,7 +86,7 @@ impl Strays {
     }
 
     /// The children of this process that it did not have before.
-    fn new(&self, root: &Root) -> impl Iterator<Item = u32> + use<'_> {
+    fn newcomers(&self, root: &Root) -> impl Iterator<Item = u32> + use<'_> {
         let children = pid::children(root, std::process::id()).into_iter();
         children.filter(|child| !self.before.contains(child))
     }
