@@ -68,20 +68,17 @@ fn clocks_of_a_recording_are_those_of_its_events() {
     let lines = fs::read_to_string(fixture("launch.txt")).unwrap();
     let clock = |line: &str, khz: u32| {
         let at = line.split_whitespace().find(|word| word.starts_with("40328.")).unwrap();
-        let frequency = format!("cpu_frequency: state={khz} cpu_id=1");
-        format!("      sh-25395   1d..1. {at} {frequency}\n{line}\n")
+        format!("      sh-25395   1d..1. {at} cpu_frequency: state={khz} cpu_id=1")
     };
-    let (mut text, mut begun) = (String::new(), false);
-    for line in lines.lines() {
-        let is_event = line.contains(" 40328.");
-        let khz = if line.contains("filename=/usr/bin/true") { 2_000_000 } else { 500_000 };
-        if is_event && (!begun || khz > 500_000) {
-            text += &clock(line, khz);
-            begun = true;
-        } else {
-            text += &format!("{line}\n");
-        }
-    }
+    let first = lines.lines().position(|line| line.contains(" 40328.")).unwrap();
+    let changed = lines.lines().enumerate().flat_map(|(number, line)| {
+        let khz = match line {
+            _ if line.contains("filename=/usr/bin/true") => Some(2_000_000),
+            _ => (number == first).then_some(500_000),
+        };
+        khz.map(|khz| clock(line, khz)).into_iter().chain([line.to_owned()])
+    });
+    let text = changed.collect::<Vec<_>>().join("\n") + "\n";
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("launch.txt");
     fs::write(&file, text).unwrap();
