@@ -10,6 +10,7 @@ mod boosted;
 mod kills;
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -98,18 +99,27 @@ fn hundreds_of_connections_of_another_user_do_not_delay_root() {
     }
     let phone = Phone::new();
     let service = phone.boost(&[]);
-    let connect = || {
+    // Every second one asks.
+    let connect = |number| {
+        let mut stream = UnixStream::connect(phone.path("socket")).unwrap();
+        if number % 2 == 0 {
+            // A connection that was dropped for a newer one takes no question.
+            let _dropped = stream.write_all(b"{\"do\":\"status\"}\n");
+        }
+        stream
+    };
+    let connect_all = || {
         let nobody = rustix::process::Uid::from_raw(NOBODY);
         rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
-        (0..600).map(|_| UnixStream::connect(phone.path("socket")).unwrap()).collect::<Vec<_>>()
+        (0..600).map(connect).collect::<Vec<_>>()
     };
     // In a thread of its own, which stays the user nobody until it ends.
-    let silent = thread::scope(|scope| scope.spawn(connect).join().unwrap());
+    let crowd = thread::scope(|scope| scope.spawn(connect_all).join().unwrap());
     for (verb, paused) in [("pause", true), ("resume", false)] {
         assert_eq!(phone.ask(verb, &[], 0).status.code(), Some(0));
         assert_eq!(service.status()["paused"], paused);
     }
-    drop(silent);
+    drop(crowd);
 }
 
 #[test]

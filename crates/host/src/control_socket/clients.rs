@@ -1,5 +1,6 @@
 //! All clients, served concurrently by one thread that blocks on none of them.
 
+use std::cmp::Reverse;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -76,8 +77,7 @@ impl Clients {
             self.drop_late(Timestamp::now());
             self.accept_all(&mut questions);
             if is_woken || !questions.is_empty() {
-                questions.sort_by_key(|question| std::cmp::Reverse(question.rank));
-                return Ok(questions);
+                return Ok(in_order(questions));
             }
         }
     }
@@ -178,6 +178,12 @@ impl Clients {
     }
 }
 
+/// Questions of higher ranks first, and those of one rank in the order in which they came.
+fn in_order(mut questions: Vec<Question>) -> Vec<Question> {
+    questions.sort_by_key(|question| Reverse(question.rank));
+    questions
+}
+
 /// Whether a client stays. Its question, if complete, goes to `questions`.
 fn stays(progress: Progress, id: ClientId, client: &Client, questions: &mut Vec<Question>) -> bool {
     match progress {
@@ -225,6 +231,19 @@ mod tests {
             wake.send();
             done.unwrap();
         });
+    }
+
+    #[test]
+    fn owners_are_answered_first_then_members_and_each_rank_in_its_order() {
+        let came = [Rank::Reader, Rank::Owner, Rank::Member, Rank::Reader, Rank::Owner];
+        let questions = came.into_iter().zip(1..).map(|(rank, number)| Question {
+            client: ClientId(number),
+            line: String::new(),
+            may_change: rank > Rank::Reader,
+            rank,
+        });
+        let order = in_order(questions.collect()).into_iter().map(|question| question.client.0);
+        assert_eq!(order.collect::<Vec<_>>(), [2, 5, 3, 1, 4]);
     }
 
     #[test]
