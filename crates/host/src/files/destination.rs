@@ -99,6 +99,11 @@ impl Destination {
         }
     }
 
+    /// Whether it is an entry of a directory, not a stream of this process.
+    pub fn is_file(&self) -> bool {
+        matches!(self.target, Target::Entry { .. })
+    }
+
     /// The file, as the user named it.
     pub fn path(&self) -> &Path {
         &self.path
@@ -212,7 +217,7 @@ mod tests {
     #[test]
     fn a_stream_is_written_in_place_unless_the_output_must_be_a_file() {
         for path in ["-", "/dev/stdout", "/dev/null"].map(Path::new) {
-            Destination::open(path).unwrap();
+            assert!(!Destination::open(path).unwrap().is_file());
             let error = Destination::open_file(path).unwrap_err();
             assert_eq!(error.class(), ErrorClass::Usage);
             assert!(error.to_string().ends_with("it is not a regular file"), "{error}");

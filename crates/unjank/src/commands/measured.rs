@@ -16,6 +16,7 @@ use unjank_measure::record::{Run, Start, Tool};
 use unjank_measure::{Findings, Monitor, RunRecord};
 use unjank_report::TerminalStyle;
 
+use super::in_time::Step;
 use super::{environment, storing};
 use crate::began;
 use crate::exit;
@@ -88,11 +89,17 @@ impl<'a> Outputs<'a> {
     /// As `open`, for a run that must have ended by `end`.
     fn open_by(end: Option<Timestamp>, args: &'a OutputArgs, own: &[OwnFile<'_>]) -> Result<Self> {
         let text = text_place(args, own)?;
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
-        let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
-        if !args.no_store {
-            storing::check(args.store.as_deref(), end)?;
-        }
+        let named = args.clone();
+        let lost = "the files for the results were not opened".to_owned();
+        let (html, markdown) = Step::begin(end, lost, move || {
+            let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
+            let opened = (open(&named.html)?, open(&named.markdown)?);
+            if !named.no_store {
+                storing::check(named.store.as_deref(), end)?;
+            }
+            Ok(opened)
+        })
+        .finish()?;
         Ok(Self { args, html, markdown, text, end })
     }
 }
@@ -207,8 +214,9 @@ impl Command<'_> {
         self.run_to(outputs, |root, _, seed, monitor| measure(root, seed, monitor))
     }
 
-    /// As `run`, for a command that ends by `end`: the run is not stored if the
-    /// store is busy for longer. `measure` gets the machine's description, too.
+    /// As `run`, for a command that ends by `end`: files that are not written by then are
+    /// given up, and so is a store that is busy for longer. `measure` gets the machine's
+    /// description, too.
     pub(crate) fn run_by<O: Into<Outcome>>(
         self,
         end: Timestamp,
@@ -319,7 +327,7 @@ pub(super) fn build() -> Option<String> {
 }
 
 /// Prints, writes and stores the record. A failure does not prevent the other
-/// outputs; the first failure is returned.
+/// outputs; the first failure is returned, and further ones are printed.
 pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     let Outputs { args, html, markdown, text, end } = outputs;
     let printed = match text {
@@ -334,12 +342,25 @@ pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
         Text::Nowhere => Ok(()),
     };
     let write = |place: Option<Destination>, render: &dyn Fn() -> String| {
-        let Some(place) = place else { return Ok(()) };
-        output::unless_reader_left(place.write(render().as_bytes()))
+        let Some(place) = place else { return Step::Done(Ok(())) };
+        let text = render();
+        // A reader of a stream may take any time.
+        let end = end.filter(|_| place.is_file());
+        let lost = format!("the run was measured, but {} was not written", place.path().display());
+        Step::begin(end, lost, move || output::unless_reader_left(place.write(text.as_bytes())))
     };
     let page = write(html, &|| unjank_report::html(std::slice::from_ref(record)));
     let markdown = write(markdown, &|| unjank_report::markdown(record));
-    let stored =
-        if args.no_store { Ok(()) } else { storing::keep(record, args.store.as_deref(), end) };
-    printed.and(page).and(markdown).and(stored)
+    let stored = if args.no_store {
+        Step::Done(Ok(()))
+    } else {
+        storing::keep(record, args.store.as_deref(), end)
+    };
+    let steps = [page, markdown, stored].into_iter().map(Step::finish);
+    let mut failures = [printed].into_iter().chain(steps).filter_map(Result::err);
+    let first = failures.next();
+    for further in failures {
+        exit::report(&further);
+    }
+    first.map_or(Ok(()), Err)
 }

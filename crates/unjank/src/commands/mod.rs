@@ -4,6 +4,7 @@
 pub(crate) mod checkup;
 mod environment;
 pub(crate) mod host;
+mod in_time;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
 pub(crate) mod keeper;

@@ -2,23 +2,22 @@
 //! is written at the end.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use unjank_host::Timestamp;
 use unjank_host::files::Destination;
 use unjank_measure::{Error, RunRecord, Store};
 
+use super::in_time::{self, Step};
 use crate::output;
 use crate::paths;
 
 /// How long a busy store is waited for before anything is measured, in a run with
 /// a time limit: the store may be free when the run is stored.
 const TRIAL: Duration = Duration::from_millis(100);
-/// The shortest time to store a run.
-const LEAST: Duration = Duration::from_millis(50);
+/// Time to report that a store was busy until the end of a run.
+const REPORT: Duration = Duration::from_millis(50);
 const NOT_STORED: &str = "the run was measured, but not stored";
 
 /// Checks a store's place before anything is measured, in a run that must have ended
@@ -64,31 +63,20 @@ pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Stores the run in the named store, or in the user's. A run with a time limit is
-/// not stored if that takes longer than until `end`.
-pub(super) fn keep(record: &RunRecord, named: Option<&Path>, end: Option<Timestamp>) -> Result<()> {
-    let Some(path) = store_path(named) else { return Ok(()) };
-    if let Some(end) = end {
-        return keep_by(end, record, path);
-    }
-    Store::open(&path)
-        .and_then(|mut store| store.put(record))
-        .with_context(|| format!("{NOT_STORED} (--no-store skips the store)"))?;
-    Ok(())
-}
-
-/// Stores the run by `end`, in a thread: a disk may take any time to write it. A
-/// transaction that the end of this process cuts off leaves the store as it was.
-fn keep_by(end: Timestamp, record: &RunRecord, path: PathBuf) -> Result<()> {
-    let left = Duration::from(end.since(Timestamp::now())).max(LEAST);
-    let (sender, stored) = mpsc::channel();
+/// not stored if that takes longer than until `end`. A transaction that the end of this
+/// process cuts off leaves the store as it was.
+pub(super) fn keep(record: &RunRecord, named: Option<&Path>, end: Option<Timestamp>) -> Step<()> {
+    let Some(path) = store_path(named) else { return Step::Done(Ok(())) };
+    let Some(end) = end else {
+        let stored = Store::open(&path).and_then(|mut store| store.put(record)).map(drop);
+        return Step::Done(
+            stored.with_context(|| format!("{NOT_STORED} (--no-store skips the store)")),
+        );
+    };
     let record = record.clone();
-    thread::Builder::new().name("store".to_owned()).spawn(move || {
-        let stored = Store::open_patiently(&path, left).and_then(|mut store| store.put(&record));
-        // Nobody waits any longer if it took too long.
-        let _too_late = sender.send(stored);
-    })?;
-    match stored.recv_timeout(left + LEAST) {
-        Ok(stored) => stored.map(drop).context(NOT_STORED),
-        Err(_) => bail!("{NOT_STORED}: the time limit ended before the run was on the disk"),
-    }
+    Step::begin(Some(end), NOT_STORED.to_owned(), move || {
+        let patience = Duration::from(in_time::left(end)).saturating_sub(REPORT);
+        let stored = Store::open_patiently(&path, patience);
+        stored.and_then(|mut store| store.put(&record)).map(drop).context(NOT_STORED)
+    })
 }
