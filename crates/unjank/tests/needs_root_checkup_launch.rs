@@ -1,7 +1,8 @@
 //! `unjank checkup --launch` as root: what each delay cost launches of a program.
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. Times are
-//! compared with lower bounds only: a sleep lasts at least as long as it says.
+//! compared with lower bounds only (a sleep lasts at least as long as it says), and with the time
+//! limit that a checkup promises.
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
@@ -13,11 +14,14 @@ use unjank_needs::attempts::until_ok;
 /// The fewest launches whose median has an interval.
 const ENOUGH: u64 = 6;
 
+fn unjank(launch: &str) -> Command {
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.args(["checkup", "--quick", "--json", "--no-store", "--launch", launch]);
+    unjank
+}
+
 fn checkup(launch: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["checkup", "--quick", "--json", "--no-store", "--launch", launch])
-        .output()
-        .unwrap()
+    unjank(launch).output().unwrap()
 }
 
 #[test]
@@ -65,6 +69,29 @@ fn each_row_is_judged() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn a_program_that_ignores_sigterm_is_killed_to_keep_the_time_limit() {
+    if !unjank_needs::root() {
+        return;
+    }
+    until_ok(|| {
+        let launch = "sh -c \"trap '' TERM; echo ready; while :; do sleep 0.1; done\"";
+        let output = unjank(launch).args(["--ready", "stdout:ready"]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if stderr.contains("sh was not ready within ") {
+            return Err(stderr.into_owned());
+        }
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // The product's own promise.
+        assert!(record["elapsed"].as_u64().unwrap() <= 15_000_000_000, "{}", record["elapsed"]);
+        let warnings = record["warnings"].as_array().unwrap();
+        let killed =
+            |warning: &&Value| warning.as_str().unwrap().ends_with(" of SIGTERM, and was killed");
+        assert_eq!(warnings.iter().filter(killed).count(), 1, "{warnings:#?}");
+        Ok(())
+    });
 }
 
 #[test]

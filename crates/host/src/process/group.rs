@@ -30,6 +30,15 @@ pub struct ProcessGroup {
     others: Vec<u32>,
 }
 
+/// How a group that was asked to end has ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GroupEnd {
+    /// The exit status of its first process.
+    pub status: Option<ExitStatus>,
+    /// Whether a process of it still ran when the grace was over.
+    pub was_killed: bool,
+}
+
 impl ProcessGroup {
     /// Starts `command`. The calling thread must outlive it.
     ///
@@ -77,16 +86,17 @@ impl ProcessGroup {
     }
 
     /// Asks the whole group to end (SIGTERM), and kills what is left of it after `grace`.
-    /// Returns the exit status of the first process.
-    pub fn end(&mut self, grace: Nanos) -> Option<ExitStatus> {
+    pub fn end(&mut self, grace: Nanos) -> GroupEnd {
         // The number is the group's own until its first process is reaped.
         let _all_have_ended = send_signal_to_group(self.id(), SIGTERM);
         let end = Timestamp::now() + grace;
-        while self.any_runs() && Timestamp::now() < end {
+        let mut runs = self.any_runs();
+        while runs && Timestamp::now() < end {
             (Timestamp::now() + LOOK).sleep_until();
+            runs = self.any_runs();
         }
         self.kill();
-        self.reaped
+        GroupEnd { status: self.reaped, was_killed: runs }
     }
 
     fn kill(&mut self) {
@@ -155,8 +165,9 @@ mod tests {
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
         assert!(group.is_alive());
-        let status = group.end(PATIENCE).unwrap();
-        assert_eq!(status.signal(), Some(SIGTERM));
+        let end = group.end(PATIENCE);
+        assert_eq!(end.status.unwrap().signal(), Some(SIGTERM));
+        assert!(!end.was_killed);
         assert_eq!(output.read(&mut [0]).unwrap(), 0, "the pipe ends when both have ended");
     }
 
@@ -168,7 +179,7 @@ mod tests {
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
         assert!(group.any_runs());
-        assert_eq!(group.end(PATIENCE).unwrap().signal(), Some(SIGTERM), "the shell ends at once");
+        assert_eq!(group.end(PATIENCE).status.unwrap().signal(), Some(SIGTERM), "it ends at once");
         let mut rest = String::new();
         output.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "saved\n");
@@ -180,8 +191,9 @@ mod tests {
         let mut group = shell("trap '' TERM; echo there; while true; do sleep 600; done");
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
-        let status = group.end(Nanos::from_millis(20)).unwrap();
-        assert_eq!(status.signal(), Some(SIGKILL));
+        let end = group.end(Nanos::from_millis(20));
+        assert_eq!(end.status.unwrap().signal(), Some(SIGKILL));
+        assert!(end.was_killed);
         assert_eq!(output.read(&mut [0]).unwrap(), 0);
     }
 
@@ -191,7 +203,7 @@ mod tests {
         let started = Timestamp::now();
         assert!(wait_for_end(group.id()).unwrap() >= started);
         assert!(!group.is_alive());
-        assert_eq!(group.end(PATIENCE).unwrap().code(), Some(7));
+        assert_eq!(group.end(PATIENCE).status.unwrap().code(), Some(7));
         assert!(wait_for_end(1).is_err(), "not a child");
     }
 

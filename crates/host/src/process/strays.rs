@@ -45,16 +45,17 @@ impl Strays {
     }
 
     /// Asks the processes that came since to end (SIGTERM), and kills (SIGKILL) those that still
-    /// run after `grace`. To be called after the end of the program itself.
-    pub fn end(&self, grace: Nanos) {
+    /// run after `grace`; whether there were any. To be called after the end of the program itself.
+    pub fn end(&self, grace: Nanos) -> bool {
         let end = Timestamp::now() + grace;
-        let mut asked = BTreeSet::new();
+        let (mut asked, mut was_killed) = (BTreeSet::new(), false);
         loop {
             let left = self.left();
             if left.is_empty() {
-                return;
+                return was_killed;
             }
             let is_over = Timestamp::now() >= end;
+            was_killed |= is_over;
             for process in left {
                 // One that is asked to end may start another meanwhile.
                 if asked.insert(process) {
@@ -65,7 +66,7 @@ impl Strays {
                 }
             }
             if is_over && Timestamp::now() >= end + KILLED {
-                return;
+                return true;
             }
             (Timestamp::now() + LOOK).sleep_until();
         }

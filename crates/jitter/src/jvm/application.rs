@@ -154,7 +154,7 @@ impl Application {
                 self.complain(line);
             }
         }
-        match self.group.end(Nanos::ZERO) {
+        match self.group.end(Nanos::ZERO).status {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(self.failure(&format!("ended with {status}"))),
             None => Err(self.failure("did not end")),

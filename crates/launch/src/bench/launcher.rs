@@ -135,7 +135,7 @@ impl<'a> Launcher<'a> {
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_lines();
         let by_itself = !started.is_alive();
-        let Ending { status, left } = started.end(END_TIMEOUT);
+        let Ending { status, left, .. } = started.end(END_TIMEOUT);
         let energy = match before {
             Some(before) => self.energy(&before, begun, &stop)?,
             None => None,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
-use unjank_host::process::group::{ProcessGroup, wait_for_end};
+use unjank_host::process::group::{GroupEnd, ProcessGroup, wait_for_end};
 use unjank_host::process::strays::{Strays, change_policy};
 use unjank_host::sched::{InheritedPolicy, Policy, ThreadId};
 use unjank_host::{Error, Nanos, Result, Root, Timestamp};
@@ -48,6 +48,8 @@ struct OtherPolicy {
 pub struct Ending {
     /// The exit status of its first process.
     pub status: Option<ExitStatus>,
+    /// Whether a process that it started had to be killed.
+    pub was_killed: bool,
     /// Processes that it started and that run on, outside its group. They have the policy of this
     /// process again, if the launch had another one.
     pub left: usize,
@@ -248,9 +250,9 @@ impl Started {
     pub fn end(mut self, grace: Nanos) -> Ending {
         let until = Timestamp::now() + grace;
         self.watcher.over.store(true, Ordering::Relaxed);
-        let status = self.group.end(grace);
+        let GroupEnd { status, mut was_killed } = self.group.end(grace);
         if let Some(strays) = self.strays.as_ref().filter(|_| !matches!(self.ready, Ready::Exit)) {
-            strays.end(until.since(Timestamp::now()));
+            was_killed |= strays.end(until.since(Timestamp::now()));
         }
         let left = self.strays.map_or_else(Vec::new, |strays| strays.left());
         if let Some(other) = self.other_policy {
@@ -258,7 +260,7 @@ impl Started {
                 change_policy(*process, other.policy, other.before);
             }
         }
-        Ending { status, left: left.len() }
+        Ending { status, was_killed, left: left.len() }
     }
 }
 

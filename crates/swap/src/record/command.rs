@@ -91,7 +91,7 @@ impl Program {
             Some(group) => Some(of_group(&group.counters()?)),
             None => None,
         };
-        let status = self.running.as_mut().and_then(|running| running.end(GRACE));
+        let status = self.running.as_mut().and_then(|running| running.end(GRACE).status);
         Ok(Ended { status: status.filter(|_| by_itself), growth })
     }
 }

@@ -35,6 +35,8 @@ pub struct Launch {
     pub noticed: Option<Noticed>,
     /// The status with which its first process exited, unless unjank ended it.
     pub status: Option<ExitStatus>,
+    /// How long after SIGTERM its processes were killed, if they had not ended by then.
+    pub killed_after: Option<Nanos>,
     /// Whether its system calls have the numbers of another architecture.
     pub is_foreign: bool,
 }
@@ -45,10 +47,14 @@ impl Launch {
         self.began + self.took
     }
 
-    /// A warning if it ended by itself with a failure.
-    pub fn failure(&self) -> Option<String> {
-        let status = self.status.filter(|status| !status.success())?;
-        Some(format!("the launch ended with a failure ({status})"))
+    /// Warnings if it ended by itself with a failure, or did not end when it was asked to.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + use<> {
+        let failed = self.status.filter(|status| !status.success());
+        let failed = failed.map(|status| format!("the launch ended with a failure ({status})"));
+        let killed = self.killed_after.map(|grace| {
+            format!("the launched program did not end within {grace} of SIGTERM, and was killed")
+        });
+        failed.into_iter().chain(killed)
     }
 }
 
@@ -125,8 +131,8 @@ impl RecordedLaunch {
             };
             kept.write(to_file, explained.trace(), annex)?;
         }
-        if let Some(failure) = launch.failure() {
-            explained.warn(failure);
+        for warning in launch.warnings() {
+            explained.warn(warning);
         }
         if launch.is_foreign {
             explained.warn(FOREIGN);

@@ -41,6 +41,12 @@ impl Deadline {
         self.began + self.limit
     }
 
+    /// The moment by which launches of a program must be over and the program gone. The probes
+    /// then still have some time.
+    pub(super) fn of_launches(&self) -> Timestamp {
+        self.began + Nanos(self.limit.get() / 3 * 2)
+    }
+
     /// The moment by which the last measurement must have ended, if this thread gets a CPU as
     /// late as it did so far.
     pub(super) fn of_measuring(&self, root: &Root) -> Timestamp {
@@ -87,6 +93,7 @@ mod tests {
         let began = Timestamp::from_nanos(5_000_000_000);
         let deadline = Deadline::new(began, LIMIT, false);
         assert_eq!(deadline.end(), Timestamp::from_nanos(20_000_000_000));
+        assert_eq!(deadline.of_launches(), Timestamp::from_nanos(15_000_000_000));
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("proc/thread-self")).unwrap();
         let stat = dir.path().join("proc/thread-self/schedstat");

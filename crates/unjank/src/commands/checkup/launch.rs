@@ -10,6 +10,7 @@ use unjank_measure::{Findings, Monitor};
 use unjank_why::report::{self, DelayCost};
 
 use super::budget::Budget;
+use super::deadline::Deadline;
 use crate::commands::measured::OutputArgs;
 use crate::commands::why::about::{of_program, with_server};
 use crate::commands::why::launch::{Plan, Until};
@@ -60,7 +61,7 @@ impl LaunchResults {
     pub(super) fn of(
         command: &CommandLine,
         ready: &Ready,
-        budget: &Budget,
+        (budget, deadline): (&Budget, &Deadline),
         output: &OutputArgs,
         root: &Root,
         monitor: &dyn Monitor,
@@ -89,6 +90,7 @@ impl LaunchResults {
             timeout: Nanos(budget.limit().get() / 2),
             memory: MEMORY,
             until: Some(until),
+            end: Some(deadline.of_launches()),
             stacks: false,
             is_cold: false,
         };

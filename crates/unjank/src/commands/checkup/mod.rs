@@ -93,8 +93,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let deadline = Deadline::new(began::at(), budget.limit(), may_be_first);
     command.run_by(deadline.end(), |root, machine, seed, monitor| {
         // First of all, so that the probes are not yet in its way.
-        let launch =
-            |command| LaunchResults::of(command, &args.ready, &budget, &args.output, root, monitor);
+        let launch = |command| {
+            let time = (&budget, &deadline);
+            LaunchResults::of(command, &args.ready, time, &args.output, root, monitor)
+        };
         let shown = args.launch.as_ref().map(launch).transpose()?;
         let watch = Watch::start(root);
         // Keeps the deadline when memory is short: the pages of this process stay.

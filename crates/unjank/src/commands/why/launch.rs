@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use unjank_host::sched::ThreadId;
 use unjank_host::waiting_call::has_our_numbers;
 use unjank_host::{Bytes, Nanos, Root, Timestamp};
-use unjank_launch::bench::{Patience, Program, Ready, Started, WaitResult};
+use unjank_launch::bench::{Ending, Patience, Program, Ready, Started, WaitResult};
 use unjank_measure::Monitor;
 use unjank_why::live::Launch;
 use unjank_why::report::Noticed;
@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) memory: Bytes,
     /// Without it, all of them.
     pub(crate) until: Option<Until>,
+    /// By then, the last launch is ready and its program is gone: it is killed if need be.
+    pub(crate) end: Option<Timestamp>,
     /// Whether stacks are recorded.
     pub(crate) stacks: bool,
     /// Files are dropped from memory before each launch.
@@ -45,6 +47,13 @@ pub(crate) struct Until {
     pub(crate) then: Timestamp,
 }
 
+impl Plan {
+    /// `time`, or what is left of it before the end.
+    fn at_most(&self, time: Nanos) -> Nanos {
+        self.end.map_or(time, |end| time.min(end.since(Timestamp::now())))
+    }
+}
+
 impl Until {
     /// Whether launch `number`, counted from 0, begins if it would end at `end`.
     pub(super) fn allows(self, number: u32, end: Timestamp) -> bool {
@@ -60,16 +69,19 @@ pub(super) fn once<T>(
     when_ready: impl FnOnce(ThreadId) -> Result<T>,
 ) -> Result<Option<(Launch, T)>> {
     let stop = || monitor.stop_requested();
-    let patience = Patience { timeout: plan.timeout, again: false, stop: &stop };
+    let timeout = plan.at_most(plan.timeout);
+    let patience = Patience { timeout, again: false, stop: &stop };
     let mut started = Started::begin(&plan.program, &ready_means(), &patience)?;
     let is_foreign = has_our_numbers(&Root::system(), started.process()) == Some(false);
     let process = ThreadId(started.process());
-    let came = started.wait(plan.timeout, &stop)?;
+    let came = started.wait(timeout, &stop)?;
     let began = started.began();
     let stderr = started.last_lines();
     let by_itself = !started.is_alive();
     let result = when_ready(process)?;
-    let status = started.end(END_TIMEOUT).status;
+    let grace = plan.at_most(END_TIMEOUT);
+    let Ending { status, was_killed, .. } = started.end(grace);
+    let killed_after = was_killed.then_some(grace);
     match came {
         WaitResult::Ready { took, by, .. } => {
             let status = status.filter(|_| by_itself);
@@ -78,7 +90,8 @@ pub(super) fn once<T>(
                 _ => by.map(Noticed::Received),
             };
             let at_exit = matches!(plan.program.ready, Ready::Exit);
-            let launch = Launch { process, began, took, at_exit, noticed, status, is_foreign };
+            let launch =
+                Launch { process, began, took, at_exit, noticed, status, killed_after, is_foreign };
             Ok(Some((launch, result)))
         }
         WaitResult::Interrupted => Ok(None),
@@ -87,7 +100,7 @@ pub(super) fn once<T>(
             bail!("{} ended before it was ready: {status} {stderr}", plan.program.name());
         }
         WaitResult::TimedOut => {
-            bail!("{} was not ready within {} {stderr}", plan.program.name(), plan.timeout);
+            bail!("{} was not ready within {timeout} {stderr}", plan.program.name());
         }
     }
 }
@@ -100,7 +113,36 @@ pub(super) fn pause(plan: &Plan, monitor: &dyn Monitor) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use unjank_measure::Silent;
+    use unjank_needs::wait::until;
+
     use super::*;
+
+    #[test]
+    fn a_program_that_ignores_sigterm_is_killed_at_the_end_of_the_plan() {
+        let dir = tempfile::tempdir().unwrap();
+        let ignores = dir.path().join("ignores");
+        let script = "trap '' TERM; : >\"$0\"; while :; do sleep 0.1; done";
+        let command = ["sh".into(), "-c".into(), script.into(), ignores.clone().into_os_string()];
+        let end = Timestamp::now();
+        let plan = Plan {
+            program: Program::new(command.into(), Ready::AtOnce),
+            launches: 1,
+            gap: Nanos::ZERO,
+            timeout: Nanos::ZERO,
+            memory: Bytes::default(),
+            until: None,
+            end: Some(end),
+            stacks: false,
+            is_cold: false,
+        };
+        let when_ready = |_| Ok(until("it ignores SIGTERM", || ignores.exists()));
+        let (launch, ()) = once(&plan, &Silent, when_ready).unwrap().unwrap();
+        assert_eq!(launch.killed_after, Some(Nanos::ZERO));
+        let warnings: Vec<String> = launch.warnings().collect();
+        let [killed] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(killed.ends_with(" of SIGTERM, and was killed"), "{killed}");
+    }
 
     #[test]
     fn launches_end_in_time_and_six_are_wanted() {

@@ -98,7 +98,7 @@ pub(super) fn count(
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
     let mut launches = Vec::new();
-    let mut failures = Vec::new();
+    let mut warnings = Vec::new();
     for number in 0..plan.launches {
         monitor.progress(f64::from(number) / f64::from(plan.launches), "launching");
         if number > 0 && !launch::pause(plan, monitor) {
@@ -108,12 +108,12 @@ pub(super) fn count(
         let delay = |process: ThreadId| Ok(unrecorded::run_delay(root, process.0));
         let Some((launch, delay)) = launch::once(plan, monitor, delay)? else { break };
         let used = Usage::of_ended_children()?.since(before);
-        failures.extend(launch.failure());
+        warnings.extend(launch.warnings());
         launches.push(Counted { took: launch.took, used, delay });
     }
     let mut findings = unrecorded::launches(launches, reason);
-    for failure in failures {
-        findings.warn(failure);
+    for warning in warnings {
+        findings.warn(warning);
     }
     Ok(findings)
 }

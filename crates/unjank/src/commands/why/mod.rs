@@ -104,6 +104,7 @@ fn explain(
         timeout: args.timeout,
         memory: args.memory,
         until: None,
+        end: None,
         // Predictions do not need them.
         stacks: !args.no_stacks && args.prove.is_none(),
         is_cold: args.prove.is_some_and(TriedChange::needs_cold_launches),
