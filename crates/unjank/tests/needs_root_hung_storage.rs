@@ -46,7 +46,7 @@ fn has_private_mounts(test: &str) -> bool {
 /// An empty directory on a file system that is served for a while.
 struct Served {
     at: TempDir,
-    is_served: Arc<Mutex<bool>>,
+    answers: Arc<Mutex<bool>>,
     /// Until this is closed, the kernel waits for answers.
     _device: Arc<File>,
 }
@@ -60,15 +60,15 @@ impl Served {
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
         let options = CString::new(options).unwrap();
         mount("unjank-test", at.path(), "fuse", MountFlags::empty(), options.as_c_str()).unwrap();
-        let is_served = Arc::new(Mutex::new(true));
-        let server = (Arc::clone(&device), Arc::clone(&is_served));
+        let answers = Arc::new(Mutex::new(true));
+        let server = (Arc::clone(&device), Arc::clone(&answers));
         thread::spawn(move || serve(&server.0, &server.1));
-        Self { at, is_served, _device: device }
+        Self { at, answers, _device: device }
     }
 
     /// From now on it hangs. Requests stay unread, so that those who wait can be killed.
     fn hang(&self) {
-        *self.is_served.lock().unwrap() = false;
+        *self.answers.lock().unwrap() = false;
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -82,12 +82,12 @@ impl Drop for Served {
     }
 }
 
-/// Answers requests while `is_served`.
-fn serve(mut device: &File, is_served: &Mutex<bool>) {
+/// Answers requests while `answers`.
+fn serve(mut device: &File, answers: &Mutex<bool>) {
     let mut request = vec![0; 1 << 17];
     loop {
-        let is_served = is_served.lock().unwrap();
-        if !*is_served {
+        let answers = answers.lock().unwrap();
+        if !*answers {
             return;
         }
         match device.read(&mut request) {
@@ -101,7 +101,7 @@ fn serve(mut device: &File, is_served: &Mutex<bool>) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => panic!("{error}"),
         }
-        drop(is_served);
+        drop(answers);
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -136,7 +136,10 @@ mod tests {
             stacks: false,
             is_cold: false,
         };
-        let when_ready = |_| Ok(until("it ignores SIGTERM", || ignores.exists()));
+        let when_ready = |_| {
+            until("it ignores SIGTERM", || ignores.exists());
+            Ok(())
+        };
         let (launch, ()) = once(&plan, &Silent, when_ready).unwrap().unwrap();
         assert_eq!(launch.killed_after, Some(Nanos::ZERO));
         let warnings: Vec<String> = launch.warnings().collect();
