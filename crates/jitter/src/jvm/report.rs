@@ -113,3 +113,66 @@ fn note_facts(trials: &[Trial], labels: &BTreeMap<String, String>, findings: &mu
         }
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Bytes;
+    use unjank_host::sched::{CpuSet, Priority};
+
+    use super::super::cell::{Garbage, Way};
+    use super::super::collector::Collector;
+    use super::super::jdk::Jdk;
+    use super::super::recording::Recording;
+    use super::super::variant::{Priorities, Variant};
+    use super::*;
+
+    fn trial(lateness: Nanos) -> Trial {
+        let recording = Recording {
+            period: Nanos::from_millis(1),
+            first_due: Timestamp::from_nanos(1_000_000),
+            lateness: vec![Some(lateness); 50],
+            events: Vec::new(),
+        };
+        Trial { recording, worst: Vec::new(), untraced: None }
+    }
+
+    fn noted(trials: &[Trial]) -> unjank_measure::SeriesRecord {
+        let cell = Cell {
+            jdk: Jdk { home: "/jdk".into(), version: "25".to_owned(), vendor: None },
+            collector: Collector::Serial,
+            garbage: true,
+            variant: Variant::Normal,
+            cpus: CpuSet::new([0]),
+        };
+        let priority = Priority::new(50).unwrap();
+        let load = Load {
+            wakeups: 50,
+            period: Nanos::from_millis(1),
+            way: Way::Park,
+            garbage_threads: 1,
+            kind: Garbage::Unreferenced,
+            rivals: 0,
+            heap: Bytes::from_mib(64),
+            live: Bytes::from_mib(1),
+            priorities: Priorities { measuring: priority, vm: priority },
+        };
+        let mut findings = Findings::default();
+        note(&cell, trials, &load, &mut findings).unwrap();
+        assert_eq!(findings.series.len(), 1);
+        findings.series.remove(0)
+    }
+
+    #[test]
+    fn each_round_is_a_start() {
+        let rounds = [100, 200, 300, 400, 500].map(|micros| trial(Nanos::from_micros(micros)));
+        let series = noted(&rounds);
+        let at: Vec<u64> = series.repetitions.iter().map(|start| start.at).collect();
+        assert_eq!(at, [0, 50_000_000, 100_000_000, 150_000_000, 200_000_000]);
+        assert_eq!((series.n, series.slices.iter().map(|it| it.n).sum::<u64>()), (250, 250));
+        // As wide as the rounds differ, not as their samples would allow.
+        let [low, high] = series.summary.unwrap().intervals[0].unwrap();
+        assert!(low <= 200_100 && high >= 400_000, "{low} {high}");
+        let one = noted(&rounds[..1]);
+        assert!(one.repetitions.is_empty() && one.summary.unwrap().intervals[0].is_some());
+    }
+}

@@ -33,6 +33,7 @@ mod tests {
     use super::*;
     use crate::record::Answer;
     use crate::series::Series;
+    use crate::{Findings, StartFindings, pool};
 
     /// Samples of which one in a hundred takes `rare`.
     fn series(variant: &str, samples: u64, rare: u64) -> SeriesRecord {
@@ -69,5 +70,26 @@ mod tests {
         );
         let ratio = effects[0].as_ref().unwrap().ratio.unwrap();
         assert!((ratio.value - 1.0 / 3.0).abs() < 0.01, "{ratio:?}");
+    }
+
+    /// Starts that are all alike.
+    fn starts(variant: &str, count: u64, rare: u64) -> SeriesRecord {
+        let start = |number| StartFindings {
+            at: Timestamp::from_nanos(number),
+            findings: Findings {
+                series: vec![series(variant, 50_000, rare)],
+                ..Findings::default()
+            },
+        };
+        pool((0..count).map(start).collect()).unwrap().series.remove(0)
+    }
+
+    #[test]
+    fn two_or_three_starts_are_too_few_and_four_are_not() {
+        let answered = [1, 2, 3, 4].map(|count| {
+            let [late, early] = [starts("normal", count, 90_000), starts("thread", count, 30_000)];
+            tails(&[[&late, &early]], &Options { min_effect: 0.1, seed: 7 }).unwrap()[0].is_some()
+        });
+        assert_eq!(answered, [true, false, false, true]);
     }
 }

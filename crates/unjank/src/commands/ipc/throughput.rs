@@ -22,6 +22,7 @@ use crate::values;
 
 The payload goes to the server and comes back. Calls per second and bytes per
 second follow from the time of one round trip; bytes are counted each way.
+Each turn has a new server, whose start comes on top of --for.
 --benchmark_format=json prints Google Benchmark's JSON with AOSP's names:
 BM_sendVec_binder/4 (binder), BM_sendVec_binderize/4 (hwbinder).")]
 pub(crate) struct Args {
