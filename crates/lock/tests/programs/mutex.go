@@ -1,5 +1,6 @@
 // Eight goroutines that fight for one sync.Mutex: "long" while its holder
-// sleeps, "short" while it computes.
+// sleeps, "short" while it computes for so short a time that two of them on two
+// CPUs meet all the time.
 package main
 
 import (
@@ -29,7 +30,7 @@ func fight(long bool) {
 		if long {
 			time.Sleep(100 * time.Millisecond)
 		} else {
-			for step := 0; step < 500; step++ {
+			for step := 0; step < 20; step++ {
 				sum += step
 			}
 		}
