@@ -77,6 +77,10 @@ fn policies_are_shown_with_no_tier_and_no_swap() {
     assert!(left > 0 && left <= 9, "{left}");
     assert_eq!(fact(&record, "settled_ios", "always/lru"), 1 + left);
     assert_eq!(fact(&record, "settled_ios", "no tier"), ios("no tier"));
+    // The bound counts them, too. With room for all pages, a schedule reaches it.
+    let least = fact(&record, "least_cost", "clairvoyant");
+    assert!(least + 1 >= left, "{least}, {left}");
+    assert!(fact(&record, "settled_ios", "clairvoyant").abs_diff(least) <= 1, "{least}");
     // Without swap nine of twelve launches start apps that were killed.
     assert_eq!(fact(&record, "restarts", "no swap"), 9);
     assert!(record["labels"].as_array().unwrap().contains(&"modelled".into()));

@@ -66,7 +66,7 @@ impl Simulated {
     /// The cheapest result with swap, and its cost including the writes that are still to come.
     pub fn cheapest(&self, costs: Costs) -> Option<(&PolicyResult, f64)> {
         let with_swap = self.results.iter().filter(|result| result.policy.is_some());
-        let priced = with_swap.map(|result| (result, costs.settled(&result.traffic)));
+        let priced = with_swap.map(|result| (result, costs.of(&result.traffic)));
         priced.min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 }
@@ -83,7 +83,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// How much more some traffic costs than the lower bound, as a share of it.
+    /// How much more some traffic costs than the lower bound, as a share of it. Both include the
+    /// writes that are still to come.
     pub fn above(&self, traffic: &Traffic) -> Option<f64> {
         (self.lower_bound > 0.0).then(|| self.costs.of(traffic) / self.lower_bound - 1.0)
     }

@@ -20,7 +20,7 @@ pub fn findings(simulated: &Simulated, options: &Options, of: &str) -> Findings 
             findings.facts.push(fact("over_budget", over, Unit::Pages, None, &result.name));
         }
         if let (Some(cost), Some(_)) = (options.write_cost, result.policy) {
-            let cost = Costs::new(cost).settled(&result.traffic);
+            let cost = Costs::new(cost).of(&result.traffic);
             let smaller = Some(Direction::Smaller);
             findings.facts.push(fact("cost", cost, Unit::Pages, smaller, &result.name));
         }

@@ -9,9 +9,9 @@ use unjank_cachesim::bounds::Costs;
 use unjank_cachesim::tier::{TierPolicy, Traffic};
 
 const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at \
-                    the end (storage I/O leaves them out, vs no swap or tier counts them); offline \
-                    optimal: a schedule computed from the whole trace; above bound: cost above the \
-                    lower bound of any policy; hits: page-ins that the tier answered; hottest \
+                    the end (storage I/O leaves them out; vs no swap or tier and above bound count \
+                    them); offline optimal: a schedule computed from the whole trace; above bound: \
+                    cost above the lower bound of any policy; hits: page-ins that the tier answered; hottest \
                     10 %: the share of storage I/O that the hottest tenth of pages makes; launch \
                     again: mean and standard deviation of all launches of an app but its first. \
                     All modelled: see docs/method/swap.md.";

@@ -5,7 +5,8 @@
 //! tier is written to it. A dirty page is written to storage when it leaves, unless it was changed
 //! again or freed before. And a page need not enter at all. This module computes a lower bound on
 //! the cost of every policy, replacement and admission together, and an offline schedule. The
-//! optimum lies between the two.
+//! optimum lies between the two. A dirty page that the tier holds at the end counts as a write to
+//! storage on both sides: otherwise it would be cheapest to leave many.
 //!
 //! The bound lets a page leave at any time, not only when another enters, and lets a fraction of a
 //! page be held. Without dirty pages, fractions would gain nothing: the problem is a flow. With
@@ -64,15 +65,10 @@ impl Costs {
         self.tier_write
     }
 
-    /// The cost of some traffic, in accesses to storage.
+    /// The cost of some traffic, in accesses to storage, with the writes that are still to come
+    /// ([`Traffic::settled_ios`]).
     pub fn of(self, traffic: &Traffic) -> f64 {
-        traffic.storage_ios() as f64 + self.tier_write * traffic.tier_writes as f64
-    }
-
-    /// The cost with the writes that are still to come. Policies are compared by it. A lower bound
-    /// on [`of`](Self::of) is one on this, too.
-    pub fn settled(self, traffic: &Traffic) -> f64 {
-        self.of(traffic) + traffic.left_dirty as f64
+        traffic.settled_ios() as f64 + self.tier_write * traffic.tier_writes as f64
     }
 
     fn write(self) -> i64 {

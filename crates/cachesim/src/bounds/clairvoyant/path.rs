@@ -9,7 +9,7 @@ use super::prices::{ONE, Prices};
 use crate::paging::PagingKind;
 
 /// The least cost from a moment to the end, by where the page is.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Costs {
     out: i64,
     clean: i64,
@@ -27,6 +27,11 @@ pub(super) struct Step {
     enters: bool,
 }
 
+impl Costs {
+    /// At the end of the stream: a stale page is still to be written.
+    const END: Self = Self { out: 0, clean: 0, stale: ONE };
+}
+
 /// The least cost of a page. Calls `visit` with the index and the step of each event, from the last
 /// to the first. `write` is the cost of a write of the tier.
 pub(super) fn cheapest(
@@ -35,7 +40,7 @@ pub(super) fn cheapest(
     write: i64,
     mut visit: impl FnMut(usize, Step),
 ) -> i64 {
-    let mut costs = Costs::default();
+    let mut costs = Costs::END;
     let mut until = prices.total();
     for (index, event) in history.iter().enumerate().rev() {
         let now = prices.at(event.time());
