@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub use groups::{GroupWaits, Throttled};
 #[cfg(fuzzing)]
 pub use processes::parse_for_fuzzing;
-pub use processes::{Processes, ProgramActivity};
+pub use processes::{BusiestThread, Processes, ProgramActivity};
 pub use waited::Waited;
 
 use crate::clock::Timestamp;

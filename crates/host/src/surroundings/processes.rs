@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::clock::{Timestamp, user_tick};
 use crate::root::Root;
+use crate::sched::ThreadId;
 use unjank_units::Nanos;
 
 /// The number of threads whose switches are read; switches of further threads
@@ -25,7 +26,8 @@ struct Process {
     threads: u64,
     cpu: Nanos,
     major_faults: u64,
-    switches: u64,
+    /// How often each of its threads got a CPU.
+    switches: BTreeMap<u32, u64>,
 }
 
 /// The activity of one program, including children with the same name.
@@ -41,7 +43,20 @@ pub struct ProgramActivity {
     pub cpu: Nanos,
     /// Major faults: pages that it had to wait for, from storage or swap.
     pub major_faults: u64,
-    /// How often one of its threads got a CPU.
+    /// How often one of its threads got a CPU. Threads that have ended are left out.
+    pub switches: u64,
+    /// The thread that got a CPU most often; `None` if none did.
+    pub busiest: Option<BusiestThread>,
+}
+
+/// The thread of a program that got a CPU most often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BusiestThread {
+    /// Id of its process, which need not be the program's eldest.
+    pub process: u32,
+    /// The thread.
+    pub thread: ThreadId,
+    /// How often it got a CPU.
     pub switches: u64,
 }
 
@@ -92,7 +107,13 @@ impl Processes {
             family.threads += now.threads;
             family.cpu = family.cpu + Nanos(since(|process| process.cpu.get()));
             family.major_faults += since(|process| process.major_faults);
-            family.switches += since(|process| process.switches);
+            for (thread, switches) in now.switches_since(then) {
+                family.switches = family.switches.saturating_add(switches);
+                if switches > family.busiest.map_or(0, |busiest| busiest.switches) {
+                    let thread = ThreadId(thread);
+                    family.busiest = Some(BusiestThread { process: number, thread, switches });
+                }
+            }
         }
         families.into_values().collect()
     }
@@ -112,15 +133,26 @@ impl Processes {
     }
 }
 
-/// How often its threads got a CPU: the third number of `schedstat`
-/// (`CONFIG_SCHED_INFO`; zero without).
-fn switches(root: &Root, number: u32) -> u64 {
+impl Process {
+    /// How often each thread got a CPU since `then`, an earlier look at the same process.
+    fn switches_since(&self, then: Option<&Self>) -> impl Iterator<Item = (u32, u64)> {
+        self.switches.iter().map(move |(thread, now)| {
+            let before = then.and_then(|then| then.switches.get(thread)).copied();
+            (*thread, now.saturating_sub(before.unwrap_or(0)))
+        })
+    }
+}
+
+/// How often each of its threads got a CPU: the third number of `schedstat`
+/// (`CONFIG_SCHED_INFO`; none without).
+fn switches(root: &Root, number: u32) -> BTreeMap<u32, u64> {
     let threads = root.list(format!("/proc/{number}/task")).unwrap_or_default();
     let of_thread = |thread: &String| {
         let text = root.read(format!("/proc/{number}/task/{thread}/schedstat")).ok()?;
-        text.split_ascii_whitespace().nth(2)?.parse::<u64>().ok()
+        let switches = text.split_ascii_whitespace().nth(2)?.parse().ok()?;
+        Some((thread.parse().ok()?, switches))
     };
-    threads.iter().filter_map(of_thread).fold(0, u64::saturating_add)
+    threads.iter().filter_map(of_thread).collect()
 }
 
 /// `None` for a thread of the kernel, and for a zombie.
@@ -141,7 +173,7 @@ fn parse(stat: &str) -> Option<Process> {
         threads: number(20)?,
         cpu: user_tick().times(ticks),
         major_faults: number(12)?,
-        switches: 0,
+        switches: BTreeMap::new(),
     })
 }
 
@@ -161,7 +193,9 @@ mod tests {
         )
     }
 
+    /// A process whose thread 77 got a CPU `switches` times.
     fn process(name: &str, parent: u32, faults: u64, switches: u64) -> Process {
+        let switches = [(77, switches)].into();
         Process { switches, ..parse(&stat(name, parent, faults, 100)).unwrap() }
     }
 
@@ -214,6 +248,24 @@ mod tests {
             .map(|deeds| (deeds.process, deeds.threads, deeds.major_faults, deeds.switches))
             .collect();
         assert_eq!(found, [(1, 3, 0, 2), (10, 9, 7, 250)]);
+        let busiest = BusiestThread { process: 11, thread: ThreadId(77), switches: 200 };
+        assert_eq!(deeds[1].busiest, Some(busiest));
+    }
+
+    #[test]
+    fn the_busiest_thread_is_that_of_the_time_between() {
+        let seen = |switches: &[(u32, u64)]| {
+            let switches = switches.iter().copied().collect();
+            Processes([(7, Process { switches, ..process("server", 1, 0, 0) })].into())
+        };
+        // Thread 9 was the busiest before, and thread 10 has ended.
+        let earlier = seen(&[(7, 5), (8, 100), (9, 90_000), (10, 4_000)]);
+        let later = seen(&[(7, 5), (8, 400), (9, 90_010), (11, 30)]);
+        let program = &later.since(&earlier, |_| false)[0];
+        let busiest = program.busiest.map(|busiest| (busiest.thread.0, busiest.switches));
+        assert_eq!((program.switches, busiest), (340, Some((8, 300))));
+        let idle = &later.since(&later, |_| false)[0];
+        assert_eq!((idle.switches, idle.busiest), (0, None));
     }
 
     #[test]

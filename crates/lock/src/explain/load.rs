@@ -1,15 +1,15 @@
 //! The effect of the machine's load on the verdict on locks.
 
-use unjank_measure::{Load, Verdict};
+use unjank_measure::load::SWITCHES;
+use unjank_measure::{Answer, Load, Verdict};
 
-/// How often a second a program gave CPUs away, from which on it is named.
-const SWITCHES: f64 = 100.0;
-/// The same, if the probe is healthy.
+/// How often a second a program gave CPUs away, from which on it is named if the probe is healthy.
 const MANY_SWITCHES: f64 = 1_000.0;
 
 const NEXT: &str = "unjank lock bench";
 
-/// Names the program that gave its CPUs away most often, and leads to `lock doctor`.
+/// Names the program that gave its CPUs away most often, and leads to `lock doctor`. A program with
+/// one thread has no locks to diagnose, and a slow row leads to `why` on it.
 pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
     // A program with one thread switches for other reasons than locks.
     let switching = load.most(|program| program.switches, SWITCHES, |program| program.threads > 1);
@@ -21,7 +21,9 @@ pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
                  shows whether it waits for locks"
             ));
         }
-        _ => verdict.next = verdict.next.map(|_| NEXT.to_owned()),
+        _ if load.lead_to_switching(&mut verdict, "what it waits for") => {}
+        _ if verdict.answer == Answer::Slow => verdict.next = Some(NEXT.to_owned()),
+        _ => {}
     }
     verdict
 }
@@ -58,6 +60,12 @@ mod tests {
         assert_eq!(next(Answer::Healthy, &load), None);
         load.programs[1].switches = 51_000;
         assert_eq!(next(Answer::Healthy, &load), doctor);
+        load.programs.remove(1);
+        let why = Some("sudo unjank why --pid 5 --for 5s".to_owned());
+        assert_eq!(next(Answer::Slow, &load), why);
+        let longer = Some("unjank lock probe".to_owned());
+        assert_eq!(next(Answer::CannotTell, &load), longer);
+        assert_eq!(next(Answer::Healthy, &load), None);
         load.programs.clear();
         assert_eq!(next(Answer::Slow, &load).as_deref(), Some(NEXT));
         assert_eq!(beside_load(row(Answer::Healthy), &load), row(Answer::Healthy));

@@ -4,10 +4,12 @@
 //! are not. Each delay decides what the load means for its verdict.
 
 mod facts;
+mod next;
 mod reasons;
 
 use std::fmt;
 
+pub use next::SWITCHES;
 use unjank_host::surroundings::{MachineActivity, ProgramActivity, Throttled};
 
 /// Counts of the kernel while the probes ran.
@@ -35,6 +37,12 @@ pub struct Program {
     pub number: u32,
 }
 
+impl Program {
+    fn of(activity: &ProgramActivity) -> Self {
+        Self { name: activity.name.clone(), number: activity.process }
+    }
+}
+
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]", self.name, self.number)
@@ -56,11 +64,20 @@ impl Load {
         at_least: f64,
         fits: impl Fn(&ProgramActivity) -> bool,
     ) -> Option<(Program, f64)> {
+        let (most, rate) = self.most_active(what, at_least, fits)?;
+        Some((Program::of(most), rate))
+    }
+
+    fn most_active(
+        &self,
+        what: impl Fn(&ProgramActivity) -> u64,
+        at_least: f64,
+        fits: impl Fn(&ProgramActivity) -> bool,
+    ) -> Option<(&ProgramActivity, f64)> {
         let programs = self.programs.iter().filter(|program| fits(program));
         let most = programs.max_by_key(|program| what(program))?;
         let rate = a_second(what(most), &self.whole);
-        let program = Program { name: most.name.clone(), number: most.process };
-        (rate >= at_least).then_some((program, rate))
+        (rate >= at_least).then_some((most, rate))
     }
 
     /// Pages from swap a second, without those of our own probe.

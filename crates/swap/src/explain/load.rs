@@ -1,6 +1,7 @@
 //! The effect of the machine's load on the verdict on page-ins.
 
 use unjank_host::surroundings::GroupWaits;
+use unjank_measure::load::Program;
 use unjank_measure::{Answer, Bound, Load, Quantity, Unit, Verdict};
 
 /// The largest healthy share of time in which some task waits for memory.
@@ -22,8 +23,11 @@ const WAITED_FOR_SWAP: &str =
 /// them.
 pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
     let Some((name, share)) = waited(load, &verdict).filter(|(_, share)| *share > MEMORY) else {
-        let swaps = load.calm.swapped_in > 0;
-        verdict.next = verdict.next.map(|next| if swaps { NEXT.to_owned() } else { next });
+        if load.calm.swapped_in > 0 {
+            verdict.next = verdict.next.map(|_| NEXT.to_owned());
+        } else if !lead_to_files(&mut verdict, load) {
+            load.lead_to_switching(&mut verdict, "whether it waits for pages");
+        }
         return verdict;
     };
     let mut said = Vec::new();
@@ -64,6 +68,14 @@ pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
 /// Pressure counts only those pages from swap that were in use when they were
 /// evicted (`swap_read_folio` of `mm/page_io.c`). So the number of pages from
 /// swap times the probe's median is considered as well.
+/// Leads a slow row to the program that waits for most pages. None of them come from swap.
+fn lead_to_files(verdict: &mut Verdict, load: &Load) -> bool {
+    let say = |program: &Program, rate: f64| {
+        format!("{program} waited for {rate:.0} pages from files a second; why names the files")
+    };
+    load.lead_to_why(verdict, |program| program.major_faults, FAULTS, say)
+}
+
 fn waited(load: &Load, probe: &Verdict) -> Option<(&'static str, f64)> {
     let pressure = match load.calm.memory.filter(|_| load.parts > 0) {
         Some(waited) => Some((WAITED_FOR_MEMORY, load.calm.share(waited.some))),
@@ -175,6 +187,28 @@ mod tests {
         let row = beside_load(row(Answer::Slow), &load(42));
         assert_eq!(row.measured.unwrap().unit, Unit::Nanoseconds);
         assert_eq!(
+    #[test]
+    fn a_slow_page_in_without_pages_from_swap_leads_to_a_program() {
+        let mut load = load(0);
+        let probe = "unjank swap probe";
+        assert_eq!(beside_load(row(Answer::Slow), &load).next.as_deref(), Some(probe));
+        let busy = ProgramActivity { switches: 5_000, ..program(9, "redis-server", 1) };
+        let reads = ProgramActivity { major_faults: 60, ..program(4711, "java", 30) };
+        load.programs = vec![busy];
+        let slow = beside_load(row(Answer::Slow), &load);
+        assert_eq!(slow.next.as_deref(), Some("sudo unjank why --pid 9 --for 5s"));
+        assert!(slow.reason.ends_with("why shows whether it waits for pages"), "{}", slow.reason);
+        load.programs.push(reads);
+        let slow = beside_load(row(Answer::Slow), &load);
+        assert_eq!(slow.next.as_deref(), Some("sudo unjank why --pid 4711 --for 5s"));
+        assert!(slow.reason.contains("java[4711] waited for 60 pages from files a second"));
+        // A row that cannot tell needs a longer measurement.
+        let unsure = beside_load(row(Answer::CannotTell), &load);
+        assert_eq!(unsure.next.as_deref(), Some(probe));
+        load.calm.swapped_in = 1;
+        assert_eq!(beside_load(row(Answer::Slow), &load).next.as_deref(), Some(NEXT));
+    }
+
             row.reason,
             "as the probe says; share of the time in which some task waited for memory: 42 %"
         );
