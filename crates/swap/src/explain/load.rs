@@ -5,9 +5,14 @@ use unjank_measure::load::Program;
 use unjank_measure::{Answer, Bound, Load, Quantity, Unit, Verdict};
 
 /// The largest healthy share of time in which some task waits for memory.
+///
+/// A share of time is the same on a phone and on a server: it is what programs lose. Three services
+/// take nearly the same share for the first sign of too little memory: Android's lmkd, and on
+/// desktops `low-memory-monitor` (`triggers`, level low), 70 ms in 1 s; on servers systemd
+/// (`MemoryPressureThresholdSec=`), 200 ms in 2 s, a tenth.
 const MEMORY: f64 = 0.07;
-const MEMORY_SOURCE: &str = "from 70 ms in a second on, Android's lmkd considers memory short \
-                             (psi_partial_stall_ms)";
+const MEMORY_SOURCE: &str = "from 70 ms in a second on, Android's lmkd (psi_partial_stall_ms) and \
+                             the desktop's low-memory-monitor consider memory short";
 /// Major faults a second from which on a program is named.
 const FAULTS: f64 = 10.0;
 
@@ -63,11 +68,6 @@ pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
     verdict
 }
 
-/// The largest share of time spent waiting for memory, and its name.
-///
-/// Pressure counts only those pages from swap that were in use when they were
-/// evicted (`swap_read_folio` of `mm/page_io.c`). So the number of pages from
-/// swap times the probe's median is considered as well.
 /// Leads a slow row to the program that waits for most pages. None of them come from swap.
 fn lead_to_files(verdict: &mut Verdict, load: &Load) -> bool {
     let say = |program: &Program, rate: f64| {
@@ -76,6 +76,11 @@ fn lead_to_files(verdict: &mut Verdict, load: &Load) -> bool {
     load.lead_to_why(verdict, |program| program.major_faults, FAULTS, say)
 }
 
+/// The largest share of time spent waiting for memory, and its name.
+///
+/// Pressure counts only those pages from swap that were in use when they were
+/// evicted (`swap_read_folio` of `mm/page_io.c`). So the number of pages from
+/// swap times the probe's median is considered as well.
 fn waited(load: &Load, probe: &Verdict) -> Option<(&'static str, f64)> {
     let pressure = match load.calm.memory.filter(|_| load.parts > 0) {
         Some(waited) => Some((WAITED_FOR_MEMORY, load.calm.share(waited.some))),
@@ -183,11 +188,6 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_page_in_stays_what_was_measured() {
-        let row = beside_load(row(Answer::Slow), &load(42));
-        assert_eq!(row.measured.unwrap().unit, Unit::Nanoseconds);
-        assert_eq!(
-    #[test]
     fn a_slow_page_in_without_pages_from_swap_leads_to_a_program() {
         let mut load = load(0);
         let probe = "unjank swap probe";
@@ -209,6 +209,11 @@ mod tests {
         assert_eq!(beside_load(row(Answer::Slow), &load).next.as_deref(), Some(NEXT));
     }
 
+    #[test]
+    fn a_slow_page_in_stays_what_was_measured() {
+        let row = beside_load(row(Answer::Slow), &load(42));
+        assert_eq!(row.measured.unwrap().unit, Unit::Nanoseconds);
+        assert_eq!(
             row.reason,
             "as the probe says; share of the time in which some task waited for memory: 42 %"
         );
