@@ -74,4 +74,6 @@ else
 fi
 
 echo
+"$(dirname "$0")/bench-caffeine.sh"
+echo
 "$(dirname "$0")/bench-binder.sh"

@@ -6,19 +6,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod requests;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use unjank_cachesim::bounds::{Belady, NextUses};
-use unjank_cachesim::replacement::Visit;
-use unjank_cachesim::{Page, Policy, Replacement, Space};
-
-const REQUESTS: usize = 200_000;
-const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
-/// A recording: `fixtures/README.md`.
-const JAVAC: &[u8] = include_bytes!("../fixtures/javac-swap.leb128");
+use unjank_cachesim::{Page, Policy};
 
 /// The tolerated difference from libCacheSim's misses, as a share of them. `docs/method/swap.md`
 /// has the reasons.
@@ -36,8 +32,8 @@ fn misses_are_those_of_libcachesim() {
     let Some(python) = python() else { return };
     let mut asked = Command::new(python);
     asked.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libcachesim/misses.py"));
-    let traces = [("zipf", zipf()), ("loops", loops()), ("javac", javac())];
-    let sizes = SIZES.map(|size| size.to_string()).join(",");
+    let traces = requests::all();
+    let sizes = requests::SIZES.map(|size| size.to_string()).join(",");
     for (name, trace) in &traces {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::write(&file, oracle_general(trace)).unwrap();
@@ -62,7 +58,7 @@ fn misses_are_those_of_libcachesim() {
         compared += 1;
     }
     assert!(differences.is_empty(), "{differences}");
-    assert_eq!(compared, traces.len() * SIZES.len() * 10, "{answer}");
+    assert_eq!(compared, traces.len() * requests::SIZES.len() * 10, "{answer}");
 }
 
 fn python() -> Option<PathBuf> {
@@ -75,21 +71,12 @@ fn python() -> Option<PathBuf> {
     None
 }
 
-fn misses_of(policy: &str, capacity: u64, trace: &[u32]) -> u64 {
-    struct Misses<'a>(&'a [u32]);
-    impl Visit for Misses<'_> {
-        type Output = u64;
-        fn visit<R: Replacement>(self, mut cache: R) -> u64 {
-            cache.misses(self.0.iter().copied().map(Page))
-        }
-    }
+fn misses_of(policy: &str, capacity: u32, trace: &[u32]) -> u64 {
     if policy == "belady" {
         let uses = NextUses::of(trace.iter().copied().map(Page)).unwrap();
-        return Belady::Demand.run(&uses, capacity as u32).misses;
+        return Belady::Demand.run(&uses, capacity).misses;
     }
-    let footprint = trace.iter().max().map_or(0, |page| page + 1);
-    let space = Space::new(capacity, footprint.into()).unwrap();
-    policy.parse::<Policy>().unwrap().visit(space, Misses(trace))
+    requests::misses(policy.parse::<Policy>().unwrap(), capacity, trace)
 }
 
 /// Records of 24 bytes: time (s), object, size, and the index of the next request for it, or -1.
@@ -108,60 +95,4 @@ fn oracle_general(trace: &[u32]) -> Vec<u8> {
     }
     records.reverse();
     records.concat()
-}
-
-/// Random numbers from 0 to 1, the same on every machine (Knuth's MMIX generator).
-fn chances(mut state: u64) -> impl FnMut() -> f64 {
-    move || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// Zipf's law with exponent 1 over 50,000 pages.
-fn zipf() -> Vec<u32> {
-    let mut chance = chances(1);
-    let page = |chance: f64| 50_000f64.powf(chance) as u32 - 1;
-    (0..REQUESTS).map(|_| page(chance()).min(49_999).wrapping_mul(7_919) % 50_000).collect()
-}
-
-/// The swap of a Java compiler.
-fn javac() -> Vec<u32> {
-    let mut bytes = JAVAC.iter().copied();
-    let mut slot = 0_i64;
-    let mut trace = Vec::new();
-    while let Some(first) = bytes.next() {
-        let (mut zigzag, mut byte, mut shift) = (i64::from(first & 0x7f), first, 0);
-        while byte & 0x80 != 0 {
-            byte = bytes.next().unwrap();
-            shift += 7;
-            zigzag |= i64::from(byte & 0x7f) << shift;
-        }
-        slot += zigzag >> 1 ^ -(zigzag & 1);
-        trace.push(u32::try_from(slot).unwrap());
-    }
-    assert_eq!(trace.len(), 22_149);
-    trace
-}
-
-/// Favourites, three loops that return, and scans that do not.
-fn loops() -> Vec<u32> {
-    let mut chance = chances(2);
-    let mut trace = Vec::new();
-    while trace.len() < REQUESTS {
-        match (chance() * 10.0) as u32 {
-            0..5 => trace.extend((0..200).map(|_| 3_000f64.powf(chance()) as u32)),
-            5..8 => {
-                let from = 5_000 + 700 * (3.0 * chance()) as u32;
-                trace.extend(from..from + 600);
-            }
-            _ => {
-                let from = 20_000 + (50_000.0 * chance()) as u32;
-                trace.extend(from..from + 300);
-            }
-        }
-    }
-    trace.truncate(REQUESTS);
-    trace
 }
