@@ -204,12 +204,12 @@ impl fmt::Display for Cell {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use unjank_host::sched::Priority;
 
     use super::*;
 
-    fn load(wakeups: u64, period: Nanos, way: Way) -> Load {
+    pub(in super::super) fn load(wakeups: u64, period: Nanos, way: Way) -> Load {
         let priority = Priority::new(50).unwrap();
         Load {
             wakeups,

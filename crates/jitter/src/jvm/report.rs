@@ -116,14 +116,14 @@ fn note_facts(trials: &[Trial], labels: &BTreeMap<String, String>, findings: &mu
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::Bytes;
-    use unjank_host::sched::{CpuSet, Priority};
+    use unjank_host::sched::CpuSet;
 
-    use super::super::cell::{Garbage, Way};
+    use super::super::cell::Way;
+    use super::super::cell::tests::load;
     use super::super::collector::Collector;
     use super::super::jdk::Jdk;
     use super::super::recording::Recording;
-    use super::super::variant::{Priorities, Variant};
+    use super::super::variant::Variant;
     use super::*;
 
     fn trial(lateness: Nanos) -> Trial {
@@ -144,18 +144,7 @@ mod tests {
             variant: Variant::Normal,
             cpus: CpuSet::new([0]),
         };
-        let priority = Priority::new(50).unwrap();
-        let load = Load {
-            wakeups: 50,
-            period: Nanos::from_millis(1),
-            way: Way::Park,
-            garbage_threads: 1,
-            kind: Garbage::Unreferenced,
-            rivals: 0,
-            heap: Bytes::from_mib(64),
-            live: Bytes::from_mib(1),
-            priorities: Priorities { measuring: priority, vm: priority },
-        };
+        let load = load(50, Nanos::from_millis(1), Way::Park);
         let mut findings = Findings::default();
         note(&cell, trials, &load, &mut findings).unwrap();
         assert_eq!(findings.series.len(), 1);

@@ -162,12 +162,13 @@ mod tests {
             let mut findings = findings_of(launches.collect());
             let table = findings.tables.iter().find(|table| table.name == "why/what_if").unwrap();
             let notes = table.notes.iter();
-            let told = !notes.into_iter().any(|note| note.starts_with("cannot tell what a change"));
-            (findings.verdicts.remove(0), told)
+            let is_predicted =
+                !notes.into_iter().any(|note| note.starts_with("cannot tell what a change"));
+            (findings.verdicts.remove(0), is_predicted)
         };
         let answer = |all| {
-            let (verdict, told) = of(all);
-            assert!(told);
+            let (verdict, is_predicted) = of(all);
+            assert!(is_predicted);
             verdict.answer
         };
         assert_eq!(answer(&[100, 90, 110]), Answer::Yes);
@@ -177,8 +178,8 @@ mod tests {
         assert_eq!(both.answer, Answer::CannotTell);
         assert!(both.reason.ends_with("it saves 5–17 %"), "{}", both.reason);
         // One launch waited most of its time, the others not at all.
-        let (differ, told) = of(&[1, 2_000, 4_000, 2]);
-        assert!(!told);
+        let (differ, is_predicted) = of(&[1, 2_000, 4_000, 2]);
+        assert!(!is_predicted);
         assert_eq!(differ.answer, Answer::CannotTell);
         assert!(differ.reason.contains("only 1 of the 3 others"), "{}", differ.reason);
     }

@@ -135,7 +135,7 @@ impl<'a> Replay<'a> {
         let length = span.to.since(span.from).get() as f64;
         let Some(wake) = wake else { return slept + length };
         let recorded = |at: Timestamp| at.since(self.window.from).get() as f64;
-        let issued = |request: &Request| match request.by {
+        let submitted = |request: &Request| match request.by {
             Origin::Thread(by) => self.did(by, request.submitted, sleeper),
             Origin::Interrupt(_) => self.caused_outside(sleeper, request.submitted),
         };
@@ -150,7 +150,7 @@ impl<'a> Replay<'a> {
             Origin::Interrupt(Cause::Timer(_)) => slept + length,
             Origin::Interrupt(Cause::Storage(id)) => match self.window.history.request(id) {
                 Some(request) => {
-                    slept.max(issued(request) + wake.at.since(request.submitted).get() as f64)
+                    slept.max(submitted(request) + wake.at.since(request.submitted).get() as f64)
                 }
                 None => slept + length,
             },
@@ -168,7 +168,7 @@ impl<'a> Replay<'a> {
         // limit: data in memory needs no worker.
         let asks = |by| !self.window.history.is_kernel(by);
         let asked = request.filter(|it| matches!(it.by, Origin::Thread(by) if asks(by)));
-        end.min(slept.max(asked.map_or(slept, issued)) + held.read.get() as f64)
+        end.min(slept.max(asked.map_or(slept, submitted)) + held.read.get() as f64)
     }
 
     /// The changed moment at which a thread did something for `sleeper`. An action of a kernel

@@ -90,7 +90,11 @@ fn only_the_interrupt_of_a_device_frees_its_queue() {
     };
     let full = script(false);
     assert!(full.segments.iter().all(|it| it.activity == Activity::PageIn));
-    assert_eq!(full.segments[0].certainty, Certainty::Inferred, "the device may have done else");
+    assert_eq!(
+        full.segments[0].certainty,
+        Certainty::Inferred,
+        "the interrupt may have had another reason"
+    );
     let late = script(true);
     assert_eq!(late.segments[0].activity, Activity::Timer, "{late:#?}");
 }

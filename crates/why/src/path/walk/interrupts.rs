@@ -44,7 +44,7 @@ impl Walk<'_> {
         self.before(armed.by, thread, from, armed_at, at);
     }
 
-    /// Explains the time before `by` armed the timer or issued the request that `thread` waited
+    /// Explains the time before `by` armed the timer or submitted the request that `thread` waited
     /// for. That `by` did so as early as it could is inferred.
     fn before(&mut self, by: ThreadId, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         if from >= to {
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.follow(Origin::Thread(by), thread, from, to, At { way, certainty, ..at });
     }
 
-    /// Explains a wait for a request: the device, and before it its issuer.
+    /// Explains a wait for a request: the device, and before it the thread that submitted it.
     fn request(
         &mut self,
         id: RequestId,
@@ -72,16 +72,16 @@ impl Walk<'_> {
         let Some(request) = self.history.request(id) else {
             return self.push(thread, from, to, at, activity, Detail::None);
         };
-        let issued = request.submitted.clamp(from, to);
-        self.push(thread, issued, to, at, activity, Detail::Request(id));
+        let submitted = request.submitted.clamp(from, to);
+        self.push(thread, submitted, to, at, activity, Detail::Request(id));
         match request.by {
-            _ if from >= issued => {}
+            _ if from >= submitted => {}
             // The driver's queue was full until the device had finished another.
             Origin::Interrupt(_) => {
                 let at = At { certainty: Certainty::Inferred, ..at };
-                self.push(thread, from, issued, at, activity, Detail::None);
+                self.push(thread, from, submitted, at, activity, Detail::None);
             }
-            Origin::Thread(by) => self.before(by, thread, from, issued, at),
+            Origin::Thread(by) => self.before(by, thread, from, submitted, at),
         }
     }
 }
