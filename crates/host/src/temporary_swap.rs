@@ -32,7 +32,7 @@ pub(crate) const LABEL_AT: usize = 1052;
 /// directory.
 ///
 /// # Errors
-/// `Invalid` for a wrong size; `File` for a directory without space;
+/// `Invalid` for a wrong size or a missing directory; `File` for one without space;
 /// `Permission` for a link that belongs to another user; the kernel's error.
 pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<SwapArea>> {
     if !SIZES.contains(&size.get()) {
@@ -70,7 +70,8 @@ pub fn is_one(root: &Root, device: &Path) -> Result<bool> {
 /// An unnamed file with allocated space.
 fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
     const ACTION: &str = "make swap in";
-    let file = match UnnamedPlace::open(directory, ACTION)?.create()? {
+    let place = UnnamedPlace::open(directory, ACTION).map_err(Error::of_named_file)?;
+    let file = match place.create()? {
         Support::Yes(file) => file,
         Support::No(reason) => return Ok(Support::No(reason)),
     };

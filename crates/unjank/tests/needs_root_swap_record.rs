@@ -68,7 +68,6 @@ fn begin(recording: &Recording) -> Child {
 
 /// Records, and checks the trace against the kernel's counters and for consistency.
 fn check(recording: &Recording, arguments: &[&str], space: &str) {
-    let _turn = unjank_needs::turns::swap();
     let output = recorded(recording, arguments, "once").output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
@@ -116,7 +115,8 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Whether nothing of a recording is left on the machine.
+/// Whether no swap area is left on the machine, and no control group of a process that has ended.
+/// Other tests make groups, too.
 fn is_tidy() -> bool {
     let swaps = fs::read_to_string("/proc/swaps").unwrap();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -129,7 +129,9 @@ fn is_tidy() -> bool {
 fn has_group(directory: &Path, depth: u32) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).any(|entry| {
-        entry.file_name().to_string_lossy().starts_with("unjank-")
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let owner = name.strip_prefix("unjank-");
+        owner.is_some_and(|process| !Path::new("/proc").join(process).exists())
             || depth > 0 && has_group(&entry.path(), depth - 1)
     })
 }
@@ -140,6 +142,7 @@ fn swap_is_recorded_and_nothing_is_left() {
         return;
     }
     // One after the other: all of them use the whole machine's swap.
+    let _turn = unjank_needs::turns::swap();
     let recording = Recording::new();
     check(&recording, &["--swap-size", "256MiB"], "/dev/loop");
     assert!(is_tidy());
@@ -276,6 +279,10 @@ fn wrong_options_are_refused_before_anything_is_done() {
     assert_eq!((code, said.as_str()), (Some(2), "error: command not found: /no/such/program\n"));
     let (code, said) = ended(&["--block-device", "no-such-device"], "true");
     assert_eq!((code, said.as_str()), (Some(3), "error: no such block device: no-such-device\n"));
+    let nowhere = ["--swap-size", "16MiB", "--directory", "/no/such/dir"];
+    let (code, said) = ended(&nowhere, "true");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("/no/such/dir: No such file or directory"), "{said}");
     assert!(!recording.out.exists());
     assert!(is_tidy());
 }
