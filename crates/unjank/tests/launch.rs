@@ -123,6 +123,30 @@ fn a_service_ends_with_its_condition() {
     assert_eq!(running("sleep\x00677"), 0);
 }
 
+#[test]
+fn a_condition_may_change_the_environment_of_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen").display().to_string();
+    let program = format!("echo \"$WANTED-${{OTHER-unset}}\" >>{seen}");
+    let mut command = unjank(&["launch", "bench", "--gap", "0", "--no-store", "--pairs", "1"]);
+    command.args([
+        "--a",
+        "env:WANTED=no",
+        "--b",
+        "env:WANTED=a b,env:OTHER=",
+        "--",
+        "sh",
+        "-c",
+        &program,
+    ]);
+    let output = command.env_remove("WANTED").env_remove("OTHER").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let seen = fs::read_to_string(seen).unwrap();
+    // One launch under each condition does not count.
+    let count = |line: &str| seen.lines().filter(|it| *it == line).count();
+    assert_eq!((count("no-unset"), count("a b-"), seen.lines().count()), (2, 2, 4), "{seen}");
+}
+
 /// `launch bench` without a condition to compare with.
 fn alone(arguments: &[&str]) -> (Option<i32>, Value) {
     let common = ["launch", "bench", "--gap", "0", "--no-store", "--json"];

@@ -1,4 +1,4 @@
-//! Conditions of a launch: knobs, a service, the policy of the program.
+//! Conditions of a launch: knobs, a service, the policy and the environment of the program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ pub struct Condition {
     /// The policy that the launched program starts with: a real-time one, or of an ordinary one
     /// the nice value; `None` for unjank's own.
     pub policy: Option<Policy>,
+    /// Variables of the launched program's environment, by name, that are changed.
+    pub environment: Vec<(OsString, OsString)>,
     /// Whether its files are dropped from memory before each launch.
     pub is_cold: bool,
     /// Whether this is the baseline again, to measure the noise of the machine.

@@ -1,4 +1,4 @@
-//! Parses conditions: `as-is`, `cold`, `nice=`, `rt=`, knobs, `with:`, `notify:`, `boost`.
+//! Parses conditions: `as-is`, `cold`, `nice=`, `rt=`, `env:`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -45,8 +45,8 @@ pub fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Co
         }
         _ if text.contains('=') || text == COLD => changed(text, policies, root),
         _ => Err(Error::Invalid(format!(
-            "unknown condition {text:?}; expected as-is, cold, nice=N, rt=POLICY, KNOB=VALUE, \
-             with:COMMAND, notify:COMMAND or boost"
+            "unknown condition {text:?}; expected as-is, cold, nice=N, rt=POLICY, \
+             env:NAME=VALUE, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
         ))),
     }
 }
@@ -105,6 +105,12 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
             }
         } else if knob == "rt" {
             set_policy(&mut condition, realtime(value, root)?)?;
+        } else if let Some(name) = knob.strip_prefix("env:") {
+            let (name, value) = variable(name, typed)?;
+            if condition.environment.iter().any(|(other, _)| *other == name) {
+                return Err(Error::Invalid(format!("{text}: env:{} twice", name.display())));
+            }
+            condition.environment.push((name, value));
         } else if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
         } else if knob.is_empty() || value.is_empty() {
@@ -126,6 +132,14 @@ fn set_policy(condition: &mut Condition, policy: Policy) -> Result<()> {
             "{}: nice= and rt= set the policy of the program; give one of them, once",
             condition.name
         ))),
+    }
+}
+
+/// A variable of the environment, and its value, which may be empty.
+fn variable(name: &str, typed: &str) -> Result<(OsString, OsString)> {
+    match typed.split_once('=') {
+        Some((_, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err(Error::Invalid(format!("{typed:?} is not env:NAME=VALUE"))),
     }
 }
 
@@ -243,6 +257,20 @@ mod tests {
         assert!(error.contains("91 is above 90"), "{error}");
         let twice = parsed("nice=5,rt=fifo:1").unwrap_err().to_string();
         assert!(twice.starts_with("nice=5,rt=fifo:1: nice= and rt= set"), "{twice}");
+    }
+
+    #[test]
+    fn a_program_can_have_another_environment() {
+        let both = parsed("env:LD_BIND_NOW=1,env:A=,nice=5+with:sleep 600").unwrap();
+        let of = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        assert_eq!(both.environment, [of("LD_BIND_NOW", "1"), of("A", "")]);
+        assert_eq!((both.policy, both.service.is_some()), (Some(Policy::other(5)), true));
+        assert_eq!(parsed("env:A=b=c").unwrap().environment, [of("A", "b=c")]);
+        let says = |text: &str| parsed(text).unwrap_err().to_string();
+        assert_eq!(says("env:=1"), "\"env:=1\" is not env:NAME=VALUE");
+        assert_eq!(says("nice=5,env:A"), "\"env:A\" is not env:NAME=VALUE");
+        assert_eq!(says("env:A=1,env:A=2"), "env:A=1,env:A=2: env:A twice");
+        assert!(says("env:A").starts_with("unknown condition"));
     }
 
     #[test]

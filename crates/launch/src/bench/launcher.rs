@@ -126,7 +126,11 @@ impl<'a> Launcher<'a> {
             return Ok(interrupted);
         }
         self.launches += 1;
-        let program = Program { policy: condition.policy, ..self.workload.program.clone() };
+        let program = Program {
+            policy: condition.policy,
+            environment: condition.environment.clone(),
+            ..self.workload.program.clone()
+        };
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
         let begun = Timestamp::now();
         let (timeout, again) = (self.options.timeout, self.launches > 1);

@@ -73,6 +73,8 @@ pub struct Program {
     /// The policy that it starts with, which its children inherit; `None` for that of unjank.
     /// See [`InheritedPolicy`](unjank_host::sched::InheritedPolicy) for those that are possible.
     pub policy: Option<Policy>,
+    /// Variables of its environment that differ from unjank's own, by name.
+    pub environment: Vec<(OsString, OsString)>,
     /// It runs beside launches: processes outside its process group may be theirs.
     pub is_service: bool,
 }
@@ -80,7 +82,7 @@ pub struct Program {
 impl Program {
     /// A program to launch, with the policy of unjank.
     pub fn new(command: Vec<OsString>, ready: Ready) -> Self {
-        Self { command, ready, policy: None, is_service: false }
+        Self { command, ready, policy: None, environment: Vec::new(), is_service: false }
     }
 
     /// Its name in messages.

@@ -115,6 +115,7 @@ impl Started {
         let mut command = Command::new(name);
         command
             .args(arguments)
+            .envs(program.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(if reads { Stdio::piped() } else { Stdio::null() })
             .stderr(Stdio::piped());

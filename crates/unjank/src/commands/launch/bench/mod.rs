@@ -41,6 +41,7 @@ A condition (--a, --b) is one of
                               the whole machine (autogroups are off meanwhile)
   rt=POLICY                   the program and its children have this real-time policy: fifo:N or
                               rr:N, with N from 1 to 90
+  env:NAME=VALUE              a variable of the program's environment, without commas
   KNOB=VALUE[,KNOB=VALUE]     knobs as for `unjank with`, or short names for all clocks: governor,
                               min_freq and max_freq (min, max or 800MHz), epp, and any tunable of
                               the current governor, such as sampling_rate=50ms
@@ -48,7 +49,8 @@ A condition (--a, --b) is one of
   notify:COMMAND              the same, from the moment it reports that it is ready (sd_notify)
   boost[:OPTIONS]             unjank launch boost with these options
   KNOB=VALUE[,…]+SERVICE      knobs and one of the three above, which cannot change a knob that
-                              the condition holds; cold, nice=N and rt=POLICY may be among the knobs
+                              the condition holds; cold, nice=N, rt=POLICY and env:NAME=VALUE
+                              may be among the knobs
 
 Without --b, or with a --b equal to --a, the condition is compared with itself:
 this shows the noise of the machine.
