@@ -62,6 +62,12 @@ pub struct OwnRecording {
     pub window: (Timestamp, Timestamp),
 }
 
+/// Why an end of the window is there: it is the end of what unjank recorded.
+const RECORDED: &str = "as it was recorded";
+/// The furthest that a recorded window reaches beyond the events. While unjank records, it wakes
+/// forty times a second, which is an event each time.
+const FURTHEST: Nanos = Nanos::from_millis(60_000);
+
 /// Chooses thread and window.
 ///
 /// # Errors
@@ -95,7 +101,7 @@ pub fn choose(
     };
     let from = match (wanted.from, window, first_exec(trace, process)) {
         (Some(from), ..) => (at(from), "--since"),
-        (None, Some((from, _)), _) => (from, "as it was recorded"),
+        (None, Some((from, _)), _) => (from, RECORDED),
         (None, None, Some(exec)) => (exec, "the first exec of the process"),
         (None, None, None) => (begin, "the beginning of the recording"),
     };
@@ -104,10 +110,22 @@ pub fn choose(
             (end, "the end of the recording, which is before --until")
         }
         (Some(to), ..) => (at(to), "--until"),
-        (None, Some((_, to)), _) => (to, "as it was recorded"),
+        (None, Some((_, to)), _) => (to, RECORDED),
         (None, None, Some(ended)) => (ended, "the end of the thread"),
         (None, None, None) => (end, "the end of the recording"),
     };
+    let is_recorded = |(_, why): (Timestamp, &str)| why == RECORDED;
+    let is_forged = is_recorded(from) && begin.since(from.0) > FURTHEST
+        || is_recorded(to) && to.0.since(end) > FURTHEST;
+    if is_forged {
+        return Err(format!(
+            "the recording claims to be of {} to {}, but its events are from {} to {}",
+            seconds(from.0),
+            seconds(to.0),
+            seconds(begin),
+            seconds(end)
+        ));
+    }
     if from.0 >= to.0 || from.0 >= end || to.0 <= begin {
         return Err(format!(
             "there is nothing from {} to {}; the recording covers {} to {}",

@@ -112,6 +112,25 @@ fn what_unjank_recorded_is_chosen_without_a_name() {
 }
 
 #[test]
+fn a_recorded_window_far_beyond_the_events_is_refused() {
+    let first = ThreadId(7);
+    let chosen = |from, to, wanted: ChoiceOptions| {
+        let own = OwnRecording { thread: first, first, window: (at(from), at(to)) };
+        choose(&script().trace(), &wanted, Some(own))
+    };
+    let usual = ChoiceOptions::default;
+    assert_eq!(chosen(45, 10_000, usual()).unwrap().to.0, at(10_000), "after its last event");
+    let why = chosen(45, u64::MAX, usual()).unwrap_err();
+    assert!(why.ends_with("but its events are from 0.000000000 s to 0.000000400 s"), "{why}");
+    let until = ChoiceOptions { to: Some(Moment::At(at(250))), ..usual() };
+    assert_eq!(chosen(45, u64::MAX, until).unwrap().to.0, at(250), "the user knows better");
+    // A trace that begins after an hour.
+    let late = Script::new().runs(0, 3_600_000_000_000, 0, 7).sleeps(0, 3_600_000_000_400, 7, 0);
+    let own = OwnRecording { thread: first, first, window: (at(45), at(3_600_000_000_400)) };
+    assert!(choose(&late.trace(), &usual(), Some(own)).unwrap_err().contains("claims to be of"));
+}
+
+#[test]
 fn several_processes_of_a_name_are_listed() {
     let both = executes(script(), 60, 9, "app").trace();
     let why = choose(&both, &wanted("app"), None).unwrap_err();

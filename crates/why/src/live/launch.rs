@@ -102,7 +102,8 @@ impl RecordedLaunch {
         let Some(history) = History::until(&trace, stop) else {
             // The recording is complete, so it is written without an explanation.
             if let Some((kept, to_file)) = keep {
-                let window = (from, launch.ready());
+                let ready = launch.ready();
+                let window = (from, full_at.map_or(ready, |full| full.min(ready)).max(from));
                 kept.write(to_file, &trace, annex((process, process), window, &clocks))?;
             }
             return Ok(None);
