@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How good the predictions of `unjank why` are: programs and a server with other programs beside
-# them, and programs whose files are not in memory, each predicted and measured. Needs root; other programs
-# should not run. Prints all predictions beside their outcomes at the end.
+# How good the predictions of `unjank why` are, each predicted and measured: programs and a server
+# with other programs beside them, programs whose files are not in memory, too little memory, and a
+# lock that two threads want. Needs root; other programs should not run. Prints all predictions beside their outcomes at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -52,6 +52,34 @@ for _ in range(8):
     asks.send(b"x")
     asks.recv(1)
 PYTHON
+cat >"$work/sections.c" <<'C'
+// Two threads that compute under one lock, and for a while without it: SECTION=ROUNDS sections
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int section = 4000000;
+static void compute(int rounds) {
+    for (volatile int round = 0; round < rounds; round++) continue;
+}
+static void *turns(void *nothing) {
+    for (int turn = 0; turn < 20; turn++) {
+        pthread_mutex_lock(&lock);
+        compute(section);
+        pthread_mutex_unlock(&lock);
+        compute(1000000);
+    }
+    return nothing;
+}
+int main(void) {
+    pthread_t other;
+    const char *rounds = getenv("SECTION");
+    if (rounds != NULL) section = atoi(rounds);
+    if (pthread_create(&other, NULL, turns, NULL) != 0) return 1;
+    turns(NULL);
+    return pthread_join(other, NULL);
+}
+C
+cc -O2 -pthread -o "$work/sections" "$work/sections.c"
 cat >"$work/stopped" <<'SH'
 #!/bin/sh
 # Keeps processes stopped: stopped PID…
@@ -116,6 +144,9 @@ echo 64M >$narrow/$limit
 # shellcheck disable=SC2016 # The launched shell expands it.
 prove "swap@$narrow/$limit=1073741824" \
     sh -c 'echo $$ >"$1/cgroup.procs" && exec python3 "$2" 96' sh $narrow "$work/touch.py"
+
+# Half of the computing under a lock.
+prove sections@env:SECTION=2000000 "$work/sections"
 
 # Nothing to gain.
 prove cpu sort "$work/numbers"

@@ -167,7 +167,7 @@ fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
             let tables = record["tables"].as_array().unwrap();
             let what_if = tables.iter().find(|table| table["name"] == "why/what_if").unwrap();
             let notes = what_if["notes"].as_array().unwrap().iter();
-            let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("a lock"));
+            let notes = notes.filter_map(Value::as_str).filter(|note| note.contains("hand-off"));
             let notes = notes.collect::<Vec<_>>().join("\n");
             if notes.is_empty() { Err(tables[0].to_string()) } else { Ok(notes) }
         })
@@ -186,7 +186,7 @@ fn what_another_change_would_save_is_never_more_than_there_is() {
         return;
     }
     let record = record(&["-n", "2", "--gap", "0"], &["sh", "-c", "ls / | sort; ls /usr"]);
-    assert_eq!(rows(&record, "why/what_if").count(), 7);
+    assert_eq!(rows(&record, "why/what_if").count(), 8);
     for row in rows(&record, "why/what_if").filter(|row| row[1] != "n/a") {
         let saved = row[2]["value"].as_f64().unwrap();
         assert!((-1.0..=1e-9).contains(&saved), "{row}");

@@ -198,6 +198,6 @@ fn a_change_that_this_machine_cannot_make_is_refused_before_any_launch() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
         String::from_utf8_lossy(&wrong.stderr)
-            .contains("expected cpu, servers, cache, swap, clock or best")
+            .contains("expected cpu, servers, cache, swap, clock, sections or best")
     );
 }

@@ -33,6 +33,9 @@ pub struct Life {
     /// The wake-ups by the senders of binder transactions that it received before it slept again,
     /// in order of time.
     pub received: Vec<Timestamp>,
+    /// Its calls that wake waiters of a futex, as the release of a lock does: when, and the futex's
+    /// address. In order of time.
+    pub futex_wakes: Vec<(Timestamp, u64)>,
 }
 
 /// A time in which a thread read from storage, waits included: it added pages of files to the page

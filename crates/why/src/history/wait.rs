@@ -88,6 +88,21 @@ pub(super) fn awaits_thread(number: i64, arguments: &[u64; 6]) -> bool {
         && value & libc::FUTEX_WAITERS == 0
 }
 
+/// The address of the futex whose waiters a system call wakes, if it does that.
+pub(super) fn woken_futex(number: i64, arguments: &[u64; 6]) -> Option<u64> {
+    const WAKES: [libc::c_int; 6] = [
+        libc::FUTEX_WAKE,
+        libc::FUTEX_REQUEUE,
+        libc::FUTEX_CMP_REQUEUE,
+        libc::FUTEX_WAKE_OP,
+        libc::FUTEX_UNLOCK_PI,
+        libc::FUTEX_WAKE_BITSET,
+    ];
+    let [futex, operation, ..] = *arguments;
+    let wakes = WAKES.contains(&(operation as i32 & libc::FUTEX_CMD_MASK));
+    (number == FUTEX && wakes).then_some(futex)
+}
+
 const WAIT_BITSET: i32 = libc::FUTEX_WAIT_BITSET;
 /// The numbers of system calls on this architecture.
 #[allow(clippy::unnecessary_cast, reason = "c_long has 32 bits on some machines")]

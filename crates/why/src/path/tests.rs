@@ -272,7 +272,7 @@ mod invented {
                     let family = [id].into();
                     let (highest, thread) = (&clocks, id);
                     let window =
-                        Window { trace: &trace, history: &history, highest, swap: &[], family: &family, thread, from, to };
+                        Window { trace: &trace, history: &history, highest, swap: &[], family: &family, thread, locks: &[], from, to };
                     let stop = Stop::default();
                     let replays = Replays::of(window, &stop).unwrap();
                     let same = replays.length(&Change::default()).unwrap();

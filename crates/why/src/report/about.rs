@@ -45,6 +45,8 @@ pub enum Remedy {
     SpunLocks,
     /// All of these.
     All,
+    /// Threads compute half as long in critical sections that the path waits for.
+    HalfSections,
 }
 
 /// The longest command in a sentence, in characters.
@@ -62,16 +64,18 @@ impl About {
 }
 
 impl Remedy {
-    /// The remedies that `unjank why --prove` can apply to a program from outside.
-    pub const PROVABLE: [Self; 5] = [
+    /// The remedies that `unjank why --prove` tries: by a condition of its own, or by one that the
+    /// user gives.
+    pub const PROVABLE: [Self; 6] = [
         Self::ProgramFirst,
         Self::ServersFirst,
         Self::Cached,
         Self::EnoughMemory,
         Self::HighestClock,
+        Self::HalfSections,
     ];
 
-    /// Its value of `--prove`; `None` if it cannot be applied from outside.
+    /// Its value of `--prove`; `None` if no condition of `launch bench` can make the change.
     pub const fn option(self) -> Option<&'static str> {
         match self {
             Self::HighestClock => Some("clock"),
@@ -79,15 +83,22 @@ impl Remedy {
             Self::EnoughMemory => Some("swap"),
             Self::ProgramFirst => Some("cpu"),
             Self::ServersFirst => Some("servers"),
+            Self::HalfSections => Some("sections"),
             Self::SpunLocks | Self::All => None,
         }
     }
 
+    /// Whether it may be the best change: one by itself, with which the program does the same work.
+    pub(super) const fn is_candidate(self) -> bool {
+        !matches!(self, Self::All | Self::HalfSections)
+    }
+
     /// A condition of `launch bench` to try it by, if unjank has none of its own: one that may do
-    /// less than the remedy, and has other effects.
+    /// less than the remedy and has other effects, or the form of one.
     pub const fn by(self) -> Option<&'static str> {
         match self {
             Self::EnoughMemory => Some("vm.swappiness=0"),
+            Self::HalfSections => Some("env:NAME=VALUE"),
             _ => None,
         }
     }
@@ -102,6 +113,7 @@ impl Remedy {
             Self::ServersFirst => "its server first in the run queue",
             Self::SpunLocks => "locks spun instead of parked",
             Self::All => "all of these",
+            Self::HalfSections => "critical sections half as long",
         }
     }
 
@@ -115,6 +127,7 @@ impl Remedy {
             Self::ServersFirst => "with its server before other programs",
             Self::SpunLocks => "with locks that spin instead of sleeping",
             Self::All => "with all changes",
+            Self::HalfSections => "with critical sections half as long",
         }
     }
 }

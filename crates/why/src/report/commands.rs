@@ -16,6 +16,8 @@ impl About {
         match (remedy, self.process) {
             // A server that has ended cannot be put first.
             (Remedy::ServersFirst, _) if self.server.is_none() => None,
+            // Only its author knows how to tell a program to do less.
+            (Remedy::HalfSections, _) => None,
             _ if !self.command.is_empty() => Some(self.for_launch(remedy)),
             (_, Some(process)) => self.for_window(process, remedy),
             (_, None) => None,
@@ -63,7 +65,7 @@ impl About {
                     self.window(process)
                 )
             }),
-            Remedy::All => None,
+            Remedy::All | Remedy::HalfSections => None,
         }
     }
 
@@ -113,7 +115,7 @@ mod tests {
         let command = ["sh", "-c", "echo 'a b' > /dev/null; ls", ""];
         let options = ["--ready", "stdout:it is up", "--timeout", "120s"];
         let about = About { server: Some(47), ..about(&command, &options) };
-        for remedy in REMEDIES {
+        for remedy in REMEDIES.into_iter().filter(|remedy| *remedy != Remedy::HalfSections) {
             let next = about.next(remedy).unwrap();
             let read = shlex::split(&next).unwrap();
             let has = |words: &[&str]| read.windows(words.len()).any(|window| window == words);

@@ -199,7 +199,9 @@ impl Explained {
     /// Its window, for replays.
     pub(super) fn window(&self) -> Window<'_> {
         let Self { trace, history, highest, swap, family, thread, from, to, .. } = self;
-        Window { trace, history, highest, swap, family, thread: *thread, from: *from, to: *to }
+        let locks = &self.path.locks;
+        let (thread, from, to) = (*thread, *from, *to);
+        Window { trace, history, highest, swap, family, thread, locks, from, to }
     }
 
     /// Adds a warning with which the explanation must be read.

@@ -16,7 +16,7 @@ pub(super) fn table(savings: &[Saving], launches: usize, about: &About) -> Optio
     let mut table = Table::new("why/next", "What to type next", columns);
     let mut worth: Vec<&Saving> = savings
         .iter()
-        .filter(|saving| saving.remedy != Remedy::All && saving.share >= SMALLEST)
+        .filter(|saving| saving.remedy.is_candidate() && saving.share >= SMALLEST)
         .collect();
     worth.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut row = |what: &str, command: Option<String>| {

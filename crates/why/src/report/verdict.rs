@@ -4,7 +4,7 @@ use unjank_host::tracefs::CpuTrace;
 use unjank_measure::record::{Quantity, Verdict};
 use unjank_measure::{Answer, SeriesRecord, Unit};
 
-use super::about::{About, Remedy};
+use super::about::About;
 use super::agreement::Agreement;
 use super::explained::{Explained, Subject};
 use super::sentence::sentence;
@@ -23,7 +23,7 @@ pub(super) fn verdict(
     savings: &[Saving],
     about: &About,
 ) -> Verdict {
-    let single = savings.iter().filter(|saving| saving.remedy != Remedy::All);
+    let single = savings.iter().filter(|saving| saving.remedy.is_candidate());
     let best = single.max_by(|a, b| a.share.total_cmp(&b.share));
     let lost = lost_events(launch);
     let unknown = launch.split.of_cell(Cell::Of(Activity::Unknown));

@@ -44,7 +44,7 @@ impl Saving {
 }
 
 /// The changes, in the order of the table.
-pub(super) const REMEDIES: [Remedy; 7] = [
+pub(super) const REMEDIES: [Remedy; 8] = [
     Remedy::HighestClock,
     Remedy::Cached,
     Remedy::EnoughMemory,
@@ -52,6 +52,7 @@ pub(super) const REMEDIES: [Remedy; 7] = [
     Remedy::ServersFirst,
     Remedy::SpunLocks,
     Remedy::All,
+    Remedy::HalfSections,
 ];
 
 /// The predicted length of a launch with each of [`REMEDIES`].
@@ -102,7 +103,9 @@ fn change(remedy: Remedy, launch: &Explained, handoff: Nanos) -> Change {
             no_reclaim: true,
             boosted: &launch.family | &launch.threads_of_server(),
             lock_handoff: Some(handoff),
+            half_sections: false,
         },
+        Remedy::HalfSections => Change { half_sections: true, ..none },
     }
 }
 
@@ -178,6 +181,12 @@ pub(super) fn table(
                  measured time is used"
             ),
         });
+    }
+    if savings.iter().any(|saving| saving.remedy == Remedy::HalfSections && saving.share > 0.0) {
+        table = table.with_note(
+            "critical sections: what threads compute before they release a lock, or signal a \
+             condition variable, that the path waits for",
+        );
     }
     if launch.is_older_than_its_recording() {
         table = table.with_note(

@@ -13,6 +13,7 @@
 mod actors;
 mod replay;
 mod scales;
+mod sections;
 mod steps;
 mod window;
 
@@ -21,6 +22,7 @@ use unjank_units::Nanos;
 
 use self::actors::Actors;
 use self::replay::Replay;
+use self::sections::Sections;
 use self::steps::{Step, steps};
 pub use self::window::{Change, Data, InMemory, Window};
 use crate::split::ClockLosses;
@@ -32,6 +34,7 @@ pub struct Replays<'a> {
     actors: Actors<'a>,
     steps: Vec<Step>,
     losses: ClockLosses,
+    sections: Sections,
     stop: &'a Stop,
 }
 
@@ -41,7 +44,8 @@ impl<'a> Replays<'a> {
         let actors = Actors::of(&window);
         let steps = steps(&window, &actors, stop)?;
         let losses = ClockLosses::of(window.history, window.highest);
-        Some(Self { window, actors, steps, losses, stop })
+        let sections = Sections::of(&window, &actors);
+        Some(Self { window, actors, steps, losses, sections, stop })
     }
 
     /// When the thread would have reached the end of the window, counted from its
@@ -50,8 +54,7 @@ impl<'a> Replays<'a> {
     pub fn length(&self, change: &Change) -> Option<Nanos> {
         let Window { thread, from, to, .. } = self.window;
         let Some(explained) = self.actors.find(thread, to) else { return Some(to.since(from)) };
-        let replay = Replay::new(self.window, &self.actors, explained, change, &self.losses);
-        replay.run(&self.steps, self.stop)
+        Replay::new(self, explained, change).run(&self.steps, self.stop)
     }
 }
 

@@ -5,13 +5,14 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
+use super::Replays;
 use super::actors::{Actor, Actors};
 use super::scales::Scales;
+use super::sections::Sections;
 use super::steps::Step;
 use super::window::{Change, Window};
 use crate::history::{Cause, Origin, Queued, Request, Span, State, Wait, Wake};
 use crate::path::is_sleep_until;
-use crate::split::ClockLosses;
 
 /// The most work items that are followed, each of which queued the next.
 const MOST_WORK: usize = 8;
@@ -32,13 +33,6 @@ struct Placed {
     position: Position,
 }
 
-impl Placed {
-    fn at(&self, moment: Timestamp) -> f64 {
-        let Position { changed_from, scale } = self.position;
-        changed_from + moment.since(self.from).get() as f64 * scale
-    }
-}
-
 /// A replay with a change.
 pub(super) struct Replay<'a> {
     window: Window<'a>,
@@ -46,6 +40,7 @@ pub(super) struct Replay<'a> {
     explained: Actor,
     change: &'a Change,
     scales: Scales<'a>,
+    sections: &'a Sections,
     /// The positions of all spans that have begun, by place. A wake-up may lead back to a span that
     /// has already ended.
     positions: Vec<Position>,
@@ -54,17 +49,13 @@ pub(super) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    pub(super) fn new(
-        window: Window<'a>,
-        actors: &'a Actors<'a>,
-        explained: Actor,
-        change: &'a Change,
-        losses: &'a ClockLosses,
-    ) -> Self {
+    pub(super) fn new(of: &'a Replays<'a>, explained: Actor, change: &'a Change) -> Self {
+        let Replays { window, actors, losses, sections, .. } = of;
+        let window = *window;
         let positions = vec![Position::default(); actors.places()];
         let begun = vec![0; actors.len()];
         let scales = Scales { window, actors, change, losses };
-        Self { window, actors, explained, change, scales, positions, begun }
+        Self { window, actors, explained, change, scales, sections, positions, begun }
     }
 
     /// Takes all steps up to the end of the window. Returns when the explained thread reaches it,
@@ -91,7 +82,8 @@ impl<'a> Replay<'a> {
             }
         }
         // After the thread's last span nothing is known of it: that time keeps its length.
-        let end = self.last(self.explained).map_or(0.0, |last| last.at(to));
+        let last = self.last(self.explained);
+        let end = last.map_or(0.0, |last| self.changed(self.explained, last, to));
         Some(Nanos(end.round() as u64))
     }
 
@@ -114,7 +106,9 @@ impl<'a> Replay<'a> {
             State::Asleep { wait, wake } => {
                 self.woken(step.actor, placed.position.changed_from, wait, wake, span, step.cause)
             }
-            State::Running { .. } | State::Woken { .. } | State::Ready { .. } => placed.at(span.to),
+            State::Running { .. } | State::Woken { .. } | State::Ready { .. } => {
+                self.changed(step.actor, placed, span.to)
+            }
         };
         match self.actors.life(step.actor).life.spans.get(number + 1) {
             Some(next) => self.begin(step.actor, number + 1, &next, changed_to),
@@ -251,7 +245,17 @@ impl<'a> Replay<'a> {
         if at < placed.from {
             return Some(placed.position.changed_from - placed.from.since(at).get() as f64);
         }
-        Some(placed.at(at))
+        Some(self.changed(actor, placed, at))
+    }
+
+    /// The changed moment of a moment in a span.
+    fn changed(&self, actor: Actor, placed: Placed, at: Timestamp) -> f64 {
+        let Position { changed_from, scale } = placed.position;
+        let mut took = at.since(placed.from).get() as f64;
+        if self.change.half_sections {
+            took -= self.sections.between(actor, placed.from, at).get() as f64 / 2.0;
+        }
+        changed_from + took * scale
     }
 
     /// The span of a thread at a moment, its first one if that comes later.

@@ -1,4 +1,5 @@
 mod memory;
+mod sections;
 
 use unjank_host::block_device::DeviceNumber;
 use unjank_host::sched::ThreadId;
@@ -8,6 +9,7 @@ use unjank_host::tracefs::{Context, DeviceRequest, EventKind, StorageEvent, Syst
 
 use super::*;
 use crate::history::History;
+use crate::path::critical_path;
 use crate::split::HighestClocks;
 
 /// The length of the window of thread 7 from 0 to `to` after a change.
@@ -30,6 +32,7 @@ fn length_of(trace: &Trace, to: u64, change: &Change, highest: &HighestClocks) -
         swap: &[Area::new("/swap".to_owned(), DeviceNumber(1), true, whole(8, 1))],
         family: &[ThreadId(7)].into(),
         thread: ThreadId(7),
+        locks: &critical_path(&history, ThreadId(7), at(0), at(to)).locks,
         from: at(0),
         to: at(to),
     };

@@ -9,6 +9,7 @@ use unjank_host::tracefs::Trace;
 use unjank_units::Nanos;
 
 use crate::history::{History, Place};
+use crate::path::LockWait;
 use crate::split::HighestClocks;
 
 /// The change to a window. The default changes nothing.
@@ -24,6 +25,8 @@ pub struct Change {
     pub boosted: BTreeSet<ThreadId>,
     /// If set, the longest time from the wake-up of a thread that waited in a futex to its run.
     pub lock_handoff: Option<Nanos>,
+    /// Threads compute half as long in critical sections that the critical path waits for.
+    pub half_sections: bool,
 }
 
 /// Data in memory instead of on storage.
@@ -60,6 +63,8 @@ pub struct Window<'a> {
     pub family: &'a BTreeSet<ThreadId>,
     /// The thread whose progress counts.
     pub thread: ThreadId,
+    /// The waits for locks on its critical path.
+    pub locks: &'a [LockWait],
     /// The beginning of the window.
     pub from: Timestamp,
     /// The end of the window.

@@ -52,6 +52,7 @@ by a change is predicted by replaying all recorded wake-ups with shorter waits.
   cache    its files are in memory; without it, they are dropped from memory
   swap     no page is swapped out; only with --by
   clock    every CPU at its highest clock
+  sections half as much computing under locks that others wait for; only with --by
 
 --by applies another condition of unjank launch bench instead: --prove=cpu --by
 rt=fifo:10. Launches without the change are as above.
@@ -65,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) launches: Option<u32>,
     /// Measure what a change saves, in alternating pairs of launches, and compare it
-    /// with the prediction: cpu, servers, cache, swap, clock, or the best of them
+    /// with the prediction: cpu, servers, cache, swap, clock, sections, or the best of them
     #[arg(
         long,
         value_name = "CHANGE",

@@ -51,7 +51,7 @@ fn own(remedy: Remedy, server: Option<u32>, root: &Root) -> Result<Condition> {
                 server.context("the program waited for no other program that still runs")?;
             conditions::process_first(server, root)
         }
-        Remedy::EnoughMemory | Remedy::SpunLocks | Remedy::All => {
+        Remedy::EnoughMemory | Remedy::SpunLocks | Remedy::All | Remedy::HalfSections => {
             bail!("{} cannot be applied to another program", remedy.name())
         }
     })
@@ -93,6 +93,9 @@ mod tests {
         assert!(of(Remedy::EnoughMemory, None, None).is_err());
         let [as_is, kept] = of(Remedy::EnoughMemory, Some("vm.swappiness=0"), None).unwrap();
         assert_eq!((as_is.knobs.len(), kept.knobs.len()), (0, 1));
+        assert!(of(Remedy::HalfSections, None, None).is_err());
+        let [_, told] = of(Remedy::HalfSections, Some("env:BATCH=50"), None).unwrap();
+        assert_eq!(told.environment, [("BATCH".into(), "50".into())]);
         let [_, boost] = of(Remedy::HighestClock, Some("boost"), None).unwrap();
         assert!(boost.service.unwrap().own);
         assert!(of(Remedy::ServersFirst, Some("notify:./raise"), None).is_ok());

@@ -37,7 +37,7 @@ impl FromStr for TriedChange {
         match of_name {
             Some(remedy) => Ok(Self::Of(remedy)),
             None if text == "best" => Ok(Self::Best),
-            None => Err("expected cpu, servers, cache, swap, clock or best".to_owned()),
+            None => Err("expected cpu, servers, cache, swap, clock, sections or best".to_owned()),
         }
     }
 }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn changes_have_names() {
         assert_eq!("best".parse(), Ok(TriedChange::Best));
-        for name in ["cpu", "servers", "cache", "swap", "clock"] {
+        for name in ["cpu", "servers", "cache", "swap", "clock", "sections"] {
             assert_eq!(name.parse::<TriedChange>().unwrap().name(), name);
         }
         assert!("locks".parse::<TriedChange>().is_err());
@@ -239,6 +239,10 @@ mod tests {
         assert!(swap.check(Some("vm.swappiness=0")).is_ok());
         let error = swap.check(None).unwrap_err().to_string();
         assert!(error.contains("such as --by vm.swappiness=0"), "{error}");
+        let sections = TriedChange::Of(Remedy::HalfSections);
+        assert!(sections.check(Some("env:A=1")).is_ok());
+        let error = sections.check(None).unwrap_err().to_string();
+        assert!(error.contains("such as --by env:NAME=VALUE"), "{error}");
         let error = TriedChange::Best.check(Some("boost")).unwrap_err().to_string();
         assert!(error.starts_with("--by boost: name the change"), "{error}");
     }

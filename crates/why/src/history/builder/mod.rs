@@ -25,7 +25,7 @@ use super::packets::Packets;
 use super::requests::InFlight;
 use super::thread::Thread;
 use super::timers::Timers;
-use super::wait::{Asleep, Wait, awaits_thread};
+use super::wait::{Asleep, Wait, awaits_thread, woken_futex};
 use super::work::Queues;
 
 impl History {
@@ -218,6 +218,9 @@ impl Builder {
                 if number != RESTART || !matches!(thread.wait, Wait::Call { .. }) {
                     thread.enters(Wait::Call { number, arguments: [first, second] }, at);
                     thread.awaits_end = awaits_thread(number, &arguments);
+                    if let Some(futex) = woken_futex(number, &arguments) {
+                        thread.life.futex_wakes.push((at, futex));
+                    }
                 }
             }
             EventKind::SystemCall(SystemCall::Ends { .. }) => {

@@ -179,6 +179,7 @@ fn a_replay_keeps_what_is_lost() {
         swap: &[],
         family: &[ThreadId(7)].into(),
         thread: ThreadId(7),
+        locks: &[],
         from: at(0),
         to: at(400),
     };
