@@ -22,6 +22,7 @@ use unjank_units::Nanos;
 
 use self::actors::Actors;
 use self::replay::Replay;
+use self::scales::Scales;
 use self::sections::Sections;
 use self::steps::{Step, steps};
 pub use self::window::{Change, Data, InMemory, Window};
@@ -54,7 +55,9 @@ impl<'a> Replays<'a> {
     pub fn length(&self, change: &Change) -> Option<Nanos> {
         let Window { thread, from, to, .. } = self.window;
         let Some(explained) = self.actors.find(thread, to) else { return Some(to.since(from)) };
-        Replay::new(self, explained, change).run(&self.steps, self.stop)
+        let Self { window, actors, losses, .. } = self;
+        let scales = Scales { window: *window, actors, change, losses };
+        Replay::new(scales, &self.sections, explained).run(&self.steps, self.stop)
     }
 }
 

@@ -5,7 +5,6 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
 
-use super::Replays;
 use super::actors::{Actor, Actors};
 use super::scales::Scales;
 use super::sections::Sections;
@@ -49,12 +48,10 @@ pub(super) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    pub(super) fn new(of: &'a Replays<'a>, explained: Actor, change: &'a Change) -> Self {
-        let Replays { window, actors, losses, sections, .. } = of;
-        let window = *window;
+    pub(super) fn new(scales: Scales<'a>, sections: &'a Sections, explained: Actor) -> Self {
+        let Scales { window, actors, change, .. } = scales;
         let positions = vec![Position::default(); actors.places()];
         let begun = vec![0; actors.len()];
-        let scales = Scales { window, actors, change, losses };
         Self { window, actors, explained, change, scales, sections, positions, begun }
     }
 
