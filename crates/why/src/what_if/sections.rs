@@ -1,17 +1,18 @@
-//! The computing of threads in critical sections that the critical path waits for.
+//! The computing of threads in critical sections of locks that the critical path waits for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::Timestamp;
 use unjank_units::Nanos;
 
 use super::actors::{Actor, Actors, OfWindow};
 use super::window::Window;
-use crate::history::{State, Wait};
-use crate::path::{LockWait, hands_over};
+use crate::history::{Origin, State, Wait, Wake};
+use crate::path::hands_over;
 
-/// The critical sections that the path waits for, as far as they are in the trace. Every wait in a
-/// futex that another thread ends counts as one for a lock, which is the futex's address.
+/// The critical sections of locks that the path waits for, as far as they are in the trace: those
+/// that any thread waits for, because a thread on the path may hold such a lock, too. Every wait in
+/// a futex that another thread ends counts as one for a lock, which is the futex's address.
 #[derive(Debug)]
 pub(super) struct Sections {
     by_holder: BTreeMap<Actor, Vec<Part>>,
@@ -26,6 +27,14 @@ struct Part {
     before: Nanos,
 }
 
+/// A wait for a lock.
+#[derive(Clone, Copy)]
+struct LockWait {
+    lock: u64,
+    from: Timestamp,
+    wake: Wake,
+}
+
 /// When a thread got a lock that it had waited for, and when it called the kernel to wake the
 /// waiters of it. In order.
 #[derive(Default)]
@@ -36,18 +45,21 @@ struct Uses {
 
 impl Sections {
     pub(super) fn of(window: &Window<'_>, actors: &Actors<'_>) -> Self {
-        let mut waits: BTreeMap<Actor, Vec<(u64, &LockWait)>> = BTreeMap::new();
-        for wait in window.locks {
-            let Wait::Call { arguments: [lock, _], .. } = wait.wait else { continue };
-            if let Some(holder) = actors.find(wait.waker, wait.wake.at) {
-                waits.entry(holder).or_default().push((lock, wait));
+        let locks: BTreeSet<u64> = window.locks.iter().filter_map(|it| address(it.wait)).collect();
+        let mut waits: BTreeMap<Actor, Vec<LockWait>> = BTreeMap::new();
+        let all = actors.iter().flat_map(|(_, of)| lock_waits(of));
+        for wait in all.filter(|wait| locks.contains(&wait.lock)) {
+            let Origin::Thread(by) = wait.wake.by else { continue };
+            if let Some(holder) = actors.find(by, wait.wake.at) {
+                waits.entry(holder).or_default().push(wait);
             }
         }
         let parts = waits.into_iter().map(|(holder, waits)| {
             let holds = actors.life(holder);
             let uses = uses(holds);
-            let section = |(lock, wait): (u64, &LockWait)| {
-                let from = uses.get(&lock).map_or(wait.from, |uses| uses.section_before(wait));
+            let section = |wait: LockWait| {
+                let uses = uses.get(&wait.lock);
+                let from = uses.map_or(wait.from, |uses| uses.section_before(wait));
                 (from.max(window.from), wait.wake.at)
             };
             let mut sections: Vec<_> = waits.into_iter().map(section).collect();
@@ -73,7 +85,7 @@ impl Sections {
 
 impl Uses {
     /// The known beginning of the section whose end ended a wait.
-    fn section_before(&self, wait: &LockWait) -> Timestamp {
+    fn section_before(&self, wait: LockWait) -> Timestamp {
         let before = |all: &[Timestamp], skipped: usize| {
             let count = all.partition_point(|at| *at < wait.wake.at);
             count.checked_sub(1 + skipped).and_then(|last| all.get(last)).copied()
@@ -88,16 +100,29 @@ impl Uses {
     }
 }
 
+/// The address of the futex in which a thread waits.
+fn address(wait: Wait) -> Option<u64> {
+    match wait {
+        Wait::Call { arguments: [lock, _], .. } => Some(lock),
+        _ => None,
+    }
+}
+
+/// The waits of a thread for locks.
+fn lock_waits(of: &OfWindow<'_>) -> impl Iterator<Item = LockWait> {
+    let spans = of.spans.clone().filter_map(|number| of.life.spans.get(number));
+    spans.filter_map(|span| {
+        let State::Asleep { wait, wake: Some(wake) } = span.state else { return None };
+        let lock = address(wait).filter(|_| hands_over(wait, &wake))?;
+        Some(LockWait { lock, from: span.from, wake })
+    })
+}
+
 /// The uses of locks by a thread.
 fn uses(of: &OfWindow<'_>) -> BTreeMap<u64, Uses> {
     let mut uses: BTreeMap<u64, Uses> = BTreeMap::new();
-    for span in of.spans.clone().filter_map(|number| of.life.spans.get(number)) {
-        let State::Asleep { wait, wake: Some(wake) } = span.state else { continue };
-        if let Wait::Call { arguments: [lock, _], .. } = wait
-            && hands_over(wait, &wake)
-        {
-            uses.entry(lock).or_default().acquired.push(wake.at);
-        }
+    for wait in lock_waits(of) {
+        uses.entry(wait.lock).or_default().acquired.push(wait.wake.at);
     }
     for &(at, lock) in &of.life.futex_wakes {
         uses.entry(lock).or_default().released.push(at);

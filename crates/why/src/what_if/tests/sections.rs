@@ -128,7 +128,8 @@ fn a_section_begins_when_its_holder_got_the_lock_from_another_thread() {
 
 #[test]
 fn a_section_ends_with_a_release_that_wakes_nobody() {
-    assert_eq!(halved(&gets_it_late(LOCK, Some(wakes(LOCK))), 500), 450);
+    // 5 computes 25 instead of 50 from 150 on, 9 100 alone, and then 50 instead of 100.
+    assert_eq!(halved(&gets_it_late(LOCK, Some(wakes(LOCK))), 500), 425);
     assert_eq!(halved(&gets_it_late(LOCK, Some(wakes(OTHER))), 500), 400);
 }
 
