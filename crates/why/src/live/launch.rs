@@ -102,8 +102,7 @@ impl RecordedLaunch {
         let Some(history) = History::until(&trace, stop) else {
             // The recording is complete, so it is written without an explanation.
             if let Some((kept, to_file)) = keep {
-                let ready = launch.ready();
-                let window = (from, full_at.map_or(ready, |full| full.min(ready)).max(from));
+                let window = (from, recorded_until(launch.ready(), from, full_at));
                 kept.write(to_file, &trace, annex((process, process), window, &clocks))?;
             }
             return Ok(None);
@@ -177,7 +176,7 @@ impl Subject {
         let last = family.last_of_process().unwrap_or(process);
         let end = (last, family.end_of(last).unwrap_or(launch.ready()));
         let (thread, ready) = step.map_or(end, |step| (step.thread, step.at));
-        let to = full_at.map_or(ready, |full| full.min(ready)).max(from);
+        let to = recorded_until(ready, from, full_at);
         Self { family, thread, to, ready, step }
     }
 
@@ -222,6 +221,11 @@ impl Subject {
              explained{before}"
         ))
     }
+}
+
+/// The end of the window of a launch that was ready at `ready`; the recording may have ended before.
+fn recorded_until(ready: Timestamp, from: Timestamp, full_at: Option<Timestamp>) -> Timestamp {
+    full_at.map_or(ready, |full| full.min(ready)).max(from)
 }
 
 /// Whether the launch was recorded until it was ready.

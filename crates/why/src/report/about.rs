@@ -45,7 +45,7 @@ pub enum Remedy {
     SpunLocks,
     /// All of these.
     All,
-    /// Threads compute half as long in critical sections that the path waits for.
+    /// Threads compute half as long in critical sections of locks that the path waits for.
     HalfSections,
 }
 

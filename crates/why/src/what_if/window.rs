@@ -25,7 +25,8 @@ pub struct Change {
     pub boosted: BTreeSet<ThreadId>,
     /// If set, the longest time from the wake-up of a thread that waited in a futex to its run.
     pub lock_handoff: Option<Nanos>,
-    /// Threads compute half as long in critical sections that the critical path waits for.
+    /// Threads compute half as long in critical sections of locks that the critical path
+    /// waits for.
     pub half_sections: bool,
 }
 
