@@ -1,10 +1,12 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
 //! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
-//! each other ([`turns`]). And what a program printed ([`printed`]).
+//! each other ([`turns`]). And which program they start ([`program`]), and what one printed
+//! ([`printed`]).
 
 pub mod attempts;
 pub mod printed;
+pub mod program;
 pub mod turns;
 pub mod wait;
 

@@ -12,7 +12,7 @@ use unjank_needs::wait::{Process, until, until_some};
 const SIGSTOP: i32 = 19;
 
 fn unjank() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
 }
 
 /// The series on which the verdict of each row rests, with a label if several series have its

@@ -86,8 +86,7 @@ fn refused(call: &[String]) -> Option<String> {
     {
         return Some(why);
     }
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_unjank")).args(own).arg("--help").output().unwrap();
+    let output = Command::new(unjank_needs::unjank!()).args(own).arg("--help").output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     (!output.status.success()).then(|| stderr.lines().next().unwrap_or_default().to_owned())
 }
@@ -116,7 +115,7 @@ fn commands_of_documents_can_be_typed() {
 fn examples_of_help_can_be_typed() {
     let help = |words: &[&str]| {
         let output =
-            Command::new(env!("CARGO_BIN_EXE_unjank")).args(words).arg("--help").output().unwrap();
+            Command::new(unjank_needs::unjank!()).args(words).arg("--help").output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let names = |text: &str| -> Vec<String> {

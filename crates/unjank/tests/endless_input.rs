@@ -14,7 +14,7 @@ const SIGINT: u32 = 2;
 const INTERRUPTED: Option<i32> = Some(130);
 
 fn unjank(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
@@ -120,8 +120,7 @@ fn an_endless_line_is_an_error_and_not_read_whole() {
             // The limit on memory is less than the size of the file.
             let mut command = Command::new("sh");
             command.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]);
-            let output =
-                command.arg(env!("CARGO_BIN_EXE_unjank")).args(arguments).output().unwrap();
+            let output = command.arg(unjank_needs::unjank!()).args(arguments).output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
             assert!(said.contains(&format!("{file}, line 1: {message}")), "{arguments:?}: {said}");
@@ -152,7 +151,7 @@ fn a_signal_ends_records_that_never_end() {
         ] {
             let mut command = Command::new("sh");
             command.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]);
-            command.arg(env!("CARGO_BIN_EXE_unjank")).args(arguments);
+            command.arg(unjank_needs::unjank!()).args(arguments);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let child = command.spawn().unwrap();
             Process(child.id()).until_it_has_computed(Duration::from_millis(100));
@@ -174,7 +173,7 @@ fn a_small_stack_is_enough() {
     let log = dir.path().join("log.csv");
     fs::write(&log, "time_s,power_W\n0,2\n60,2\n").unwrap();
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -s 64; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_unjank")]);
+    command.args(["-c", "ulimit -s 64; exec \"$@\"", "sh", unjank_needs::unjank!()]);
     command.args(["launch", "power", "--no-store", "--for", "30s", "--json", "--meter"]);
     let output = command.arg(format!("csv:{}", log.display())).env_clear().output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");

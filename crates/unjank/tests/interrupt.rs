@@ -26,7 +26,7 @@ fn ctrl_c_ends_a_sleep_of_hours() {
         &["launch", "bench", "--gap", "9h", "--load", "0", "--b", "with:sleep 9h"],
         &["ipc", "probe", "--gap", "9h", "--for", "90h"],
     ] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let mut child = Command::new(unjank_needs::unjank!())
             .args(arguments)
             .arg("--no-store")
             .stdout(Stdio::null())
@@ -43,7 +43,7 @@ fn ctrl_c_ends_a_sleep_of_hours() {
 #[test]
 fn nohup_keeps_a_run_alive() {
     let child = Command::new("nohup")
-        .arg(env!("CARGO_BIN_EXE_unjank"))
+        .arg(unjank_needs::unjank!())
         .args(["lock", "probe", "--for", "3s", "--no-store"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -30,7 +30,7 @@ fn warm_peer(unjank: Process) -> Option<Process> {
 }
 
 fn started(transport: &str, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["ipc", "probe", "--placement", "free", "--no-store"])
         .args(["--transport", transport])
         .args(arguments)
@@ -118,7 +118,7 @@ fn a_server_is_not_killed_before_all_pairs_are_ready() {
         "deadline": 1_000_000, "callers": ["warm"], "priority": 10, "force": false,
         "inherit_rt": true, "raw": false, "tripwire": null,
     });
-    let mut client = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let mut client = Command::new(unjank_needs::unjank!())
         .args(["ipc", "caller", &std::process::id().to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -140,7 +140,7 @@ fn a_server_is_not_killed_before_all_pairs_are_ready() {
 #[test]
 fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
     let arguments = ["ipc", "latency", "--transport", "pipe", "--caller", "warm", "--quick"];
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(arguments)
         .args(["--json", "--no-store"])
         .output()
@@ -158,7 +158,7 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
     let mut verdicts = record["verdicts"].as_array().expect("verdicts").iter();
     let verdict = verdicts.find(|verdict| verdict["subject"] == "ipc").expect("a verdict");
     assert!(verdict["reason"].to_string().contains("5 independent starts"), "{verdict}");
-    let twice = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let twice = Command::new(unjank_needs::unjank!())
         .args(arguments)
         .args(["--count", "9"])
         .output()
@@ -168,7 +168,7 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
 
 #[test]
 fn ctrl_c_ends_a_comparison_with_perf_between_trials() {
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let child = Command::new(unjank_needs::unjank!())
         .args(["ipc", "bench", "--trial", "400ms", "--no-store"])
         .process_group(0)
         .stdout(Stdio::piped())
@@ -185,7 +185,7 @@ fn ctrl_c_ends_a_comparison_with_perf_between_trials() {
 
 #[test]
 fn a_peer_that_stops_ends_a_comparison() {
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let child = Command::new(unjank_needs::unjank!())
         .args(["ipc", "bench", "--trial", "900ms", "--no-store"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

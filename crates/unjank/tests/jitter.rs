@@ -6,7 +6,7 @@ use serde_json::Value;
 use unjank_needs::wait::Process;
 
 fn native(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["jitter", "native", "--no-store"])
         .args(arguments)
         .output()
@@ -52,7 +52,7 @@ fn each_period_of_each_thread_is_counted() {
 #[test]
 fn an_interrupted_run_prints_what_it_measured() {
     for signal in ["-INT", "-TERM"] {
-        let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let child = Command::new(unjank_needs::unjank!())
             .args(["jitter", "native", "--no-store", "--json", "--sched=other"])
             .arg("--count=18446744073709551615")
             .stdout(Stdio::piped())

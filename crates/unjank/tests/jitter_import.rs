@@ -13,7 +13,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn unjank(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank")).args(arguments).output().unwrap()
+    Command::new(unjank_needs::unjank!()).args(arguments).output().unwrap()
 }
 
 fn import(file: &Path, more: &[&str]) -> Output {
@@ -105,7 +105,7 @@ fn errors_name_file_and_line() {
 
 #[test]
 fn a_file_may_come_through_a_pipe() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let mut child = Command::new(unjank_needs::unjank!())
         .args(["jitter", "import", "-", "--no-store", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -158,7 +158,7 @@ impl Run {
         for knob in 0..KNOBS {
             fs::write(file(dir.path(), knob), first(knob)).unwrap();
         }
-        let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let mut child = Command::new(unjank_needs::unjank!())
             .arg("with")
             .arg("--quiet")
             .arg("--root")
@@ -294,7 +294,7 @@ impl Run {
 
     /// `unjank restore`; returns how many changes it found.
     fn restore(&self, attempt: &str) -> usize {
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let output = Command::new(unjank_needs::unjank!())
             .args(["restore", "--json", "--root"])
             .arg(self.dir.path().join("machine"))
             .arg("--state-dir")

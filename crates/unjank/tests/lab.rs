@@ -25,7 +25,7 @@ fn fails(file: &Path, cache: &Path, arguments: &[&str], code: i32) -> String {
 }
 
 fn unjank() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_unjank"))
+    Path::new(unjank_needs::unjank!())
 }
 
 /// The header of a program without segments, which looks statically linked.

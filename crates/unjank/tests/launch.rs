@@ -94,10 +94,8 @@ fn a_service_may_be_ready_late_and_a_program_may_end_late() {
         fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
         path.display().to_string()
     };
-    let notify = format!(
-        "{} launch load 0 --basic 0 --rate 1000 --ready notify",
-        env!("CARGO_BIN_EXE_unjank")
-    );
+    let notify =
+        format!("{} launch load 0 --basic 0 --rate 1000 --ready notify", unjank_needs::unjank!());
     // Longer than a quiet machine ever needs.
     let late = script("late", &format!("sleep 10.5\n{notify}\nexec sleep 600"));
     let ends = directory.path().join("ends");
@@ -217,7 +215,7 @@ fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let mark = directory.path().join("two words");
     let notify = "launch load 0 --basic 0 --rate 1000 --ready notify; exec sleep 600";
-    let unjank_itself = env!("CARGO_BIN_EXE_unjank");
+    let unjank_itself = unjank_needs::unjank!();
     let condition =
         format!("notify:sh -c 'touch \"{}\"; {unjank_itself} {notify}'", mark.display());
     let output = unjank(&["launch", "bench", "--gap", "0", "--no-store", "--pairs", "1"])
@@ -247,7 +245,7 @@ fn a_boost_that_this_machine_cannot_have_is_unsupported() {
 
 #[test]
 fn every_way_of_being_ready_is_detected_and_no_process_is_left_behind() {
-    let own = env!("CARGO_BIN_EXE_unjank");
+    let own = unjank_needs::unjank!();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let port = format!("port:{port}");
     for (ready, says, linger) in [

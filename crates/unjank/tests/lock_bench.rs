@@ -25,7 +25,7 @@ const STRATEGIES: [&str; 12] = [
 ];
 
 fn bench(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["lock", "bench", "--no-store", "--seed", "5"])
         .args(arguments)
         .output()
@@ -208,7 +208,7 @@ fn reports_have_heat_maps() {
 
 #[test]
 fn ctrl_c_prints_what_was_measured() {
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let child = Command::new(unjank_needs::unjank!())
         .args(["lock", "bench", "--no-store", "--threads", "1", "--section", "0"])
         .args(["--outside", "1us", "--rounds", "1000", "--trial", "5ms"])
         .process_group(0)

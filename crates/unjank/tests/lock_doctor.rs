@@ -17,7 +17,7 @@ impl Drop for Watched {
 }
 
 fn doctor(process: u32, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["lock", "doctor", &process.to_string(), "--no-store"])
         .args(arguments)
         .output()
@@ -81,7 +81,7 @@ fn a_process_that_cannot_be_watched_is_a_usage_error() {
 #[test]
 fn ctrl_c_prints_what_was_seen() {
     let sleeper = Watched(Command::new("sleep").arg("600").spawn().expect("sleep is everywhere"));
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let child = Command::new(unjank_needs::unjank!())
         .args(["lock", "doctor", &sleeper.0.id().to_string(), "--for", "9h", "--no-store"])
         .stdout(std::process::Stdio::piped())
         .spawn()

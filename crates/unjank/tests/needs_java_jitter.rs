@@ -26,7 +26,7 @@ fn has_java() -> bool {
 }
 
 fn jvm() -> Command {
-    let mut jvm = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut jvm = Command::new(unjank_needs::unjank!());
     jvm.args(["jitter", "jvm", "--no-store", "--jar", JAR]);
     jvm
 }
@@ -54,7 +54,7 @@ fn jvms_with(mark: &str) -> usize {
             let line = String::from_utf8_lossy(line);
             line.contains("unjank-jitter.jar\0") && line.contains(mark)
         })
-        .filter(|line| !line.starts_with(env!("CARGO_BIN_EXE_unjank").as_bytes()))
+        .filter(|line| !line.starts_with(unjank_needs::unjank!().as_bytes()))
         .count()
 }
 

@@ -94,7 +94,7 @@ fn fifteen_seconds_hold_beside_programs_that_thrash_and_compute() {
     let thrashing = Thrashing::begin(&recording);
     let hogs = Hogs::begin(12);
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["checkup", "--quick", "--json", "--store"])
         .arg(directory.path().join("runs.sqlite"))
         .output()
@@ -120,7 +120,7 @@ fn a_thrashing_program_makes_the_swap_row_slow_and_is_named() {
 fn the_swap_row_names_it() -> Result<(), String> {
     let recording = Recording::new();
     let thrashing = Thrashing::begin(&recording);
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["checkup", "--quick", "--only", "swap,lock", "--json", "--no-store"])
         .output()
         .unwrap();

@@ -15,7 +15,7 @@ use unjank_needs::attempts::until_ok;
 const ENOUGH: u64 = 6;
 
 fn unjank(launch: &str) -> Command {
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.args(["checkup", "--quick", "--json", "--no-store", "--launch", launch]);
     unjank
 }

@@ -26,7 +26,7 @@ const VALUES: [&str; 2] = ["41000", "41001"];
 static KNOB_IS_MINE: Mutex<()> = Mutex::new(());
 
 fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.arg(arguments[0]).arg("--state-dir").arg(state_dir).args(&arguments[1..]);
     unjank
 }

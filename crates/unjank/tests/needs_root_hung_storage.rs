@@ -145,7 +145,7 @@ fn answer(request: &[u8]) -> Option<Vec<u8>> {
 fn checkup(served: &Served, store: &Path, printed: &Path) -> Child {
     let streams = ["stdout", "stderr"].map(|name| File::create(printed.join(name)).unwrap());
     let [stdout, stderr] = streams.map(Stdio::from);
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["checkup", "--quick", "--only", "lock", "--json", "--html"])
         .arg(served.path("page.html"))
         .arg("--markdown")
@@ -186,7 +186,7 @@ fn a_run_whose_files_cannot_be_written_is_printed_and_stored_and_ends() {
             "{stderr}"
         );
     }
-    let list = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let list = Command::new(unjank_needs::unjank!())
         .args(["runs", "list", "--json", "--store"])
         .arg(&store)
         .output()

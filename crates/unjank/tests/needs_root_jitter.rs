@@ -14,7 +14,7 @@ use serde_json::Value;
 use unjank_needs::wait::Process;
 
 fn native(arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["jitter", "native", "--no-store", "--json"])
         .args(arguments)
         .output()
@@ -68,7 +68,7 @@ fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
     let said = reason(&too_many, what).expect("no thread gets all CPU time");
     assert!(said.contains("admits no more") || said.contains("root domain"), "{said}");
     let one_cpu = Command::new("taskset")
-        .args(["--cpu-list", &last_cpu(), env!("CARGO_BIN_EXE_unjank"), "jitter", "native"])
+        .args(["--cpu-list", &last_cpu(), unjank_needs::unjank!(), "jitter", "native"])
         .args(["--sched=deadline", "--count=20", "--no-store", "--json"])
         .output()
         .expect("taskset is in util-linux");
@@ -113,7 +113,7 @@ fn a_control_group_without_realtime_is_a_result() {
     let output = Command::new("sh")
         .args(["-c", script, "sh"])
         .arg(&group.0)
-        .args([env!("CARGO_BIN_EXE_unjank"), "jitter", "native", "--no-store", "--json"])
+        .args([unjank_needs::unjank!(), "jitter", "native", "--no-store", "--json"])
         .args(["--sched=fifo,other", "--count=20"])
         .output()
         .expect("sh is everywhere");

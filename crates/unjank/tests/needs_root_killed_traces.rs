@@ -70,7 +70,7 @@ fn killed_commands_leave_no_trace_instance() {
         &["lock", "doctor", &watched, "--for", "600s", "--no-store"],
         &["checkup", "--no-store"],
     ] {
-        let command = start(env!("CARGO_BIN_EXE_unjank"), arguments);
+        let command = start(unjank_needs::unjank!(), arguments);
         let id = command.0.id();
         // A checkup's starts are processes of their own.
         let owner = until_some("it traces and is killed", || {

@@ -16,7 +16,7 @@ const KNOB_OF_REFUSALS: &str = "/proc/sys/vm/stat_interval";
 /// `unjank with` on this machine, its journal in `state_dir`.
 fn with(state_dir: &tempfile::TempDir, arguments: &[&str]) -> Output {
     let state_dir = state_dir.path().join("state");
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.arg("with").arg("--state-dir").arg(state_dir).args(arguments).output().unwrap()
 }
 

@@ -21,7 +21,7 @@ fn a_knob_is_changed_for_its_launches_only() {
     let seen = directory.path().join("seen");
     let before = fs::read_to_string(KNOB).unwrap();
     let launch = format!("cat {KNOB} >> {}", seen.display());
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--b", "vm.dirtytime_expire_seconds=40007", "--pairs", "4"])
         .args(["--warm-up", "0", "--gap", "1ms", "--drop-caches", "--json", "--no-store"])
         .arg("--state-dir")
@@ -66,7 +66,7 @@ fn a_nice_value_and_a_cold_cache_are_those_of_the_program() {
     let directory = tempfile::tempdir().unwrap();
     let seen = directory.path().join("seen");
     let drops = vmstat("drop_pagecache ");
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--b", "nice=-7,cold", "--pairs", "3", "--warm-up", "0"])
         .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
         .arg(directory.path().join("state"))
@@ -90,7 +90,7 @@ fn an_unprivileged_user_may_not_change_knobs() {
     let directory = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = directory.path().join("unjank");
-    unjank_needs::copy_program(env!("CARGO_BIN_EXE_unjank"), &program);
+    unjank_needs::copy_program(unjank_needs::unjank!(), &program);
     for options in [
         &["--b", "vm.dirtytime_expire_seconds=40007"][..],
         &["--b", "with:sleep 600", "--drop-caches"],
@@ -125,7 +125,7 @@ fn a_real_time_program_passes_its_policy_and_its_limit_on() {
         parent.display(),
         child.display()
     );
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--a", "rt=fifo:2", "--b", "rt=rr:1", "--pairs", "2"])
         .args(["--warm-up", "0", "--gap", "1ms", "--json", "--no-store"])
         .args(["--", "sh", "-c", &launch])
@@ -176,7 +176,7 @@ fn daemons_left_under(condition: &str) -> (Vec<Policy>, Value) {
     let seen = directory.path().join("seen");
     let session = "setsid sh -c 'sleep 600 >/dev/null 2>&1 & echo $!'";
     let daemon = format!("daemon=$({session}); echo $daemon >> {}", seen.display());
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--b", condition, "--pairs", "1", "--warm-up", "0"])
         .args(["--gap", "1ms", "--json", "--no-store", "--state-dir"])
         .arg(directory.path().join("state"))

@@ -16,7 +16,7 @@ use unjank_host::sched::CpuSet;
 use unjank_needs::wait::until as wait;
 
 fn bench(home: &Path, arguments: &[&str]) -> Command {
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.args(["lock", "bench", "--no-store", "--json", "--environment", "quota"]);
     unjank.args(["--section", "1us", "--outside", "1us"]).args(arguments);
     unjank.env("XDG_STATE_HOME", home).stdout(Stdio::piped()).stderr(Stdio::piped());

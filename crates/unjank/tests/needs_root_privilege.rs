@@ -16,7 +16,7 @@ fn as_nobody(arguments: &[&str]) -> (Value, Option<i32>) {
     let dir = tempfile::tempdir_in("/tmp").expect("a temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("own directory");
     let program: PathBuf = dir.path().join("unjank");
-    unjank_needs::copy_program(env!("CARGO_BIN_EXE_unjank"), &program);
+    unjank_needs::copy_program(unjank_needs::unjank!(), &program);
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .args(["--inh-caps=-all", "--bounding-set=-all"])
@@ -84,7 +84,7 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("late.txt");
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["jitter", "native", "--sched", "other", "--for", "2s", "--break-above", "1us"])
         .args(["--json", "--no-store", "--trace-file"])
         .arg(&file)
@@ -105,7 +105,7 @@ fn a_trace_file_that_cannot_be_written_is_refused_at_once() {
         return;
     }
     for file in ["/dev/full", "/nowhere/late.txt"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let output = Command::new(unjank_needs::unjank!())
             .args(["ipc", "latency", "--transport", "pipe", "--json", "--no-store"])
             .args(["--trace", "--trace-file", file])
             .output()
@@ -127,7 +127,7 @@ fn a_trace_that_does_not_fit_on_disk_loses_no_figures() {
         exec $U ipc latency --transport pipe --deadline 1ns --json --no-store --trace --trace-file $D/late.txt";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-ec", script])
-        .env("U", env!("CARGO_BIN_EXE_unjank"))
+        .env("U", unjank_needs::unjank!())
         .env("D", dir.path())
         .output()
         .expect("unshare is in util-linux");
@@ -149,7 +149,7 @@ fn calls_started_at_real_time_priority_or_niced_are_labelled_correctly() {
     for starter in [&["chrt", "-f", "10"][..], &["nice", "-n", "5"]] {
         let output = Command::new(starter[0])
             .args(&starter[1..])
-            .arg(env!("CARGO_BIN_EXE_unjank"))
+            .arg(unjank_needs::unjank!())
             .args(["ipc", "latency", "--transport", "unix", "--count", "20"])
             .args(["--json", "--no-store"])
             .output()

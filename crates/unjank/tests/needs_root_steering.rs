@@ -16,7 +16,7 @@ use unjank_needs::printed::stderr;
 const NOBODY: u32 = 65534;
 
 fn unjank(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(arguments);
     command
 }

@@ -14,7 +14,7 @@ fn in_private_mounts(script: &str) -> Option<Output> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-ec", script])
-        .env("U", env!("CARGO_BIN_EXE_unjank"))
+        .env("U", unjank_needs::unjank!())
         .env("D", dir.path())
         .output()
         .expect("unshare is in util-linux");

@@ -58,7 +58,7 @@ fn anonymous_pages_come_back_from_the_swap_device_with_the_highest_priority() {
     let Some(_swap) = SwapFile::on() else { return };
     let devices = fs::read_to_string("/proc/swaps").expect("procfs");
     let (record, page_in) = first_ok(LONGER, |seconds| {
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let output = Command::new(unjank_needs::unjank!())
             .args(["swap", "probe", "--pages", "anonymous", "--size", "8MiB", "--for"])
             .args([&format!("{seconds}s"), "--json", "--no-store"])
             .output()

@@ -242,7 +242,7 @@ fn two_recordings_at_a_time_detect_each_other() {
 
 fn a_launch_has_the_name_of_the_wrapped_program() {
     let recording = Recording::new();
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.args(["swap", "record", "--no-store", "--swap-size", "16MiB", "--memory-limit", LIMIT]);
     unjank.arg("--out").arg(&recording.out).env("XDG_DATA_HOME", recording.dir.path());
     // The mark of a launch is held back for 2 s, in case the process executes another program.
@@ -269,7 +269,7 @@ fn a_launch_has_the_name_of_the_wrapped_program() {
 fn wrong_options_are_refused_before_anything_is_done() {
     let recording = Recording::new();
     let ended = |arguments: &[&str], program: &str| {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["swap", "record", "--no-store", "--out"]).arg(&recording.out);
         unjank.args(arguments).args(["--", program]);
         let output = unjank.output().unwrap();

@@ -154,7 +154,7 @@ fn locks_are_handed_over_as_fast_as_the_stored_probe_says() {
     let known = Known::new();
     let store = known.file("runs.sqlite");
     let unjank = |arguments: &[&str], command: &[String]| {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(arguments).args(["--json", "--store", &store]);
         let output = unjank.args(command).assert().success();
         serde_json::from_slice::<Value>(&output.get_output().stdout).unwrap()
@@ -253,7 +253,7 @@ fn the_next_commands_can_be_typed() {
         let own = words.iter().skip_while(|word| *word != "unjank").skip(1);
         let own: Vec<&String> = own.take_while(|word| *word != "--" && *word != "&&").collect();
         let own: Vec<&String> = own.into_iter().filter(|word| *word != "$!").collect();
-        let help = Command::new(env!("CARGO_BIN_EXE_unjank")).args(own).arg("--help").output();
+        let help = Command::new(unjank_needs::unjank!()).args(own).arg("--help").output();
         assert!(help.unwrap().status.success(), "{command}");
     }
 }
@@ -264,7 +264,7 @@ fn a_program_that_is_never_ready_or_not_there_is_said() {
         return;
     }
     let fails = |options: &[&str], command: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let output = Command::new(unjank_needs::unjank!())
             .args(["why", "--no-store"])
             .args(options)
             .arg("--")

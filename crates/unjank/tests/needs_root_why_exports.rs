@@ -14,7 +14,7 @@ use unjank_needs::attempts::until_ok;
 const COMMAND: &[&str] = &["sh", "-c", "sleep 0.6 | cat; ls / | sort"];
 
 fn why(options: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["why", "--no-store", "--json"])
         .args(options)
         .arg("--")
@@ -75,7 +75,7 @@ fn a_file_that_cannot_be_written_is_an_error_before_the_launch() {
     let directory = tempfile::tempdir().unwrap();
     let launched = directory.path().join("launched");
     for option in ["--perfetto", "--folded"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        let output = Command::new(unjank_needs::unjank!())
             .args(["why", "--no-store", option, "/nonexistent/file", "--", "touch"])
             .arg(&launched)
             .output()

@@ -18,7 +18,7 @@ fn run(command: &mut Command) -> Output {
 }
 
 fn why(arguments: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     let output = run(command.args(["why", "--no-store", "--json"]).args(arguments));
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -95,7 +95,7 @@ fn a_file_that_cannot_be_written_is_refused_at_once() {
     if !unjank_needs::root() {
         return;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     let arguments = ["why", "--no-store", "--trace-file", "/no/such/place", "--", "touch", "began"];
     let directory = tempfile::tempdir().unwrap();
     let output = command.args(arguments).current_dir(directory.path()).output().unwrap();

@@ -26,7 +26,7 @@ const REASON: &str = "tracing needs root (CAP_SYS_ADMIN)";
 fn why(through: &str, arguments: &[&str]) -> Output {
     let script = format!("{COVERED} && exec {through} \"$@\"");
     Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_unjank")])
+        .args(["--mount", "sh", "-c", &script, "sh", unjank_needs::unjank!()])
         .args(["why", "--no-store"])
         .args(arguments)
         .stdin(Stdio::null())

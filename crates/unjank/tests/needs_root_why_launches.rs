@@ -50,11 +50,11 @@ fn a_launch_with_too_little_memory_evicts_pages_itself() {
     // The buffer of dd is larger than the limit of the control group, in which unjank runs, too.
     let script = format!(
         "{} why --no-store --json -- dd if=/dev/zero of=/dev/null bs=400M count=1 >{}",
-        env!("CARGO_BIN_EXE_unjank"),
+        unjank_needs::unjank!(),
         file("record")
     );
     let _turn = unjank_needs::turns::swap();
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut recorder = Command::new(unjank_needs::unjank!());
     recorder.args(["swap", "record", "--no-store", "--out", &file("trace.parquet")]);
     recorder.args(["--memory-limit", "200MiB", "--swap-size", "512MiB", "--directory"]);
     recorder.arg(directory.path()).args(["--", "sh", "-c", &script]);
@@ -128,7 +128,7 @@ fn a_program_that_execs_forty_times_under_changing_names_is_one_launch() {
     }
     let (_directory, program) = compiled("execs");
     sleeper_explained(&["--", program.to_str().unwrap(), "40"], 41 * 2 * MILLISECOND);
-    let shown = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let shown = Command::new(unjank_needs::unjank!())
         .args(["why", "--no-store", "--", program.to_str().unwrap(), "3"])
         .output()
         .unwrap();
@@ -158,7 +158,7 @@ fn a_launch_that_fails_or_leaves_processes_behind_says_so() {
 /// A copy of unjank that any user may start, as nobody.
 fn as_nobody(directory: &Path) -> Command {
     let copy = directory.join("unjank");
-    unjank_needs::copy_program(env!("CARGO_BIN_EXE_unjank"), &copy);
+    unjank_needs::copy_program(unjank_needs::unjank!(), &copy);
     fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
@@ -173,7 +173,7 @@ fn a_container_is_refused_because_its_threads_have_other_numbers() {
     }
     let inside = |arguments: &[&str]| {
         let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--mount-proc", env!("CARGO_BIN_EXE_unjank"), "why"]);
+        command.args(["--pid", "--fork", "--mount-proc", unjank_needs::unjank!(), "why"]);
         let output = command.arg("--no-store").args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{said}");

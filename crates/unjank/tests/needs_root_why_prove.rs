@@ -17,7 +17,7 @@ use serde_json::Value;
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 fn why(arguments: &[&str], command: &[String]) -> Output {
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.arg("why").args(arguments);
     if !command.is_empty() {
         unjank.arg("--").args(command);
@@ -87,7 +87,7 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     // On a busy machine, six pairs may decide nothing.
     let held = outcomes.iter().filter(|row| row[6] != "cannot tell").count();
     assert_eq!(decided["value"], held as f64, "{outcomes:?}");
-    let list = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let list = Command::new(unjank_needs::unjank!())
         .args(["runs", "list", "--json", "--store", &store])
         .output()
         .unwrap();
@@ -100,7 +100,7 @@ fn a_change_is_predicted_and_measured_and_the_outcome_is_kept() {
     let file = known.file("phone.json");
     fs::write(&file, of_phone.to_string()).unwrap();
     let import = ["runs", "import", &file, "--store", &store];
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank")).args(import).output().unwrap();
+    let output = Command::new(unjank_needs::unjank!()).args(import).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let read = record(&why(&["--calibration", "--json", "--store", &store], &[]));
     assert_eq!(rows(&read, "why/calibration").len(), 2, "that was another machine");

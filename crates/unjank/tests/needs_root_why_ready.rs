@@ -18,7 +18,7 @@ use unjank_needs::attempts::until_ok;
 use unjank_needs::wait::Process;
 
 fn record(arguments: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     let output = command.args(["why", "--no-store", "--json"]).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

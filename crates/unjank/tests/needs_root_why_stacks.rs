@@ -24,7 +24,7 @@ const NEITHER: &[&str] =
 /// The record of a launch, and its folded stacks.
 fn explain(known: &Known, command: &[String]) -> (Value, String) {
     let folded = known.file("folded");
-    let mut why = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut why = Command::new(unjank_needs::unjank!());
     why.args(["why", "--no-store", "--json", "--folded", &folded, "--"]).args(command);
     let output = why.assert().success();
     let record = serde_json::from_slice(&output.get_output().stdout).unwrap();
@@ -122,7 +122,7 @@ fn the_name_of_a_function_steers_no_terminal() {
     let perfetto = known.file("trace.perfetto");
     // A recording that lacks a switch may lack the stack with the name.
     until_ok(|| {
-        let mut why = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut why = Command::new(unjank_needs::unjank!());
         why.args(["why", "--no-store", "--perfetto", &perfetto, "--folded", "-", "--"]);
         let output = why.args(&program).output().unwrap();
         let both = check_both(&output, "why");
@@ -165,7 +165,7 @@ fn without_the_permission_to_record_stacks_the_rest_is_explained() {
     }
     let mut why = Command::new("setpriv");
     why.args(["--bounding-set=-sys_admin,-perfmon", "--inh-caps=-sys_admin,-perfmon"])
-        .arg(env!("CARGO_BIN_EXE_unjank"))
+        .arg(unjank_needs::unjank!())
         .args(["why", "--no-store", "--json", "--", "sleep", "0.05"]);
     let output = why.assert().success();
     let record: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
@@ -180,7 +180,7 @@ fn stacks_can_be_left_out() {
     if !unjank_needs::root() {
         return;
     }
-    let mut why = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut why = Command::new(unjank_needs::unjank!());
     why.args(["why", "--no-store", "--json", "--no-stacks", "--", "sleep", "0.05"]);
     let output = why.assert().success();
     let record: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();

@@ -17,7 +17,7 @@ use serde_json::Value;
 use unjank_needs::attempts::until_ok;
 
 fn why(display: &str, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["why", "--no-store", "--json", "--ready", "window"])
         .args(arguments)
         .env("DISPLAY", display)

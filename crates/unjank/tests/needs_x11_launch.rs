@@ -14,7 +14,7 @@ use serde_json::Value;
 use unjank_needs::printed::stderr;
 
 fn bench(display: &Display, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--pairs", "2"])
         .args(["--ready", "window", "--no-store", "--json"])
         .args(arguments)
@@ -57,7 +57,7 @@ fn windows_of_others_do_not_count() {
 
 #[test]
 fn a_display_that_is_not_there_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"])
         .args(["--ready", "window", "--", "true"])
         .env("DISPLAY", ":4711")

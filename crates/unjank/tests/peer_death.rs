@@ -20,7 +20,7 @@ const SLEEPS: u64 = 200;
 const SPREAD: Duration = Duration::from_millis(60);
 
 fn kill_many(transport: &str, sleeps: u64) -> Killed {
-    let unjank = Path::new(env!("CARGO_BIN_EXE_unjank"));
+    let unjank = Path::new(unjank_needs::unjank!());
     kills::kill_many(unjank, transport, KILLS, Moment { sleeps, spread: SPREAD })
 }
 
@@ -47,7 +47,7 @@ fn over_a_pi_channel() {
 
 #[test]
 fn schd_dbg_fails_if_one_of_its_pairs_does() {
-    let command = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let command = Command::new(unjank_needs::unjank!())
         .args(["schd-dbg", "-transport", "pi", "-pair", "2", "-i", "60000", "--no-store"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -41,7 +41,7 @@ fn phone() -> Machine {
 }
 
 fn power(machine: &Machine) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["launch", "power", "--root"]).arg(machine.root());
     command.arg("--state-dir").arg(machine.state_dir()).stdin(Stdio::null());
     command
@@ -73,10 +73,8 @@ fn flat(text: &str) -> String {
 #[test]
 fn a_list_has_a_reason_for_every_meter_that_is_not_here() {
     let machine = Machine::new(&[]);
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "power", "--list"])
-        .output()
-        .unwrap();
+    let output =
+        Command::new(unjank_needs::unjank!()).args(["launch", "power", "--list"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     for meter in ["rapl", "perf", "hwmon", "battery", "smartpower2", "smartpower3", "csv", "model"]
     {

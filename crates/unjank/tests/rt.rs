@@ -38,7 +38,7 @@ fn is_batch(policy: Policy) -> bool {
 }
 
 fn list(arguments: &[&str]) -> Output {
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut unjank = Command::new(unjank_needs::unjank!());
     unjank.args(["rt", "list"]).args(arguments).output().unwrap()
 }
 
@@ -301,7 +301,7 @@ fn an_exec_killed_with_its_keeper_is_put_back() {
 #[test]
 fn profiles_are_listed() {
     let run = |arguments: &[&str]| {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["rt", "profiles"]).args(arguments).output().unwrap()
     };
     assert!(stdout(&run(&[])).contains("GC Thread#*"));

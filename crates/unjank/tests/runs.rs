@@ -26,7 +26,7 @@ impl Kept {
     }
 
     fn unjank(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut command = Command::new(unjank_needs::unjank!());
         command.args(arguments).arg("--store").arg(self.path());
         command
     }
@@ -198,7 +198,7 @@ fn a_store_that_cannot_grow_loses_nothing() {
         "trap '' XFSZ; ulimit -f {limit}; exec \"$0\" lock probe --for 100ms --store \"$1\""
     );
     let output = Command::new("sh")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_unjank")])
+        .args(["-c", &script, unjank_needs::unjank!()])
         .arg(kept.path())
         .assert()
         .code(1);
@@ -212,14 +212,14 @@ fn a_store_that_cannot_grow_loses_nothing() {
 
 #[test]
 fn without_a_home_the_store_has_to_be_named() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     let output = command.args(["runs", "list"]).env_remove("HOME").env_remove("XDG_DATA_HOME");
     let output = output.assert().code(2).get_output().clone();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("with --store FILE"), "{stderr}");
 
     // The results are printed, and the exit code is that of a success.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["lock", "probe", "--for", "100ms", "--json"]);
     let output = command.env_remove("HOME").env_remove("XDG_DATA_HOME").assert().success();
     let output = output.get_output();
@@ -229,7 +229,7 @@ fn without_a_home_the_store_has_to_be_named() {
     assert!(stderr.starts_with("not stored: neither HOME nor XDG_DATA_HOME is set"), "{stderr}");
 
     let home = Kept::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["lock", "probe", "--for", "100ms"]).env("XDG_DATA_HOME", home.dir.path());
     command.assert().success();
     assert!(home.dir.path().join("unjank/runs.sqlite").is_file());

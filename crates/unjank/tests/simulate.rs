@@ -8,13 +8,13 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 fn simulate(arguments: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["launch", "simulate", "--no-store", "--json"]).args(arguments);
     serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap()
 }
 
 fn fails(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["launch", "simulate", "--no-store"]).args(arguments);
     String::from_utf8(command.assert().code(2).get_output().stderr.clone()).unwrap()
 }

@@ -17,7 +17,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn analyze() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["swap", "analyze", "--no-store"]);
     command
 }
@@ -223,7 +223,7 @@ fn the_format_is_named_and_a_guess_is_marked() {
         &["simulate", "--tier", "64KiB", "--policy", "paper"],
         &["sweep", "--tier", "64KiB", "--policy", "paper"],
     ] {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         let text =
             stdout(unjank.arg("swap").args(command).arg("--no-store").arg(fixture("msr.csv")));
         let is_guess =

@@ -14,7 +14,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn convert() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["swap", "convert"]);
     command
 }

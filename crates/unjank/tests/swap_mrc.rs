@@ -13,7 +13,7 @@ use asserted::{fails, json, stdout};
 use serde_json::{Value, json};
 
 fn mrc() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["swap", "mrc", "--no-store"]);
     command
 }

@@ -30,7 +30,7 @@ fn trace(directory: &Path) -> String {
 }
 
 fn swap(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.arg("swap").args(arguments);
     command
 }
@@ -236,7 +236,7 @@ fn a_killed_sweep_continues() {
     let partial = directory.path().join("sweep.parquet.partial");
     let arguments = ["sweep", "--preset", "games", "--tier", "16MiB..256MiB/5", "--policy", "all"];
     let arguments = [&arguments[..], &["--no-store", "--out", out.to_str().unwrap()]].concat();
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let mut child = std::process::Command::new(unjank_needs::unjank!())
         .arg("swap")
         .args(&arguments)
         .stdout(std::process::Stdio::null())

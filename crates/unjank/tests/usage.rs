@@ -3,7 +3,7 @@
 use assert_cmd::Command;
 
 fn unjank() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_unjank"))
+    Command::new(unjank_needs::unjank!())
 }
 
 /// Runs unjank with the arguments, expects the exit code, and returns stderr.
@@ -211,7 +211,7 @@ fn a_trace_is_not_written_to_a_terminal() {
         &["why", "--no-store", "--trace-file", "-", "--", "true"],
     ] {
         // script(1) gives its command a terminal.
-        let typed = [&[env!("CARGO_BIN_EXE_unjank")], command].concat().join(" ");
+        let typed = [&[unjank_needs::unjank!()], command].concat().join(" ");
         let mut script = Command::new("script");
         script.args(["--quiet", "--return", "--command", &typed, "/dev/null"]);
         let output = script.assert().code(2).get_output().clone();

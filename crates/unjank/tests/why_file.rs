@@ -16,7 +16,7 @@ fn fixture(name: &str) -> String {
 }
 
 fn why(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["why", "--no-store"]).args(arguments).output().unwrap()
 }
 

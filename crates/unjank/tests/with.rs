@@ -169,7 +169,7 @@ fn a_state_directory_that_cannot_be_used_changes_nothing() {
 
 #[test]
 fn a_keeper_without_an_owner_does_nothing() {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["keeper", "/nonexistent"])
         .stdin(Stdio::null())
         .output()

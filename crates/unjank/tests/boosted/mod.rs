@@ -39,7 +39,7 @@ pub(crate) fn sees_starts() -> bool {
 }
 
 pub(crate) fn unjank() -> &'static str {
-    env!("CARGO_BIN_EXE_unjank")
+    unjank_needs::unjank!()
 }
 
 pub(crate) use unjank_needs::wait::until;

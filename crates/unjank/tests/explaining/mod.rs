@@ -44,7 +44,7 @@ pub(crate) fn compiled(name: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 pub(crate) fn why(options: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(["why", "--no-store", "--json"]).args(options);
     command
 }

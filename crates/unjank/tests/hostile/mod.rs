@@ -76,6 +76,6 @@ impl Drop for Planted {
 }
 
 pub(crate) fn unjank(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(arguments).stdin(Stdio::null()).output().unwrap()
 }

@@ -45,7 +45,7 @@ pub(crate) fn nanos(fact: &Value) -> u64 {
 }
 
 pub(crate) fn record(options: &[&str], command: &[impl AsRef<OsStr>]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let output = Command::new(unjank_needs::unjank!())
         .args(["why", "--no-store", "--json"])
         .args(options)
         .arg("--")

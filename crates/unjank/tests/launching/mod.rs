@@ -7,7 +7,7 @@
 use std::process::{Command, Output, Stdio};
 
 pub(crate) fn unjank(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     command.args(arguments).env_remove("DISPLAY").env_remove("NOTIFY_SOCKET").stdin(Stdio::null());
     command
 }

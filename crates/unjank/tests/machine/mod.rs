@@ -45,7 +45,7 @@ impl Machine {
 
     /// `unjank VERB` on this machine; further arguments can be added.
     pub(crate) fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut command = Command::new(unjank_needs::unjank!());
         command.arg(verb).arg("--root").arg(self.root()).arg("--state-dir").arg(self.state_dir());
         command
     }

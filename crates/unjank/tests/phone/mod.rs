@@ -33,7 +33,7 @@ fn missing() -> Option<String> {
 }
 
 pub(crate) fn unjank() -> &'static str {
-    env!("CARGO_BIN_EXE_unjank")
+    unjank_needs::unjank!()
 }
 
 /// An example program of the crates, which `cargo test --workspace` builds.

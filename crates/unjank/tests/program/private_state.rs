@@ -38,7 +38,7 @@ impl PrivateState {
     }
 
     pub(crate) fn rt(&self, arguments: &[&str]) -> Command {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["rt", arguments[0], "--state-dir"]).arg(self.state_dir());
         unjank.args(&arguments[1..]).stdin(Stdio::null());
         unjank
@@ -76,7 +76,7 @@ impl PrivateState {
 
     /// `unjank restore`.
     pub(crate) fn restore_all(&self) -> Output {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["restore", "--state-dir"]).arg(self.state_dir()).output().unwrap()
     }
 
@@ -127,7 +127,7 @@ pub(crate) fn of_nobody() -> (PrivateState, Program, Vec<String>) {
         assert!(Command::new("cp").arg(from).arg(&to).status().unwrap().success());
         to
     };
-    let unjank = copy(env!("CARGO_BIN_EXE_unjank").as_ref(), "unjank");
+    let unjank = copy(unjank_needs::unjank!().as_ref(), "unjank");
     let program = copy(&std::env::current_exe().unwrap(), "program");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(place.state_dir()).unwrap();

@@ -85,14 +85,14 @@ impl Recording {
 
     /// `unjank swap record` into this directory.
     pub(crate) fn record(&self) -> Command {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["swap", "record", "--json", "--no-store", "--out"]).arg(&self.out);
         unjank.env("XDG_DATA_HOME", self.dir.path());
         unjank
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let mut unjank = Command::new(unjank_needs::unjank!());
         unjank.args(["swap", "convert", "--to", "csv"]).arg(&self.out).arg("-");
         let table = unjank.output().unwrap().stdout;
         csv::Reader::from_reader(&table[..]).deserialize().map(Result::unwrap).collect()

@@ -13,7 +13,7 @@ use serde_json::Value;
 use views::{Section, block, of_markdown, of_page, without_markup, without_tags, words};
 
 fn unjank(store: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = Command::new(unjank_needs::unjank!());
     let options = arguments.iter().position(|it| it.starts_with('-')).unwrap_or(arguments.len());
     let (names, options) = arguments.split_at(options);
     command.args(names).arg("--store").arg(store).args(options).env("COLUMNS", "100");
