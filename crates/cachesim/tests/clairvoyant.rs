@@ -26,15 +26,7 @@ impl<A: Admission> Visit for Fed<'_, A> {
     fn visit<R: Replacement>(self, cache: R) -> Traffic {
         let mut tier = Tier::new(cache, self.admission);
         for (at, paging) in (0..).zip(self.stream) {
-            let (page, at) = (paging.page(), Nanos(1_000 * at));
-            match paging.kind() {
-                PagingKind::PageIn => {
-                    let _found = tier.page_in(page, at);
-                }
-                PagingKind::PageOut => tier.page_out(page, at),
-                PagingKind::CleanDrop => tier.clean_drop(page, at),
-                PagingKind::Gone => tier.gone(page),
-            }
+            let _found = tier.take(*paging, Nanos(1_000 * at));
         }
         *tier.traffic()
     }

@@ -20,7 +20,7 @@ pub trait Visit {
     type Output;
 
     /// Runs the code with an empty cache.
-    fn visit<R: Replacement>(self, cache: R) -> Self::Output;
+    fn visit<R: Replacement + Send + 'static>(self, cache: R) -> Self::Output;
 }
 
 macro_rules! policies {

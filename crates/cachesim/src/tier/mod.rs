@@ -14,16 +14,22 @@
 //!   and its history is forgotten.
 //! - When a trace ends, the tier may hold pages whose copy in storage is stale. Their writes are
 //!   still to come and are counted apart ([`Traffic::left_dirty`]).
+//!
+//! The tier decides and counts; it moves no data. A simulation ignores what it returns. A tier that
+//! runs does what it says: [`Placed`] is where an evicted page goes and which page leaves for it.
 
 mod choice;
 mod level;
 mod named;
+mod placed;
 mod replay;
+pub mod slots;
 mod traffic;
 
 pub use choice::{CHEAP_WRITE, FAIR_WRITE};
 pub use level::Level;
 pub use named::{AdmissionRule, Replayed, TierPolicy, UnknownTierPolicy};
+pub use placed::{Left, Placed};
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
 
@@ -61,6 +67,11 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.per_page.as_ref()
     }
 
+    /// Whether the tier holds the page.
+    pub fn holds(&self, page: Page) -> bool {
+        self.cache.contains(page)
+    }
+
     /// A write to storage bypasses the tier.
     pub fn write_through(&mut self, page: Page) {
         self.write(page);
@@ -84,31 +95,71 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         found
     }
 
-    /// Memory evicts a dirty page.
-    pub fn page_out(&mut self, page: Page, at: Nanos) {
-        self.traffic.page_outs += 1;
-        self.let_leave(at);
-        if self.cache.contains(page) {
-            self.admission.rewritten(page, at);
-            self.cache.hit(page);
-            self.traffic.tier_writes += 1;
-            self.becomes_stale(page);
-        } else if self.enter(page, at, true) {
-            self.becomes_stale(page);
-        } else {
-            self.write(page);
+    /// The next page that the rule returns to storage although none enters. To be called before each
+    /// eviction; a simulation calls it until it returns `None`.
+    pub fn next_to_leave(&mut self, at: Nanos) -> Option<Left> {
+        loop {
+            let page = self.admission.leaves(at)?;
+            if self.cache.remove(page) {
+                return Some(self.leave(page));
+            }
         }
     }
 
-    /// Memory drops a clean page.
-    pub fn clean_drop(&mut self, page: Page, at: Nanos) {
+    /// Memory evicts a dirty page.
+    pub fn page_out(&mut self, page: Page, at: Nanos) -> Placed {
+        self.traffic.page_outs += 1;
+        let placed = if self.cache.contains(page) {
+            self.admission.rewritten(page, at);
+            self.cache.hit(page);
+            self.traffic.tier_writes += 1;
+            Placed::TIER
+        } else {
+            self.enter(page, at, true)
+        };
+        match placed.level {
+            Level::Tier => self.becomes_stale(page),
+            Level::Storage => self.write(page),
+        }
+        placed
+    }
+
+    /// Memory drops a clean page, of which storage has a current copy. It is in the tier afterwards
+    /// if the result says so.
+    pub fn clean_drop(&mut self, page: Page, at: Nanos) -> Placed {
         self.traffic.clean_drops += 1;
-        self.let_leave(at);
         if self.cache.contains(page) {
             self.admission.dropped(page, at);
+            Placed::TIER
         } else {
-            self.enter(page, at, false);
+            self.enter(page, at, false)
         }
+    }
+
+    /// A page that was placed in the tier could not be moved there: it is in storage. It stays
+    /// counted as one that entered.
+    pub fn not_taken(&mut self, page: Page) {
+        if self.cache.remove(page) {
+            self.admission.left(page);
+            if self.was_stale(page) {
+                self.write(page);
+            }
+        }
+    }
+
+    /// Takes over a page that another run of the tier held, and of which storage may have an old
+    /// copy. The page that leaves may be the page itself.
+    pub fn resume(&mut self, page: Page) -> Option<Left> {
+        if self.cache.contains(page) {
+            return None;
+        }
+        let left = match self.cache.admit(page) {
+            Some(left) if left == page => return Some(Left { page, stale: true }),
+            left => left.map(|left| self.leave(left)),
+        };
+        self.admission.entered(page);
+        self.becomes_stale(page);
+        left
     }
 
     /// A page was freed.
@@ -135,39 +186,31 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.admission.over_budget()
     }
 
-    /// Admits `page` if the rule and the policy do, evicting another if needed. Returns whether it
-    /// entered.
-    fn enter(&mut self, page: Page, at: Nanos, dirty: bool) -> bool {
+    /// Admits `page` if the rule and the policy do, evicting another if needed.
+    fn enter(&mut self, page: Page, at: Nanos, dirty: bool) -> Placed {
         let eviction = Eviction { page, dirty, at };
         if !self.admission.admits(eviction) {
-            return false;
+            return Placed::STORAGE;
         }
-        match self.cache.admit(page) {
-            Some(left) if left == page => return false,
-            Some(left) => self.leave(left),
-            None => {}
-        }
+        let left = match self.cache.admit(page) {
+            Some(left) if left == page => return Placed::STORAGE,
+            Some(left) => Some(self.leave(left)),
+            None => None,
+        };
         self.admission.entered(page);
         self.traffic.tier_writes += 1;
         self.traffic.entered += 1;
-        true
+        Placed { level: Level::Tier, left }
     }
 
-    /// Removes the pages that the rule returns to storage.
-    fn let_leave(&mut self, at: Nanos) {
-        while let Some(page) = self.admission.leaves(at) {
-            if self.cache.remove(page) {
-                self.leave(page);
-            }
-        }
-    }
-
-    /// A page has left the tier: writes it to storage if the copy there is stale.
-    fn leave(&mut self, page: Page) {
+    /// A page has left the tier: it is written to storage if the copy there is stale.
+    fn leave(&mut self, page: Page) -> Left {
         self.admission.left(page);
-        if self.was_stale(page) {
+        let stale = self.was_stale(page);
+        if stale {
             self.write(page);
         }
+        Left { page, stale }
     }
 
     /// Marks the copy in storage of a page of the tier as stale.

@@ -134,7 +134,7 @@ impl AdmissionRule {
     ///
     /// # Errors
     /// The rule would remember too many pages.
-    pub fn make(self, tier: Space) -> Result<Box<dyn Admission>, SpaceError> {
+    pub fn make(self, tier: Space) -> Result<Box<dyn Admission + Send>, SpaceError> {
         let (footprint, capacity) = (tier.footprint(), tier.capacity());
         let times = |times: f64| (times * f64::from(capacity)).round().max(1.0) as u32;
         Ok(match self {
@@ -152,7 +152,7 @@ impl AdmissionRule {
 
 struct Replay<'a> {
     paged: &'a Paged,
-    admission: Box<dyn Admission>,
+    admission: Box<dyn Admission + Send>,
     count_pages: bool,
 }
 

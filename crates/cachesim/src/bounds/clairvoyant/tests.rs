@@ -151,15 +151,7 @@ fn replayed(stream: &[PagingEvent], space: Space, entries: Vec<Entry>) -> Traffi
     let replaces = Replaces { script: Rc::clone(&script), space, held };
     let mut tier = Tier::new(replaces, Admits(Rc::clone(&script)));
     for paging in stream {
-        let (page, now) = (paging.page(), Nanos::ZERO);
-        match paging.kind() {
-            PagingKind::PageIn => {
-                let _found = tier.page_in(page, now);
-            }
-            PagingKind::PageOut => tier.page_out(page, now),
-            PagingKind::CleanDrop => tier.clean_drop(page, now),
-            PagingKind::Gone => tier.gone(page),
-        }
+        let _found = tier.take(*paging, Nanos::ZERO);
     }
     assert_eq!(script.borrow().entries.len(), 0);
     *tier.traffic()
