@@ -107,6 +107,7 @@ pub mod thread_ledger;
 pub mod threads;
 pub mod tracefs;
 mod trusted_place;
+pub mod ublk;
 pub mod virtio_port;
 pub mod wait;
 pub mod waiting_call;

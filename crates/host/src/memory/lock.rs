@@ -14,7 +14,16 @@ pub struct MemoryLock(());
 impl MemoryLock {
     /// Locks the memory, if this user may.
     pub fn everything() -> Support<Self> {
-        let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+        Self::lock(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT)
+    }
+
+    /// As [`everything`](Self::everything), and brings in all pages, also those that were never
+    /// touched, so that nothing is allocated at the first touch.
+    pub fn everything_now() -> Support<Self> {
+        Self::lock(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
+    }
+
+    fn lock(flags: MlockAllFlags) -> Support<Self> {
         match mlockall(flags) {
             Ok(()) => Support::Yes(Self(())),
             Err(error) => Support::No(format!(

@@ -118,6 +118,30 @@ impl SharedRegion {
         unsafe { ptr::copy_nonoverlapping(self.start.add(offset), data.as_mut_ptr(), data.len()) }
     }
 
+    /// Copies bytes to another region.
+    ///
+    /// # Panics
+    /// If they are not entirely inside of both, or it is the same region.
+    #[inline]
+    pub fn copy(&self, offset: usize, other: &Self, other_offset: usize, length: usize) {
+        self.check(offset, length);
+        other.check(other_offset, length);
+        assert!(!ptr::eq(self, other), "a region is not copied to itself");
+        // SAFETY: both ranges lie in mappings of their own, so they do not overlap.
+        unsafe {
+            ptr::copy_nonoverlapping(self.start.add(offset), other.start.add(other_offset), length);
+        }
+    }
+
+    /// The address of bytes, for the kernel.
+    ///
+    /// # Panics
+    /// If they are not entirely inside.
+    pub(crate) fn address(&self, offset: usize, length: usize) -> *mut u8 {
+        self.check(offset, length);
+        self.start.wrapping_add(offset)
+    }
+
     #[inline]
     fn check(&self, offset: usize, length: usize) {
         let end = offset.saturating_add(length);
