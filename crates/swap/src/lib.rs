@@ -9,6 +9,7 @@
 //! | `launches` | assigns events to launches |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
 //! | [`record`] | records the page-ins and page-outs of this machine as a trace |
+//! | [`remedy`] | a tier that keeps what comes back |
 //! | [`simulate`] | replays a trace through a model |
 //! | [`sweep`] | replays traces through many policies and sizes |
 //! | [`synth`] | traces of synthetic phones |
@@ -22,6 +23,7 @@ pub mod mrc;
 pub mod paper;
 pub mod probe;
 pub mod record;
+pub mod remedy;
 pub mod simulate;
 pub mod sweep;
 pub mod synth;

@@ -1,0 +1,3 @@
+//! Takes the time of page-ins back.
+
+pub mod tier;
