@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use unjank_host::Bytes;
 use unjank_host::memory::{MemoryLock, SharedRegion};
-use unjank_host::ublk::{Control, Shape, become_io_flusher};
+use unjank_host::ublk::{Control, Shape, become_io_flusher, is_io_flusher};
 use unjank_swap::remedy::tier::engine::Engine;
 use unjank_swap::remedy::tier::map::Map;
 use unjank_swap::remedy::tier::policy;
@@ -30,6 +30,9 @@ pub(crate) fn run(
     device: &str,
 ) -> Result<(), Box<dyn Error>> {
     become_io_flusher()?;
+    if !is_io_flusher()? {
+        return Err("page reclaim may wait for this thread".into());
+    }
     let mut control = Control::open()?.yes().ok_or("this kernel has no ublk")?;
     let is_recovered = device != "new";
     if !is_recovered {
