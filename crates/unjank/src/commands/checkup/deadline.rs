@@ -14,7 +14,7 @@ pub(super) struct Deadline {
 }
 
 /// Time to evaluate, print and store a run.
-const FINISH: Nanos = Nanos::from_millis(1_500);
+const FINISH: Nanos = Nanos::from_millis(2_000);
 /// CPU time to evaluate, print and store a run.
 const FINISH_CPU: Nanos = Nanos::from_millis(200);
 
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn a_machine_with_little_cpu_time_left_measures_less_and_never_nothing() {
         let millis = Nanos::from_millis;
-        assert_eq!(time_to_measure(LIMIT, 1.0), millis(13_500));
-        assert_eq!(time_to_measure(LIMIT, 6.0), millis(13_500));
+        assert_eq!(time_to_measure(LIMIT, 1.0), millis(13_000));
+        assert_eq!(time_to_measure(LIMIT, 6.0), millis(13_000));
         assert_eq!(time_to_measure(LIMIT, 20.0), millis(11_000));
         assert_eq!(time_to_measure(LIMIT, 1e9), millis(7_500));
     }
@@ -103,11 +103,11 @@ mod tests {
             deadline.of_measuring(&root).since(began)
         };
         assert_eq!(measured("1000 19000 5"), Nanos::from_millis(11_000));
-        assert_eq!(measured("1000 0 5"), Nanos::from_millis(13_500));
-        assert_eq!(measured("nonsense"), Nanos::from_millis(13_500));
+        assert_eq!(measured("1000 0 5"), Nanos::from_millis(13_000));
+        assert_eq!(measured("nonsense"), Nanos::from_millis(13_000));
         std::fs::write(&stat, "1000 19000 5").unwrap();
         let first = Deadline { first: true, ..deadline };
-        assert_eq!(first.of_measuring(&root).since(began), Nanos::from_millis(13_500));
+        assert_eq!(first.of_measuring(&root).since(began), Nanos::from_millis(13_000));
     }
 
     #[test]
