@@ -22,6 +22,7 @@
 //! | [`inotify`] | notifications of writes to files |
 //! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
+//! | [`memory_fs`] | a file system in memory that is never swapped out |
 //! | [`files`] | writing files that a user names, safely for root |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`notify`] | receiving a program's readiness message |
@@ -42,6 +43,7 @@
 //! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
 //! | [`swap_area`] | the sectors of a device that hold pages of swap |
+//! | [`swap_header`], [`swap_switch`] | making swap areas, turning them on and off |
 //! | [`stacks`] | the stacks of the threads of a program |
 //! | [`surroundings`] | activity of the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
@@ -83,6 +85,7 @@ pub mod lines;
 pub mod loop_device;
 pub mod machine;
 pub mod memory;
+pub mod memory_fs;
 pub mod notify;
 pub mod page_cache;
 pub mod perf_event;
@@ -99,6 +102,8 @@ pub mod storage;
 mod support;
 pub mod surroundings;
 pub mod swap_area;
+pub mod swap_header;
+pub mod swap_switch;
 pub mod temporary_swap;
 pub mod terminal;
 pub mod text;

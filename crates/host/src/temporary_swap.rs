@@ -14,15 +14,15 @@ use crate::loop_device::LoopDevice;
 use crate::memory::page_size;
 use crate::root::Root;
 use crate::support::Support;
+use crate::swap_header::{LABEL_AT, Label, header};
 use unjank_units::Bytes;
 
 /// The allowed sizes in bytes: less is useless for swap, more is not worth the
 /// disk space for a while.
 const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-/// The volume label that identifies such an area, and its offset in the header.
-pub(crate) const LABEL: &[u8; 16] = b"unjank temporary";
-pub(crate) const LABEL_AT: usize = 1052;
+/// The volume label that identifies such an area.
+pub(crate) const LABEL: &Label = b"unjank temporary";
 
 /// A swap area of `size` on the file system of `directory`, preferred to all
 /// others, until the guard is dropped. It is on a loop device over an unnamed
@@ -44,7 +44,7 @@ pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<
         Support::Yes(file) => file,
         Support::No(reason) => return Ok(Support::No(reason)),
     };
-    file.write_all_at(&header(size.get() / page, page), 0)
+    file.write_all_at(&header(size.get() / page, page, LABEL), 0)
         .and_then(|()| file.sync_all())
         .map_err(|source| Error::file("write a file in", directory, source))?;
     let block = u32::try_from(page).unwrap_or(4096).min(4096);
@@ -85,32 +85,9 @@ fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
     }
 }
 
-/// The header that mkswap(8) writes: `union swap_header` of
-/// `include/linux/swap.h`, one page.
-pub(crate) fn header(pages: u64, page: u64) -> Vec<u8> {
-    const VERSION: u32 = 1;
-    const MAGIC: &[u8] = b"SWAPSPACE2";
-    let mut header = vec![0; page as usize];
-    header[1024..1028].copy_from_slice(&VERSION.to_ne_bytes());
-    let last = u32::try_from(pages - 1).unwrap_or(u32::MAX);
-    header[1028..1032].copy_from_slice(&last.to_ne_bytes());
-    header[LABEL_AT..][..LABEL.len()].copy_from_slice(LABEL);
-    let end = header.len();
-    header[end - MAGIC.len()..].copy_from_slice(MAGIC);
-    header
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_header_is_that_of_mkswap() {
-        let header = header(2560, 4096);
-        assert_eq!(header.len(), 4096);
-        assert_eq!(header[1024..1032], [1, 0, 0, 0, 0xff, 9, 0, 0]);
-        assert_eq!(&header[4086..], b"SWAPSPACE2");
-    }
 
     #[test]
     fn space_is_allocated_at_once() {

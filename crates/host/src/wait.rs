@@ -55,6 +55,13 @@ pub fn read_some(source: impl AsFd, buffer: &mut [u8]) -> Result<Option<usize>> 
     }
 }
 
+/// Whether some bytes (`PIPE_BUF`) can be written to `target` at once.
+pub fn is_writable(target: impl AsFd) -> bool {
+    let mut target = [PollFd::new(&target, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut target, Some(&now)).is_ok() && target[0].revents().contains(PollFlags::OUT)
+}
+
 /// Makes `source` non-blocking, here and wherever else it is open.
 ///
 /// # Errors
@@ -114,6 +121,15 @@ mod tests {
         });
         assert!(wake.reset());
         assert!(!wake.reset());
+    }
+
+    #[test]
+    fn a_full_pipe_is_not_writable() {
+        let (_reader, writer) = std::io::pipe().unwrap();
+        assert!(is_writable(&writer));
+        never_wait(&writer).unwrap();
+        while write(&writer, &[0; 4096]).is_ok() {}
+        assert!(!is_writable(&writer));
     }
 
     #[test]

@@ -14,7 +14,9 @@
 //! `-` is the standard output. It, other streams of this process
 //! (`/dev/stderr`, `/dev/fd/3`) and `/dev/null` are written directly.
 
+mod alone;
 mod destination;
+mod private;
 mod tree;
 mod unnamed;
 mod whole_file;
@@ -22,7 +24,9 @@ mod whole_file;
 pub use crate::trusted_place::{
     is_untrusted, is_untrusted_directory, read_trusted, read_untrusted, resolve_links,
 };
+pub use alone::open_for_this_alone;
 pub use destination::{Destination, is_stdout};
+pub use private::make_private_directory;
 pub(crate) use tree::write_tree;
 pub(crate) use unnamed::UnnamedPlace;
 pub use whole_file::{Existing, Readers, WholeFile, exists};

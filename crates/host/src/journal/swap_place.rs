@@ -2,8 +2,6 @@
 //! header that unjank wrote is accepted, so a journal cannot turn off the
 //! system's own swap.
 
-use std::ffi::CString;
-use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -13,10 +11,9 @@ use super::site::Site;
 use super::visible::why_no_proc;
 use crate::error::{Error, Result};
 use crate::machine::swap;
-use crate::temporary_swap::{LABEL, LABEL_AT};
-
-/// `SWAP_FLAG_PREFER` and the highest priority: `swapon(2)`.
-const PREFERRED: libc::c_int = 0x8000 | 0x7fff;
+use crate::swap_header::LABEL_AT;
+use crate::swap_switch;
+use crate::temporary_swap::LABEL;
 
 /// A loop device that is, or will be, a swap area.
 #[derive(Debug)]
@@ -72,35 +69,25 @@ impl SwapPlace {
 
     /// Turns it on, with the highest priority.
     pub(super) fn turn_on(&self) -> Result<()> {
-        let path = self.checked()?;
+        self.check()?;
         if !self.is_ours()? {
             return Err(Error::Invalid(format!("{} has no swap area made by unjank", self.path)));
         }
-        // SAFETY: swapon(2) reads a path that ends in a zero byte, and keeps
-        // no pointer to it.
-        self.answer("turn on", unsafe { libc::swapon(path.as_ptr(), PREFERRED) })
+        swap_switch::turn_on(Path::new(&self.path), swap_switch::HIGHEST, false)
     }
 
     /// Brings its pages back into memory and turns it off.
     pub(super) fn turn_off(&self) -> Result<()> {
-        let path = self.checked()?;
-        // SAFETY: as for `turn_on`; swapoff(2).
-        self.answer("turn off", unsafe { libc::swapoff(path.as_ptr()) })
+        self.check()?;
+        swap_switch::turn_off(Path::new(&self.path))
     }
 
-    fn checked(&self) -> Result<CString> {
+    fn check(&self) -> Result<()> {
         failpoint::check().map_err(|source| Error::file("swap to", &self.path, source))?;
-        if !self.site.is_system() {
-            return Err(Error::Unsupported("swap needs the running machine".to_owned()));
-        }
-        CString::new(self.path.as_str())
-            .map_err(|_| Error::Invalid("a path contains a NUL byte".to_owned()))
-    }
-
-    fn answer(&self, action: &'static str, answer: libc::c_int) -> Result<()> {
-        match answer {
-            0 => Ok(()),
-            _ => Err(Error::file(action, &self.path, io::Error::last_os_error())),
+        if self.site.is_system() {
+            Ok(())
+        } else {
+            Err(Error::Unsupported("swap needs the running machine".to_owned()))
         }
     }
 }
@@ -138,7 +125,7 @@ mod tests {
         fs::write(top.path().join("proc/swaps"), text).unwrap();
         fs::create_dir(top.path().join("dev")).unwrap();
         let device = |header: &[u8]| fs::write(top.path().join("dev/loop7"), header).unwrap();
-        device(&crate::temporary_swap::header(2560, 4096));
+        device(&crate::swap_header::header(2560, 4096, LABEL));
         let site = Site::of(&Root::at(top.path())).unwrap();
         let look = |path: &str| SwapPlace::open(&site, Path::new(path)).unwrap().look().unwrap();
         assert_eq!(look("/dev/loop7"), CurrentState::SwapArea);

@@ -10,6 +10,7 @@ use super::order::Order;
 use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
 use crate::journal::{self, RestoreOutcome};
+use crate::process;
 use crate::root::Root;
 use crate::thread_ledger;
 use crate::tracefs;
@@ -37,7 +38,7 @@ pub struct KeeperReport {
 /// sent to the owner). The owner's changes cannot be examined.
 pub fn run(owner: OwnedFd) -> Result<KeeperReport> {
     let mut owner = BufReader::new(UnixStream::from(owner));
-    leave_the_owners_group();
+    process::outlive_owner(c"unjank-keeper");
     let order = match take_order(&mut owner) {
         Ok(order) => order,
         Err(error) => {
@@ -86,33 +87,4 @@ fn take_order(owner: &mut BufReader<UnixStream>) -> Result<Order> {
 fn answer(owner: &BufReader<UnixStream>, word: &str) {
     // An owner that is gone needs no answer.
     let _nobody_listens = owner.get_ref().write_all(format!("{word}\n").as_bytes());
-}
-
-/// Leaves the owner's session and process group, and ignores the signals that
-/// end a group. A cgroup that is killed as a whole cannot be escaped.
-fn leave_the_owners_group() {
-    for signal in [
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-        libc::SIGTERM,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-        libc::SIGTSTP,
-        libc::SIGPIPE,
-        // A journal that may not grow (`RLIMIT_FSIZE`) must not end the keeper.
-        libc::SIGXFSZ,
-        libc::SIGXCPU,
-    ] {
-        // SAFETY: signal(2) with SIG_IGN installs no code, and these signals
-        // may all be ignored.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
-    // All of these may fail: a leader of a process group has left already, `/`
-    // always exists, and the name and the protection from the out-of-memory
-    // killer are not essential.
-    let _left = rustix::process::setsid();
-    let _nothing_in_use = rustix::process::chdir("/");
-    let _named = rustix::thread::set_name(c"unjank-keeper");
-    let _spared = Root::system().write("/proc/self/oom_score_adj", "-1000");
 }

@@ -1,6 +1,6 @@
 //! The command that starts a helper process.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,6 +39,13 @@ impl HelperCommand {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
+        command
+    }
+
+    /// Starts a helper with these arguments and more.
+    pub fn with_arguments<A: AsRef<OsStr>>(&self, more: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.command();
+        command.args(more);
         command
     }
 

@@ -13,14 +13,17 @@
 //! | [`strays`] | descendants that left a program's process group |
 //! | `signal_mask` | signals that wait until their handlers are complete |
 //! | [`init`] | the tasks of the first process of a virtual machine |
+//! | `end`, `outlive` | the end of another process; going on when the owner is killed |
 //!
 //! A helper of a measurement must not outlive it: [`Helper`].
 
 pub(crate) mod bounded_read;
 pub mod connector;
+mod end;
 pub mod group;
 mod helper_command;
 pub mod init;
+mod outlive;
 pub mod peer;
 pub mod pid;
 pub mod pid_info;
@@ -43,7 +46,9 @@ use crate::machine::capabilities;
 use crate::root::Root;
 use unjank_units::Bytes;
 
+pub use end::ProcessEnd;
 pub use helper_command::HelperCommand;
+pub use outlive::{never_dump_core, outlive_owner, spare_from_oom_killer};
 pub use signal_mask::with_signals_blocked;
 
 /// The largest size of the stack of this process's first thread; `None` if it is

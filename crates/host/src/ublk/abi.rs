@@ -39,7 +39,8 @@ pub(super) const USER_RECOVERY_REISSUE: u64 = 1 << 4;
 /// Commands are encoded as here.
 pub(super) const CMD_IOCTL_ENCODE: u64 = 1 << 6;
 
-/// `UBLK_S_DEV_QUIESCED`: the device waits for a server.
+/// `UBLK_S_DEV_LIVE`: the device is served. `UBLK_S_DEV_QUIESCED`: it waits for a server.
+pub(super) const LIVE: u16 = 1;
 pub(super) const QUIESCED: u16 = 2;
 
 /// The largest depth of a queue, which determines the place of its descriptors.

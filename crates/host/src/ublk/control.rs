@@ -1,6 +1,6 @@
 //! Making, starting and removing devices.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ use crate::error::{Error, Result};
 use crate::support::Support;
 use unjank_units::Bytes;
 
+/// All devices in sysfs, while the driver is loaded.
+const CLASS: &str = "/sys/class/ublk-char";
 /// The time between two tries to take a device over.
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -51,6 +53,48 @@ pub struct Device {
     pub(super) requests: File,
 }
 
+/// The path of the block device with this number. Android has block devices in a directory.
+pub fn path_of(id: u32) -> PathBuf {
+    let places = ["/dev", "/dev/block"].map(|place| PathBuf::from(format!("{place}/ublkb{id}")));
+    let [usual, androids] = places;
+    if !usual.exists() && androids.exists() { androids } else { usual }
+}
+
+/// A device that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Its number: the 0 of `/dev/ublkb0`.
+    pub id: u32,
+    /// Its state.
+    pub state: State,
+}
+
+/// The state of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is not started yet, or stopped.
+    NotStarted,
+    /// A process serves it, or has just ended.
+    Live {
+        /// The process.
+        server: u32,
+    },
+    /// Its server has died. Requests wait for another one.
+    WithoutServer,
+}
+
+/// The numbers of all devices. sysfs has them all, also where `/dev` is a private one.
+fn ids() -> Result<Vec<u32>> {
+    let failed = |error| Error::file("list", CLASS, error);
+    let mut ids = Vec::new();
+    for entry in fs::read_dir(CLASS).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("ublkc"));
+        ids.extend(number.and_then(|number| number.parse::<u32>().ok()));
+    }
+    Ok(ids)
+}
+
 /// Whether the ring is to be entered again after this error.
 pub(super) fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
@@ -69,7 +113,7 @@ impl Device {
 
     /// The path of the block device, which exists while it is started.
     pub fn path(&self) -> PathBuf {
-        format!("/dev/ublkb{}", self.id).into()
+        path_of(self.id)
     }
 
     fn open(id: u32, shape: Shape) -> Result<Self> {
@@ -103,11 +147,12 @@ impl Control {
         Ok(Support::Yes(Self { ring, file }))
     }
 
-    /// Adds a device. Its block device does not exist before it is started.
+    /// Adds a device with a mark by which it is [found](Self::find). Its block device does not exist
+    /// before it is started.
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn add(&mut self, shape: Shape) -> Result<Device> {
+    pub fn add(&mut self, shape: Shape, mark: u64) -> Result<Device> {
         let flags = abi::USER_RECOVERY | abi::USER_RECOVERY_REISSUE | abi::CMD_IOCTL_ENCODE;
         let mut info = Info {
             queues: shape.queues,
@@ -115,6 +160,7 @@ impl Control {
             buffer_bytes: u32::try_from(shape.largest.get()).unwrap_or(u32::MAX),
             id: u32::MAX,
             flags,
+            server_flags: mark,
             ..Info::default()
         };
         self.with(abi::ADD_DEV, u32::MAX, &mut info, "add a ublk device")?;
@@ -135,37 +181,55 @@ impl Control {
     /// third server if this process ends in between.
     ///
     /// # Errors
-    /// `Busy` if its server lives; the kernel's error, as `ENODEV` for a device that is gone.
+    /// `Busy` if it has a server, or is stopped; the kernel's error, as `ENODEV` for a device that is
+    /// gone.
     pub fn recover(&mut self, id: u32, shape: Shape) -> Result<Device> {
-        let mut info = Info::default();
-        self.with(abi::GET_DEV_INFO, id, &mut info, "read a ublk device")?;
-        if info.state != abi::QUIESCED {
-            return Err(Error::Busy(format!("process {} serves /dev/ublkb{id}", info.server)));
-        }
-        // EBUSY: the server's ring still has the device open, until its last operation has ended.
-        // No event tells when.
-        loop {
+        let info = loop {
+            let mut info = Info::default();
+            self.with(abi::GET_DEV_INFO, id, &mut info, "read a ublk device")?;
+            if info.state != abi::QUIESCED {
+                return Err(Error::Busy(format!("{} waits for no server", path_of(id).display())));
+            }
+            // EBUSY: the server's ring still has the device open, until its last operation has
+            // ended. No event tells when.
             match self.command(abi::START_USER_RECOVERY, id, 0, 0, 0, "take over a ublk device") {
                 Err(Error::File { ref source, .. })
                     if source.raw_os_error() == Some(libc::EBUSY) =>
                 {
                     thread::sleep(BETWEEN_TRIES);
                 }
-                answer => break answer?,
+                answer => break answer.map(|()| info)?,
             }
-        }
+        };
         let largest = Bytes(info.buffer_bytes.into());
         Device::open(id, Shape { queues: info.queues, depth: info.depth, largest, ..shape })
     }
 
-    /// Whether the device waits for a server.
+    /// The device that was added with this mark, if there is one. Devices of other users that this
+    /// process may not read are none.
     ///
     /// # Errors
-    /// The kernel's error, as `ENODEV` for a device that is gone.
-    pub fn is_without_server(&mut self, id: u32) -> Result<bool> {
-        let mut info = Info::default();
-        self.with(abi::GET_DEV_INFO, id, &mut info, "read a ublk device")?;
-        Ok(info.state == abi::QUIESCED)
+    /// The kernel's error; sysfs is not mounted.
+    pub fn find(&mut self, mark: u64) -> Result<Option<Found>> {
+        for id in ids()? {
+            let mut info = Info::default();
+            match self.with(abi::GET_DEV_INFO, id, &mut info, "read a ublk device") {
+                Ok(()) if info.server_flags == mark => {
+                    let server = u32::try_from(info.server).ok();
+                    let state = match info.state {
+                        abi::LIVE => State::Live { server: server.unwrap_or_default() },
+                        abi::QUIESCED => State::WithoutServer,
+                        _ => State::NotStarted,
+                    };
+                    return Ok(Some(Found { id, state }));
+                }
+                Ok(()) => {}
+                // It was removed meanwhile.
+                Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::ENODEV) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     /// Starts a device: its block device appears, or goes on. Waits until a thread of this process

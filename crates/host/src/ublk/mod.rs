@@ -12,9 +12,9 @@ mod control;
 mod flusher;
 mod queue;
 
-pub use control::{Control, Device, Shape};
+pub use control::{Control, Device, Found, Shape, State, path_of};
 pub use flusher::{become_io_flusher, is_io_flusher};
-pub use queue::{Memory, Operation, Queue, Request, Serve, Transfer};
+pub use queue::{Memory, Operation, PreparedQueue, Queue, Request, Serve, Transfer};
 
 /// The unit of requests, in bytes.
 pub const SECTOR: u64 = 512;

@@ -11,7 +11,7 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::abi::{self, Descriptor};
-use super::control::{Device, is_passing};
+use super::control::{Device, Shape, is_passing};
 use crate::error::{Error, Result};
 use crate::memory::{SharedRegion, page_size};
 use unjank_units::Nanos;
@@ -61,7 +61,7 @@ pub enum Memory {
 /// A read or write of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// The number of the file, of those that the queue was made with.
+    /// The number of the file, of those that the queue was opened with.
     pub file: u32,
     /// The place in the file, in bytes.
     pub offset: u64,
@@ -105,22 +105,29 @@ pub struct Queue {
     transfers: u32,
 }
 
-impl Queue {
-    /// The queue `id` of a device, for the calling thread. The server reads and writes `files`, and
-    /// has `spares` buffers of a block for itself.
+/// What a queue needs before there is a device: all its memory. Linux 6.12 gives a device that is
+/// taken over to nobody else if the process ends before its start, so there should be little to do in
+/// between.
+pub struct PreparedQueue {
+    ring: IoUring,
+    buffers: SharedRegion,
+    shape: Shape,
+    spares: u16,
+}
+
+impl PreparedQueue {
+    /// Memory for a queue of a device of this shape, for the calling thread, with `spares` buffers of
+    /// a block for the server itself.
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn new(device: &Device, id: u16, files: &[BorrowedFd<'_>], spares: u16) -> Result<Self> {
-        let shape = device.shape;
+    pub fn new(shape: Shape, spares: u16) -> Result<Self> {
         let (buffer, block) = (shape.largest.get() as usize, shape.block.get() as usize);
-        let descriptors = Descriptors::map(&device.requests, id, shape.depth)?;
         let length = buffer * usize::from(shape.depth) + block * usize::from(spares);
         let (buffers, _) = SharedRegion::create("ublk", length)?;
         // Each request may have a transfer for each of its blocks under way.
         let operations = usize::from(shape.depth) * (buffer / block + 1) + usize::from(spares);
         let entries = u32::from(shape.depth) * 2;
-        let failed = |source| Error::file("serve", device.path(), source);
         let ring = IoUring::builder()
             .setup_coop_taskrun()
             .setup_single_issuer()
@@ -128,16 +135,35 @@ impl Queue {
                 u32::try_from(operations).unwrap_or(u32::MAX).next_power_of_two().max(entries),
             )
             .build(entries)
-            .map_err(failed)?;
+            .map_err(|error| Error::syscall("io_uring_setup", "a queue", error))?;
+        Ok(Self { ring, buffers, shape, spares })
+    }
+
+    /// The queue `id` of a device. The server reads and writes `files`.
+    ///
+    /// # Errors
+    /// The device has another shape; the kernel's error.
+    pub fn open(self, device: &Device, id: u16, files: &[BorrowedFd<'_>]) -> Result<Queue> {
+        let Self { ring, buffers, shape, spares } = self;
+        let of = |shape: Shape| (shape.largest, shape.block, shape.depth);
+        if of(shape) != of(device.shape) {
+            let shape = device.shape;
+            return Err(Error::Invalid(format!(
+                "{} has another {shape:?}",
+                device.path().display()
+            )));
+        }
+        let descriptors = Descriptors::map(&device.requests, id, shape.depth)?;
         let mut raw = vec![device.requests.as_raw_fd()];
         raw.extend(files.iter().map(BorrowedFd::as_raw_fd));
-        ring.submitter().register_files(&raw).map_err(failed)?;
-        Ok(Self {
+        let registered = ring.submitter().register_files(&raw);
+        registered.map_err(|source| Error::file("serve", device.path(), source))?;
+        Ok(Queue {
             ring,
             descriptors: ManuallyDrop::new(descriptors),
             buffers: ManuallyDrop::new(buffers),
-            buffer,
-            block,
+            buffer: shape.largest.get() as usize,
+            block: shape.block.get() as usize,
             id,
             depth: shape.depth,
             spares,
@@ -145,7 +171,9 @@ impl Queue {
             transfers: 0,
         })
     }
+}
 
+impl Queue {
     /// The memory of the buffers.
     pub fn memory(&self) -> &SharedRegion {
         &self.buffers

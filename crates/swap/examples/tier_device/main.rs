@@ -1,27 +1,39 @@
 //! Checks the tier on a real kernel, in the virtual phone: writes, reads and discards pages of its
-//! block device, swaps to it, and kills its server again and again. Every page is compared.
+//! block device, swaps to it, and kills its processes again and again. Every page is compared.
 //!
-//! Usage, as root: `tier_device check SLOW FAST POLICY`, where SLOW is a block device that nobody
-//! uses, and FAST is another one or `memory`; `zram` is a new one in memory. Prints what was done.
+//! Usage, as root: `tier_device check FAST POLICY`, where FAST is `memory` or `zram`, a new device.
+//! Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 mod check;
-mod serve;
+mod kernel;
+mod killed_server;
+mod tier;
+mod user;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use unjank_host::process::HelperCommand;
+use unjank_swap::remedy::tier::directory::TierDirectory;
+use unjank_swap::remedy::tier::event::Event;
+use unjank_swap::remedy::tier::helper::Helpers;
+use unjank_swap::remedy::tier::task::{self, Voice};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["check", slow, fast, policy] => check::run(slow, fast, policy),
-        ["serve", slow, fast, policy, device] => serve::run(slow, fast, policy, device),
-        ["requests", device] => check::requests(device),
-        ["swap", device] => check::swap(device),
-        _ => Err("usage: tier_device check SLOW FAST POLICY".into()),
+        ["check", fast, policy] => check::run(fast, policy),
+        ["helper", task, all, name] => help(task, all, name),
+        ["requests", device] => user::requests(device),
+        ["swap"] => user::swap(),
+        _ => Err("usage: tier_device check FAST POLICY".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -30,4 +42,24 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Starts this program as a process of a tier.
+fn helpers() -> Helpers {
+    Helpers::new(HelperCommand::this_program(["helper"]))
+}
+
+fn help(task: &str, all: &str, name: &str) -> Result<()> {
+    let directory = TierDirectory::named(Path::new(all), name)?;
+    let voice = Voice { answer: |line| println!("{line}"), say, fatal };
+    Ok(task::run(task.parse()?, &directory, &helpers(), voice)?)
+}
+
+fn say(event: &Event) {
+    eprintln!("tier_device: {event}");
+}
+
+fn fatal(error: &unjank_host::Error) -> ! {
+    eprintln!("tier_device: {error}");
+    std::process::abort()
 }

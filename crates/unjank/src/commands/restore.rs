@@ -4,13 +4,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
+use unjank_host::ErrorClass;
 use unjank_host::journal::{FoundJournal, JournalStatus, Mode, restore};
+use unjank_host::process::is_root;
 use unjank_host::thread_ledger::FoundLedger;
 use unjank_host::tracefs::remove_leftovers;
+use unjank_swap::remedy::tier::directory::of_all;
+use unjank_swap::remedy::tier::leftovers::{self, Leftover, Outcome};
 
 use super::leftovers::{code_of, damage};
 use super::place::PlaceArgs;
 use super::rt;
+use super::swap::tier;
 use crate::{exit, output};
 
 /// Arguments of `unjank restore`.
@@ -48,6 +53,8 @@ struct Document<'a> {
     threads: &'a [FoundLedger],
     /// Trace instances of dead processes that were removed.
     trace_instances: &'a [String],
+    /// Swap tiers of dead processes that were taken down.
+    swap_tiers: &'a [Tier],
 }
 
 /// Puts everything back, and prints the result.
@@ -63,6 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Mode::Act => remove_leftovers(&root).context("while looking for trace instances")?.removed,
         Mode::DryRun => Vec::new(),
     };
+    let tiers = if root.is_system() { tiers(mode)? } else { Vec::new() };
     if args.json {
         let document = Document {
             schema: "unjank.restore/1",
@@ -70,14 +78,64 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             journals: &found,
             threads: &threads,
             trace_instances: &traces,
+            swap_tiers: &tiers,
         };
         output::print(&output::json(&document)?)?;
     } else {
-        let text = text(&found, &traces) + &rt::restore::text(&threads);
+        let text = text(&found, &traces) + &tiers_text(&tiers) + &rt::restore::text(&threads);
         output::print(if text.is_empty() { "nothing was left changed" } else { &text })?;
     }
     let codes = [code(&found), rt::restore::code(&threads)];
-    Ok(ExitCode::from(codes.into_iter().find(|&code| code != exit::FINE).unwrap_or(exit::FINE)))
+    let mut codes = codes.into_iter().chain(tiers.iter().map(|tier| tier.code));
+    Ok(ExitCode::from(codes.find(|&code| code != exit::FINE).unwrap_or(exit::FINE)))
+}
+
+/// A swap tier whose processes were all killed.
+#[derive(Debug, Serialize)]
+struct Tier {
+    name: String,
+    /// What became of it.
+    outcome: String,
+    #[serde(skip)]
+    code: u8,
+}
+
+/// Takes down the swap tiers whose processes were all killed. Only root has any.
+fn tiers(mode: Mode) -> Result<Vec<Tier>> {
+    let all = of_all();
+    let found = match mode {
+        Mode::Act => leftovers::take_down(&all, &tier::helpers())
+            .map(|tiers| tiers.into_iter().map(taken_down).collect()),
+        Mode::DryRun => leftovers::names(&all).map(|names| {
+            let would =
+                |name| Tier { name, outcome: "would be taken down".to_owned(), code: exit::FINE };
+            names.into_iter().map(would).collect()
+        }),
+    };
+    match found {
+        Err(error) if error.class() == ErrorClass::Permission && !is_root() => Ok(Vec::new()),
+        found => found.context("while looking for swap tiers"),
+    }
+}
+
+fn taken_down(Leftover { name, outcome }: Leftover) -> Tier {
+    let (outcome, code) = match outcome {
+        Outcome::Down => ("is down".to_owned(), exit::FINE),
+        Outcome::Short(missing) => (
+            format!("is served again, and taken down when there is {missing} more memory"),
+            exit::FAILURE,
+        ),
+        Outcome::Failed(error) => {
+            (format!("is not taken down: {error}"), exit::code(&error.into()))
+        }
+    };
+    Tier { name, outcome, code }
+}
+
+fn tiers_text(tiers: &[Tier]) -> String {
+    let lines =
+        tiers.iter().map(|Tier { name, outcome, .. }| format!("the swap tier {name} {outcome}"));
+    lines.collect::<output::Lines>().finish()
 }
 
 fn code(found: &[FoundJournal]) -> u8 {

@@ -113,6 +113,13 @@ pub(crate) fn remark_lines(text: &str) {
     talk(&unjank_report::lines(text));
 }
 
+/// As [`remark`], unless stderr is full or stopped: then the message is lost.
+pub(crate) fn remark_without_waiting(text: &str) {
+    if unjank_host::wait::is_writable(io::stderr()) {
+        remark(text);
+    }
+}
+
 fn talk(text: &str) {
     // If stderr is gone, the message is lost.
     let _nobody_listens = writeln!(io::stderr(), "{text}");

@@ -21,6 +21,7 @@
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
 use unjank_cachesim::page::Page;
 use unjank_cachesim::tier::{Left, Level};
 use unjank_host::Nanos;
@@ -104,7 +105,7 @@ pub struct Copy {
 }
 
 /// Pages since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Read from the fast backing.
     pub fast_reads: u64,
@@ -124,6 +125,23 @@ pub struct Counts {
     pub slow_failed: u64,
     /// Pages that were not what had been written.
     pub wrong: u64,
+}
+
+impl Counts {
+    /// All of them, in one order.
+    pub(super) fn all_mut(&mut self) -> [&mut u64; 9] {
+        [
+            &mut self.fast_reads,
+            &mut self.slow_reads,
+            &mut self.fast_writes,
+            &mut self.slow_writes,
+            &mut self.copies,
+            &mut self.no_frame,
+            &mut self.fast_failed,
+            &mut self.slow_failed,
+            &mut self.wrong,
+        ]
+    }
 }
 
 /// The state of the tier.

@@ -6,15 +6,39 @@
 //! | [`engine`] | the steps for each request: pure, constant time, no allocation |
 //! | [`frames`] | the pages of the fast backing, and what is under way with each |
 //! | [`map`] | where each slot's page is: shared memory that outlives the server |
+//! | [`policy`] | which slots' pages the tier keeps |
 //! | [`server`] | performs the steps of one queue |
 //! | [`service`] | the threads of all queues |
-//! | [`policy`] | which slots' pages the tier keeps |
+//! | [`published`] | the counts, for other processes |
+//! | [`plan`], [`settings`] | what a user wants of a tier, and what it is made of |
+//! | [`backing`] | the files and devices that hold the pages |
+//! | [`directory`] | the files of a tier in memory, and its locks |
+//! | [`helper`], `failure` | the processes of a tier, and their answers |
+//! | [`task`], `process` | what they do; among them the server |
+//! | [`supervisor`], [`event`] | keeps a server running, and takes the tier down; what it tells |
+//! | [`leftovers`] | tiers whose processes were all killed |
+//! | [`room`] | memory for the pages of a tier that is taken down |
+//! | [`status`] | the tiers of this machine |
 
+pub mod backing;
+pub mod directory;
 pub mod engine;
+pub mod event;
+mod failure;
 pub mod frames;
+pub mod helper;
+pub mod leftovers;
 pub mod map;
+pub mod plan;
 pub mod policy;
+mod process;
+pub mod published;
+pub mod room;
 pub mod server;
 pub mod service;
+pub mod settings;
+pub mod status;
+pub mod supervisor;
+pub mod task;
 
 pub use engine::{Engine, Next, Reply};

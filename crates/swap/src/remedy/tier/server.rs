@@ -8,6 +8,7 @@ use unjank_host::{Nanos, Timestamp};
 
 use super::engine::{Copy, End, Engine, Next, Part, Reply, Step, Transfer};
 use super::map::{Frame, Slot, Sum};
+use super::published::Published;
 
 /// The size of a page of the tier, in bytes.
 pub const PAGE: u64 = 4096;
@@ -57,6 +58,7 @@ pub struct Server<'a> {
     /// The origin of the policy's times.
     started: Timestamp,
     retry_at: Option<Timestamp>,
+    published: &'a Published,
 }
 
 /// What a transfer belongs to, in its token.
@@ -93,6 +95,7 @@ impl<'a> Server<'a> {
         engine: &'a Mutex<Engine>,
         fast: Fast<'a>,
         verify: bool,
+        published: &'a Published,
         (depth, pages, spares): (u16, u16, u16),
     ) -> Self {
         let (depth, pages) = (usize::from(depth), usize::from(pages));
@@ -107,6 +110,7 @@ impl<'a> Server<'a> {
             free: (0..spares).collect(),
             started: Timestamp::now(),
             retry_at: None,
+            published,
         }
     }
 
@@ -150,9 +154,9 @@ impl<'a> Server<'a> {
                     next = self.engine().finished(step, self.done(queue, part));
                     continue;
                 }
-                (Transfer::ReadFast(frame), Fast::File) => (FAST, at_frame(frame), false),
+                (Transfer::ReadFast(frame), Fast::File) => (FAST, in_file(frame), false),
                 (Transfer::Promote(frame) | Transfer::WriteFast(frame), Fast::File) => {
-                    (FAST, at_frame(frame), true)
+                    (FAST, in_file(frame), true)
                 }
                 (Transfer::ReadSlow(_), _) => (SLOW, at_slot(step.slot), false),
                 (Transfer::WriteSlow(_), _) => (SLOW, at_slot(step.slot), true),
@@ -190,16 +194,15 @@ impl<'a> Server<'a> {
 
     fn begin_copy(&mut self, queue: &mut Queue, copy: Copy, spare: u16) {
         self.copies[usize::from(spare)] = Some(copy);
-        let offset = at_frame(copy.frame);
         match self.fast {
             Fast::Memory(memory) => {
                 let place = queue.offset(Memory::Spare(spare));
-                memory.copy(offset, queue.memory(), place, PAGE as usize);
+                memory.copy(at_frame(copy.frame), queue.memory(), place, PAGE as usize);
                 write_copy(queue, copy, spare);
             }
             Fast::File => {
                 let token = Token::CopyRead(spare).pack();
-                let (offset, memory) = (offset as u64, Memory::Spare(spare));
+                let (offset, memory) = (in_file(copy.frame) as u64, Memory::Spare(spare));
                 let length = PAGE as u32;
                 queue.transfer(Io { file: FAST, offset, memory, length, writes: false, token });
             }
@@ -274,6 +277,7 @@ impl Serve for Server<'_> {
             };
             self.begin_copy(queue, copy, spare);
         }
+        self.published.publish(&self.engine());
         self.retry_at.map(|_| RETRY)
     }
 }
@@ -295,6 +299,11 @@ fn in_request(part: Part) -> Memory {
 
 fn at_frame(frame: Frame) -> usize {
     frame as usize * PAGE as usize
+}
+
+/// In a file, frames begin after the page of its [mark](super::backing).
+fn in_file(frame: Frame) -> usize {
+    at_frame(frame) + PAGE as usize
 }
 
 fn at_slot(slot: Slot) -> usize {

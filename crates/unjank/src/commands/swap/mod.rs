@@ -12,6 +12,7 @@ pub(crate) mod record;
 pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod synth;
+pub(crate) mod tier;
 mod write_cost;
 
 use std::process::ExitCode;
@@ -40,6 +41,9 @@ pub(crate) enum Verb {
     Paper(paper::Args),
     /// Write the trace of a synthetic phone
     Synth(synth::Args),
+    /// Swap to a small fast memory over a slow device, which keeps what comes back
+    #[command(subcommand)]
+    Tier(tier::Verb),
 }
 
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
@@ -53,5 +57,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Sweep(args) => sweep::run(args),
         Verb::Paper(args) => paper::run(args),
         Verb::Synth(args) => synth::run(args),
+        Verb::Tier(verb) => tier::run(verb),
     }
 }

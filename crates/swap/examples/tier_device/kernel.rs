@@ -1,0 +1,62 @@
+//! Files of the kernel.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::Result;
+
+/// The control groups of the phone.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// A new block device in memory.
+pub(crate) fn zram(bytes: u64) -> Result<String> {
+    let number = fs::read_to_string("/sys/class/zram-control/hot_add")?;
+    let number = number.trim();
+    fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string())?;
+    let path = format!("/dev/zram{number}");
+    // As udev makes it.
+    fs::set_permissions(&path, Permissions::from_mode(0o660))?;
+    Ok(path)
+}
+
+/// Keeps about so many bytes of this process in memory (version 2 of control groups).
+pub(crate) fn throttle_memory(bytes: usize) -> Result<()> {
+    let group = Path::new(GROUPS).join("tier");
+    fs::write(Path::new(GROUPS).join("cgroup.subtree_control"), "+memory")?;
+    fs::create_dir(&group)?;
+    fs::write(group.join("memory.high"), bytes.to_string())?;
+    Ok(fs::write(group.join("cgroup.procs"), std::process::id().to_string())?)
+}
+
+/// Has the kernel swap out pages of the process of [`throttle_memory`]: without new pages, its limit
+/// alone makes it swap nothing.
+pub(crate) fn reclaim(bytes: usize) -> Result<()> {
+    let file = Path::new(GROUPS).join("tier/memory.reclaim");
+    match fs::write(file, bytes.to_string()) {
+        // Less was possible.
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// A counter of `/proc/vmstat`.
+pub(crate) fn counter(name: &str) -> Result<u64> {
+    let counters = fs::read_to_string("/proc/vmstat")?;
+    let mut lines = counters.lines().filter_map(|line| line.split_once(' '));
+    let (_, value) = lines.find(|(found, _)| *found == name).ok_or("no such counter")?;
+    Ok(value.parse()?)
+}
+
+/// What the machine has of a tier: swap areas, ublk devices, files.
+pub(crate) fn leftovers() -> Result<Vec<String>> {
+    let swaps = fs::read_to_string("/proc/swaps")?;
+    let mut left: Vec<String> = swaps.lines().skip(1).map(str::to_owned).collect();
+    for (directory, prefix) in [("/dev", "ublkc"), ("/run/unjank-tiers", "")] {
+        let Ok(entries) = fs::read_dir(directory) else { continue };
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let names = names.collect::<std::io::Result<Vec<String>>>()?;
+        left.extend(names.into_iter().filter(|name| name.starts_with(prefix)));
+    }
+    Ok(left)
+}

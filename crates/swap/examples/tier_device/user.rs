@@ -1,0 +1,118 @@
+//! The users of the device. They go on until their input ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::{Result, kernel};
+
+const PAGE: usize = 4096;
+/// Pages of the slow backing, and their bytes.
+const SLOTS: u32 = 4096;
+pub(crate) const SIZE: u64 = SLOTS as u64 * PAGE as u64;
+/// Requests, at least.
+const REQUESTS: u32 = 2_000;
+/// Pages of a process that are swapped out and in.
+const SWAPPED: usize = 1_500;
+/// The memory in which about so many of their bytes fit.
+pub(crate) const MEMORY: usize = SWAPPED * PAGE / 2;
+/// `BLKDISCARD` of `include/uapi/linux/fs.h`.
+const BLKDISCARD: libc::c_ulong = 0x1277;
+
+/// A page, aligned for direct I/O.
+#[repr(C, align(4096))]
+struct Aligned([u8; PAGE]);
+
+/// Becomes true when the input of this process ends.
+fn end_of_input() -> Arc<AtomicBool> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let sets = Arc::clone(&is_over);
+    thread::spawn(move || {
+        let _ends = std::io::stdin().read_to_end(&mut Vec::new());
+        sets.store(true, Ordering::Release);
+    });
+    is_over
+}
+
+/// Writes, reads and discards pages; each page that is read must be the one written last.
+pub(crate) fn requests(path: &str) -> Result<()> {
+    let flags = libc::O_DIRECT;
+    let device = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut written = vec![None; SLOTS as usize];
+    let mut page = Aligned([0; PAGE]);
+    let (is_over, mut request) = (end_of_input(), 0);
+    while request < REQUESTS || !is_over.load(Ordering::Acquire) {
+        request += 1;
+        // Some pages are used more often than others; the first one is the mark of the backing.
+        let mut any = || 1 + chance.next_u32() % (SLOTS - 1);
+        let slot = any().min(any()) as usize;
+        let at = (slot * PAGE) as u64;
+        match chance.next_u32() % 16 {
+            0 => {
+                discard(&device, at)?;
+                written[slot] = None;
+            }
+            1..8 => {
+                page.0 = content(slot, request);
+                device.write_all_at(&page.0, at)?;
+                written[slot] = Some(request);
+            }
+            _ => {
+                device.read_exact_at(&mut page.0, at)?;
+                if let Some(last) = written[slot]
+                    && page.0 != content(slot, last)
+                {
+                    return Err(format!("page {slot} is not what request {last} wrote").into());
+                }
+            }
+        }
+    }
+    println!("requests: {request} done");
+    Ok(())
+}
+
+fn content(slot: usize, version: u32) -> [u8; PAGE] {
+    let mut page = [0; PAGE];
+    let seed = (slot as u64) << 32 | u64::from(version);
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut page);
+    page
+}
+
+fn discard(device: &File, at: u64) -> std::io::Result<()> {
+    let range = [at, PAGE as u64];
+    // SAFETY: the kernel reads two numbers of 64 bits.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
+    if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Uses more pages than fit into this process's memory; each must be as it was.
+pub(crate) fn swap() -> Result<()> {
+    kernel::throttle_memory(MEMORY)?;
+    let mut pages: Vec<Aligned> = Vec::with_capacity(SWAPPED);
+    pages.extend((0..SWAPPED).map(|slot| Aligned(content(slot, 0))));
+    let (is_over, mut round, before) = (end_of_input(), 0, kernel::counter("pswpin")?);
+    while !is_over.load(Ordering::Acquire) {
+        for (slot, page) in pages.iter_mut().enumerate() {
+            // Every third page is changed whenever it comes back.
+            let changes = slot % 3 == 0;
+            if page.0 != content(slot, if changes { round } else { 0 }) {
+                return Err(format!("page {slot} of the process has changed, round {round}").into());
+            }
+            if changes {
+                page.0 = content(slot, round + 1);
+            }
+        }
+        round += 1;
+    }
+    let swapped = kernel::counter("pswpin")? - before;
+    println!("swap: {swapped} pages came back in {round} rounds");
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Tiers whose processes were all killed.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use unjank_host::{Bytes, Error, Result};
+
+use super::directory::{Supervision, TierDirectory};
+use super::helper::{Helpers, Task};
+use super::status;
+
+/// The time between two looks at a tier that is being taken down.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A tier that was left.
+#[derive(Debug)]
+pub struct Leftover {
+    /// Its name.
+    pub name: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a tier that was left.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is down.
+    Down,
+    /// It is served again, and taken down as soon as there is so much more memory for its pages.
+    Short(Bytes),
+    /// It could not be taken down.
+    Failed(Error),
+}
+
+/// The names of the tiers that nobody looks after.
+///
+/// # Errors
+/// The kernel's error.
+pub fn names(all: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for directory in TierDirectory::list(all)? {
+        if directory.supervision()? == Supervision::Nobody {
+            names.push(directory.name().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Starts a keeper for each tier that nobody looks after, and waits until it is down, or is served
+/// but cannot be taken down yet.
+///
+/// # Errors
+/// The kernel's error.
+pub fn take_down(all: &Path, helpers: &Helpers) -> Result<Vec<Leftover>> {
+    let take_down = |name: String| {
+        let outcome = take_one_down(all, &name, helpers).unwrap_or_else(Outcome::Failed);
+        Leftover { name, outcome }
+    };
+    Ok(names(all)?.into_iter().map(take_down).collect())
+}
+
+/// As [`take_down`], for one of them.
+///
+/// # Errors
+/// Why it could not be taken down.
+pub fn take_one_down(all: &Path, name: &str, helpers: &Helpers) -> Result<Outcome> {
+    let directory = TierDirectory::named(all, name)?;
+    let mut keeper = helpers.start(Task::Keep, &directory)?;
+    keeper.answer()?;
+    loop {
+        match directory.supervision()? {
+            Supervision::Gone => return Ok(Outcome::Down),
+            Supervision::Nobody if !keeper.runs() => {
+                keeper.answer()?;
+                return Err(Error::Busy(format!("the keeper of the swap tier {name} has ended")));
+            }
+            Supervision::Nobody => {}
+            Supervision::Process(_) => {
+                // There is no status while the files are being removed.
+                if let Ok(Some(status)) = status::of(&directory)
+                    && status.server.is_some()
+                    && status.missing > Bytes::default()
+                {
+                    return Ok(Outcome::Short(status.missing));
+                }
+            }
+        }
+        thread::sleep(LOOK);
+    }
+}
