@@ -128,8 +128,10 @@ impl PreparedQueue {
         // Each request may have a transfer for each of its blocks under way.
         let operations = usize::from(shape.depth) * (buffer / block + 1) + usize::from(spares);
         let entries = u32::from(shape.depth) * 2;
+        // Deferred: a request that arrives while this thread dies is then work of the ring. As work
+        // of the thread, it makes Linux 6.12 use a ring that is freed already (`io_fallback_tw`).
         let ring = IoUring::builder()
-            .setup_coop_taskrun()
+            .setup_defer_taskrun()
             .setup_single_issuer()
             .setup_cqsize(
                 u32::try_from(operations).unwrap_or(u32::MAX).next_power_of_two().max(entries),

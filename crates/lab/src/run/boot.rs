@@ -35,6 +35,10 @@ const USUAL_BOOT: f64 = 10.0;
 /// The name of a guest's build is cut to this length.
 const LONGEST_BUILD: usize = 80;
 
+/// A kernel that has crashed ends the phone at once, instead of going on with locks that nobody
+/// releases.
+const AT_A_CRASH: &str = "panic=-1 oops=panic";
+
 /// A running phone.
 #[derive(Debug)]
 pub(super) struct Boot {
@@ -204,8 +208,9 @@ fn parameters(options: &Options, accelerator: Accelerator) -> String {
     // The guest brings up the other CPUs after the kernel has patched its own
     // code. Parameters unknown to the kernel become variables of init's
     // environment.
-    let mut parameters =
-        format!("console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}");
+    let mut parameters = format!(
+        "console=ttyS0 {AT_A_CRASH} maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}"
+    );
     parameters.push_str(if options.verbose { " ignore_loglevel" } else { " quiet" });
     if accelerator != Accelerator::Kvm {
         // The emulator does not speculate. Separate page tables would have it translate

@@ -1,9 +1,9 @@
 //! The files and devices that hold the pages.
 //!
-//! The first page of each is its mark: the header of a swap area, labelled [`IN_USE`], with the
+//! The first page of each is its mark: the header of a swap area, labelled `unjank tier`, with the
 //! number of the tier as its UUID. (On the slow backing it is also the header that the kernel reads.)
 //! The pages of a tier that was not taken down are stale after a boot, and those of other programs
-//! are theirs. So a backing is used only if it is blank, or its tier was taken down ([`TAKEN_DOWN`]),
+//! are theirs. So a backing is used only if it is blank, or its tier was taken down (another label),
 //! or the user says so; and nothing is written to one that does not have the mark any more.
 
 use std::fs::{self, File, OpenOptions};
