@@ -44,6 +44,7 @@
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
 //! | [`swap_area`] | the sectors of a device that hold pages of swap |
 //! | [`swap_header`], [`swap_switch`] | making swap areas, turning them on and off |
+//! | [`swapped_pages`] | which pages of all processes are in swap, and where |
 //! | [`stacks`] | the stacks of the threads of a program |
 //! | [`surroundings`] | activity of the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
@@ -104,6 +105,7 @@ pub mod surroundings;
 pub mod swap_area;
 pub mod swap_header;
 pub mod swap_switch;
+pub mod swapped_pages;
 pub mod temporary_swap;
 pub mod terminal;
 pub mod text;

@@ -12,7 +12,7 @@ use unjank_needs::attempts::until_ok;
 /// Requests for single pages while the server is killed ten times, and a process that is swapped
 /// out and in while the servers, the supervisor and everything are killed. The program compares
 /// every page, and checks that nothing is left.
-fn check(fast: &str, policy: &str) -> Option<Value> {
+fn check(fast: &str, policy: &str, identity: &str) -> Option<Value> {
     if !lab() {
         return None;
     }
@@ -20,7 +20,7 @@ fn check(fast: &str, policy: &str) -> Option<Value> {
         let output = lab_run()
             .args(["--cpu-count", "2", "--no-store", "--add"])
             .arg(example("tier_device"))
-            .args(["--", "tier_device", "check", fast, policy])
+            .args(["--", "tier_device", "check", fast, policy, identity])
             .output()
             .expect("unjank starts");
         let (stdout, stderr) = texts(&output);
@@ -61,11 +61,13 @@ fn number(text: &str, before: &str, after: &str) -> u64 {
 
 #[test]
 fn no_page_is_lost_between_memory_and_a_device() {
-    check("memory", "paper");
+    let Some(counts) = check("memory", "paper", "page") else { return };
+    let named = counts["pages"]["named"].as_u64();
+    assert!(named > Some(0), "which pages the slots hold: {counts}");
 }
 
 #[test]
 fn no_page_is_lost_between_two_devices() {
-    let Some(counts) = check("zram", "always/lru") else { return };
+    let Some(counts) = check("zram", "always/lru", "slot") else { return };
     assert!(counts["pages"]["copies"].as_u64() > Some(0), "pages leave for others: {counts}");
 }

@@ -4,19 +4,19 @@ use super::links::{self, Links};
 use crate::page::{Page, Space};
 
 /// The number of no list: that of a page that is in none.
-pub(super) const ABSENT: u8 = 0;
+pub(crate) const ABSENT: u8 = 0;
 
 /// Lists with the numbers 1 to `LISTS`; a page is in at most one of them.
 ///
 /// Nine bytes per page: its links, and the number of its list.
-pub(super) struct Lists<const LISTS: usize> {
+pub(crate) struct Lists<const LISTS: usize> {
     lengths: [u32; LISTS],
     numbers: Box<[u8]>,
     links: Links<LISTS>,
 }
 
 impl<const LISTS: usize> Lists<LISTS> {
-    pub(super) fn new(space: Space) -> Self {
+    pub(crate) fn new(space: Space) -> Self {
         Self {
             lengths: [0; LISTS],
             numbers: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
@@ -25,29 +25,29 @@ impl<const LISTS: usize> Lists<LISTS> {
     }
 
     /// The list of a page, or [`ABSENT`].
-    pub(super) fn of(&self, page: Page) -> u8 {
+    pub(crate) fn of(&self, page: Page) -> u8 {
         self.numbers[page.index()]
     }
 
     /// The number of pages in a list.
-    pub(super) fn len(&self, list: u8) -> u32 {
+    pub(crate) fn len(&self, list: u8) -> u32 {
         self.lengths[usize::from(list) - 1]
     }
 
     /// The last page of a list.
-    pub(super) fn back(&self, list: u8) -> Option<Page> {
+    pub(crate) fn back(&self, list: u8) -> Option<Page> {
         self.links.back(self.list(list))
     }
 
     /// Adds a page that is in no list.
-    pub(super) fn push_front(&mut self, list: u8, page: Page) {
+    pub(crate) fn push_front(&mut self, list: u8, page: Page) {
         *self.len_mut(list) += 1;
         self.numbers[page.index()] = list;
         self.links.push_front(self.list(list), page);
     }
 
     /// Moves a page that is in a list, perhaps this one, to the front of this one.
-    pub(super) fn move_to_front(&mut self, list: u8, page: Page) {
+    pub(crate) fn move_to_front(&mut self, list: u8, page: Page) {
         let from = self.of(page);
         if from != list {
             *self.len_mut(from) -= 1;
@@ -58,7 +58,7 @@ impl<const LISTS: usize> Lists<LISTS> {
     }
 
     /// Removes the last page of a list.
-    pub(super) fn pop_back(&mut self, list: u8) -> Option<Page> {
+    pub(crate) fn pop_back(&mut self, list: u8) -> Option<Page> {
         let page = self.links.pop_back(self.list(list))?;
         *self.len_mut(list) -= 1;
         self.numbers[page.index()] = ABSENT;
@@ -66,7 +66,7 @@ impl<const LISTS: usize> Lists<LISTS> {
     }
 
     /// Removes a page from its list and returns the list; [`ABSENT`] if it was in none.
-    pub(super) fn take(&mut self, page: Page) -> u8 {
+    pub(crate) fn take(&mut self, page: Page) -> u8 {
         let list = std::mem::replace(&mut self.numbers[page.index()], ABSENT);
         if list != ABSENT {
             self.links.unlink(page);
@@ -76,7 +76,7 @@ impl<const LISTS: usize> Lists<LISTS> {
     }
 
     /// The memory that they take, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.numbers) + self.links.bytes()
     }
 

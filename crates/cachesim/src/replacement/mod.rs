@@ -28,7 +28,7 @@ mod frequency;
 pub mod larc;
 pub(crate) mod links;
 pub mod lirs;
-mod lists;
+pub(crate) mod lists;
 pub mod lru;
 pub mod mq;
 mod named;

@@ -21,7 +21,9 @@
 mod choice;
 mod level;
 mod named;
+pub mod pages;
 mod placed;
+mod registry;
 mod replay;
 pub mod slots;
 mod traffic;
@@ -30,6 +32,7 @@ pub use choice::{CHEAP_WRITE, FAIR_WRITE};
 pub use level::Level;
 pub use named::{AdmissionRule, Replayed, TierPolicy, UnknownTierPolicy};
 pub use placed::{Left, Placed};
+pub use registry::Key;
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
 

@@ -16,6 +16,7 @@
 
 mod alone;
 mod destination;
+mod in_place;
 mod private;
 mod tree;
 mod unnamed;
@@ -26,6 +27,7 @@ pub use crate::trusted_place::{
 };
 pub use alone::open_for_this_alone;
 pub use destination::{Destination, is_stdout};
+pub use in_place::overwrites_in_place;
 pub use private::make_private_directory;
 pub(crate) use tree::write_tree;
 pub(crate) use unnamed::UnnamedPlace;

@@ -48,7 +48,7 @@ use unjank_units::Bytes;
 
 pub use end::ProcessEnd;
 pub use helper_command::HelperCommand;
-pub use outlive::{never_dump_core, outlive_owner, spare_from_oom_killer};
+pub use outlive::{ignore_stops, never_dump_core, outlive_owner, spare_from_oom_killer};
 pub use signal_mask::with_signals_blocked;
 
 /// The largest size of the stack of this process's first thread; `None` if it is

@@ -37,6 +37,15 @@ pub fn outlive_owner(name: &CStr) {
     spare_from_oom_killer();
 }
 
+/// This process is not stopped by Ctrl-Z, nor when it uses a terminal in the background. Programs
+/// that it starts are not, either.
+pub fn ignore_stops() {
+    for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+        // SAFETY: as above.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 /// This process leaves no core dump: it has pages of other programs, and ends late while one is
 /// written.
 pub fn never_dump_core() {

@@ -29,6 +29,8 @@ pub(super) const STOP_DEV: u32 = writes(0x07);
 pub(super) const SET_PARAMS: u32 = writes(0x08);
 pub(super) const START_USER_RECOVERY: u32 = writes(0x10);
 pub(super) const END_USER_RECOVERY: u32 = writes(0x11);
+/// Linux 6.9 and newer.
+pub(super) const DEL_DEV_ASYNC: u32 = reads(0x14);
 
 pub(super) const FETCH_REQ: u32 = command(3, IO_BYTES, 0x20);
 pub(super) const COMMIT_AND_FETCH_REQ: u32 = command(3, IO_BYTES, 0x21);

@@ -14,14 +14,17 @@ use io_uring::{IoUring, cqueue};
 use rustix::io::Errno;
 
 use super::abi::{self, Info, Parameters};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::support::Support;
-use unjank_units::Bytes;
+use unjank_units::{Bytes, Nanos};
 
 /// All devices in sysfs, while the driver is loaded.
 const CLASS: &str = "/sys/class/ublk-char";
-/// The time between two tries to take a device over.
+/// The time between two tries to take a device over, or to open it.
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+/// The time until the file of a new device is there: Android makes files of devices late.
+const LONGEST_APPEARANCE: Nanos = Nanos::from_millis(2_000);
 
 /// The shape of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +103,13 @@ pub(super) fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
+/// Whether the driver does not know a command: `EOPNOTSUPP`, or `ENOTSUPP`, which is the kernel's
+/// own.
+fn is_unknown(error: &io::Error) -> bool {
+    const ENOTSUPP: i32 = 524;
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | ENOTSUPP))
+}
+
 impl Device {
     /// Its number: the 0 of `/dev/ublkb0`.
     pub fn id(&self) -> u32 {
@@ -118,10 +128,27 @@ impl Device {
 
     fn open(id: u32, shape: Shape) -> Result<Self> {
         let path = format!("/dev/ublkc{id}");
-        match OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(requests) => Ok(Self { id, shape, requests }),
-            Err(source) => Err(Error::file("open", path, source)),
+        let end = Timestamp::now() + LONGEST_APPEARANCE;
+        loop {
+            match OpenOptions::new().read(true).write(true).open(&path) {
+                Ok(requests) => return Ok(Self { id, shape, requests }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && Timestamp::now() < end => {
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                Err(source) => return Err(Error::file("open", path, source)),
+            }
         }
+    }
+
+    /// Has the kernel look every second whether a server of the started device has died while it
+    /// had all requests of a queue. Linux 6.12 sees that only when one of them takes too long, by
+    /// default 30 s (`ublk_timeout` of `drivers/block/ublk_drv.c`).
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn watch_closely(&self) -> Result<()> {
+        let path = format!("/sys/block/ublkb{}/queue/io_timeout", self.id);
+        fs::write(&path, "1000").map_err(|error| Error::file("write", path, error))
     }
 }
 
@@ -205,8 +232,7 @@ impl Control {
         Device::open(id, Shape { queues: info.queues, depth: info.depth, largest, ..shape })
     }
 
-    /// The device that was added with this mark, if there is one. Devices of other users that this
-    /// process may not read are none.
+    /// The device that was added with this mark, if there is one.
     ///
     /// # Errors
     /// The kernel's error; sysfs is not mounted.
@@ -224,8 +250,10 @@ impl Control {
                     return Ok(Some(Found { id, state }));
                 }
                 Ok(()) => {}
-                // It was removed meanwhile.
-                Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::ENODEV) => {}
+                // It was removed meanwhile; or it was added without a privilege (`EINVAL`), as no
+                // device of a `Control` is.
+                Err(Error::File { source, .. })
+                    if matches!(source.raw_os_error(), Some(libc::ENODEV | libc::EINVAL)) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -257,13 +285,19 @@ impl Control {
         self.command(abi::STOP_DEV, id, 0, 0, 0, "stop a ublk device")
     }
 
-    /// Removes a device that is stopped. Waits until nobody has its files open, also this process
-    /// ([`Device`]).
+    /// Removes a device that is stopped. Before Linux 6.9 it waits until nobody has its files open,
+    /// also this process ([`Device`]).
     ///
     /// # Errors
     /// The kernel's error.
     pub fn remove(&mut self, id: u32) -> Result<()> {
-        self.command(abi::DEL_DEV, id, 0, 0, 0, "remove a ublk device")
+        const ACTION: &str = "remove a ublk device";
+        match self.command(abi::DEL_DEV_ASYNC, id, 0, 0, 0, ACTION) {
+            Err(Error::File { source, .. }) if is_unknown(&source) => {
+                self.command(abi::DEL_DEV, id, 0, 0, 0, ACTION)
+            }
+            answer => answer,
+        }
     }
 
     fn set_parameters(&mut self, id: u32, shape: Shape) -> Result<()> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use unjank_host::Bytes;
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
+use unjank_swap::remedy::tier::policy::Identity;
 
 use crate::killed_server::KilledServer;
 use crate::tier::{Tier, kill_keeper, kill_server, run as unjank, until, until_nothing_is_left};
@@ -22,14 +23,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 const SWAPPED: u64 = 300;
 const PAGE_INS: &str = "pswpin";
 
-pub(crate) fn run(fast: &str, policy: &str) -> Result<()> {
+pub(crate) fn run(fast: &str, policy: &str, identity: &str) -> Result<()> {
     let slow = kernel::zram(user::SIZE)?;
     let fast = match fast {
         "memory" => None,
         _ => Some(kernel::zram(user::SIZE / 8)?),
     };
     requests(fast.as_deref(), &slow, policy)?;
-    swap(fast.as_deref(), &slow, policy)
+    swap(fast.as_deref(), &slow, policy, identity)
 }
 
 /// Requests for single pages while the server is killed.
@@ -40,6 +41,7 @@ fn requests(fast: Option<&str>, slow: &str, policy: &str) -> Result<()> {
         size: None,
         formats: true,
         policy: policy.parse()?,
+        identity: Identity::Slot,
         verify: true,
         queues: 2,
         priority: 0,
@@ -58,8 +60,8 @@ fn requests(fast: Option<&str>, slow: &str, policy: &str) -> Result<()> {
 }
 
 /// A process whose pages are swapped while everything is killed.
-fn swap(fast: Option<&str>, slow: &str, policy: &str) -> Result<()> {
-    let mut options = vec!["--slow", slow, "--policy", policy];
+fn swap(fast: Option<&str>, slow: &str, policy: &str, identity: &str) -> Result<()> {
+    let mut options = vec!["--slow", slow, "--policy", policy, "--identity", identity];
     match fast {
         Some(path) => options.extend(["--fast", path]),
         None => options.extend(["--fast-memory", "2MiB"]),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use unjank_host::ublk::{Control, State, path_of};
 use unjank_swap::remedy::tier::backing;
-use unjank_swap::remedy::tier::directory::{HeldTier, TierDirectory};
+use unjank_swap::remedy::tier::lock::HeldTier;
 use unjank_swap::remedy::tier::settings::Settings;
 
 use crate::Result;
@@ -23,7 +23,7 @@ pub(crate) struct KilledServer {
 
 impl KilledServer {
     pub(crate) fn start(all: &Path, settings: Settings) -> Result<Self> {
-        let tier = TierDirectory::make(all)?;
+        let tier = HeldTier::make(all)?;
         tier.fill(&settings)?;
         let fast = settings.fast.iter().map(|fast| (fast, settings.frames + 1));
         for (backing, pages) in fast.chain([(&settings.slow, settings.slots)]) {

@@ -1,7 +1,8 @@
 //! Checks the tier on a real kernel, in the virtual phone: writes, reads and discards pages of its
 //! block device, swaps to it, and kills its processes again and again. Every page is compared.
 //!
-//! Usage, as root: `tier_device check FAST POLICY`, where FAST is `memory` or `zram`, a new device.
+//! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `zram`, a new
+//! device, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
 //! Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
@@ -29,11 +30,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["check", fast, policy] => check::run(fast, policy),
+        ["check", fast, policy, identity] => check::run(fast, policy, identity),
         ["helper", task, all, name] => help(task, all, name),
         ["requests", device] => user::requests(device),
         ["swap"] => user::swap(),
-        _ => Err("usage: tier_device check FAST POLICY".into()),
+        _ => Err("usage: tier_device check FAST POLICY IDENTITY".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -119,17 +119,13 @@ fn tiers(mode: Mode) -> Result<Vec<Tier>> {
 }
 
 fn taken_down(Leftover { name, outcome }: Leftover) -> Tier {
-    let (outcome, code) = match outcome {
-        Outcome::Down => ("is down".to_owned(), exit::FINE),
-        Outcome::Short(missing) => (
-            format!("is served again, and taken down when there is {missing} more memory"),
-            exit::FAILURE,
-        ),
-        Outcome::Failed(error) => {
-            (format!("is not taken down: {error}"), exit::code(&error.into()))
-        }
+    let text = outcome.to_string();
+    let code = match outcome {
+        Outcome::Down => exit::FINE,
+        Outcome::Short(_) => exit::FAILURE,
+        Outcome::Failed(error) => exit::code(&error.into()),
     };
-    Tier { name, outcome, code }
+    Tier { name, outcome: text, code }
 }
 
 fn tiers_text(tiers: &[Tier]) -> String {

@@ -6,19 +6,20 @@
 //! are theirs. So a backing is used only if it is blank, or its tier was taken down (another label),
 //! or the user says so; and nothing is written to one that does not have the mark any more.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use unjank_host::files::{
-    is_untrusted, is_untrusted_directory, open_for_this_alone, resolve_links,
+    Existing, Readers, WholeFile, is_untrusted, is_untrusted_directory, open_for_this_alone,
+    overwrites_in_place, resolve_links,
 };
 use unjank_host::input::Stopped;
 use unjank_host::swap_header::{LABEL_AT, Label, UUID_AT, header};
-use unjank_host::{Bytes, Error, Nanos, Result, Timestamp};
+use unjank_host::{Bytes, Error, Nanos, Result, Support, Timestamp};
 
 use super::server::PAGE;
 use super::settings::Backing;
@@ -75,6 +76,10 @@ pub fn examine(wanted: Wanted<'_>) -> Result<(Backing, u32)> {
         }
         (_, size) => size.is_some(),
     };
+    let on = if kind.is_some() { path.as_path() } else { path.parent().unwrap_or(&path) };
+    if !is_device && let Support::No(reason) = overwrites_in_place(on)? {
+        return Err(Error::Invalid(reason));
+    }
     // Nobody else uses what is there.
     let file = kind.map(|_| open_for_this_alone(&path)).transpose()?;
     let size = match (wanted.size, &file) {
@@ -92,7 +97,7 @@ pub fn examine(wanted: Wanted<'_>) -> Result<(Backing, u32)> {
         return Err(Error::Invalid(format!("{shown}: {size} is too small")));
     }
     let pages = u32::try_from(size.get() / PAGE).unwrap_or(u32::MAX - 1);
-    Ok((Backing { path, is_ours }, pages))
+    Ok((Backing { path, is_ours, replaces: is_ours && file.is_some() }, pages))
 }
 
 /// Makes the file if it is ours, and marks the backing of the tier `mark`. Ends early if `is_asked`.
@@ -112,17 +117,20 @@ pub fn prepare(
         let file = open_for_this_alone(path)?;
         return file.write_all_at(&page.0, 0).and_then(|()| file.sync_all()).map_err(failed);
     }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
-    let mut made = OpenOptions::new();
-    let made = made.write(true).create_new(true).mode(0o600).open(path);
-    let file = made.map_err(failed)?;
-    file.try_lock().map_err(|_| Error::Busy(format!("{} is in use", path.display())))?;
-    // The mark is first, so that the file is known if this process is killed.
+    // Nobody uses the file that is replaced. One that has appeared since it was missed is kept.
+    let _former = backing.replaces.then(|| open_for_this_alone(path)).transpose()?;
+    let existing = Existing::replaced_if(backing.replaces);
+    let appeared = |error: Error| match error {
+        Error::Invalid(_) => {
+            Error::Busy(format!("{} has just been made by another", path.display()))
+        }
+        error => error,
+    };
+    let whole = WholeFile::create(path, existing, Readers::Owner).map_err(appeared)?;
+    let file = whole.file()?;
     let written = (&file).write_all(&page.0).and_then(|()| fill(&file, pages, is_asked));
-    written.and_then(|()| file.sync_all()).map_err(failed)
+    written.and_then(|()| file.sync_all()).map_err(|error| whole.error(error))?;
+    whole.finish().map_err(appeared)
 }
 
 /// Writes zeros from the second page on: nothing remains to be allocated when pages are written.
@@ -175,7 +183,6 @@ pub fn give_back(backing: &Backing, mark: u64) -> Result<()> {
     let failed = |action| move |error| Error::file(action, path, error);
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if metadata.is_file() && metadata.len() == 0 => return Ok(()),
         _ => {}
     }
     let file = open_marked(backing, mark)?;
@@ -301,15 +308,26 @@ mod tests {
         assert!(!path.exists(), "it is only looked at");
         give_back(&backing, MARK).unwrap();
         assert!(prepare(&backing, pages, MARK, &|| true).is_err(), "as after Ctrl-C");
-        give_back(&backing, MARK).unwrap();
-        assert!(!path.exists(), "half of a file is removed");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "half of a file is nowhere");
+        write(&path, b"another's");
+        let appeared = prepare(&backing, pages, MARK, &|| false).unwrap_err().to_string();
+        assert!(appeared.ends_with("has just been made by another"), "{appeared}");
+        fs::remove_file(&path).unwrap();
         let (backing, pages) = take(wanted(&path, size, false)).unwrap();
         assert_eq!((pages, backing.is_ours), (512, true));
         let content = fs::read(&path).unwrap();
         assert_eq!(content.len(), 2 << 20);
         assert_eq!(content[1024..1032], header(512, PAGE, IN_USE)[1024..1032]);
         assert!(why(wanted(&path, size, false)).contains("exists: leave out --size"));
-        assert!(examine(wanted(&path, size, true)).unwrap().0.is_ours, "it is made anew");
+        let held = open_marked(&backing, MARK).unwrap();
+        assert!(why(wanted(&path, size, true)).ends_with("is in use"));
+        drop(held);
+        let (anew, pages) = examine(wanted(&path, size, true)).unwrap();
+        assert!(anew.is_ours && anew.replaces);
+        let held = open_marked(&backing, MARK).unwrap();
+        let error = prepare(&anew, pages, MARK + 1, &|| false).unwrap_err().to_string();
+        assert!(error.ends_with("is in use"), "another tier has just begun to use it: {error}");
+        drop(held);
         give_back(&backing, MARK).unwrap();
         assert!(!path.exists());
     }

@@ -21,128 +21,19 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
 use unjank_cachesim::page::Page;
-use unjank_cachesim::tier::{Left, Level};
+use unjank_cachesim::tier::pages::Writes;
+use unjank_cachesim::tier::{Key, Left, Level};
 use unjank_host::Nanos;
 
+use super::counts::Counts;
 use super::frames::{Frames, State};
 use super::map::{Frame, Map, Slot, Sum};
-use super::policy::SlotPolicy;
+use super::policy::{PagePolicy, SlotPolicy};
+use super::step::{Copy, End, Next, Part, Reply, Step, Transfer};
 
 /// Pages that leave at a request because the policy returns them to storage.
 const LEAVE_AT_ONCE: usize = 8;
-
-/// A page of a request, named by whoever serves the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Part {
-    /// The tag of the request in its queue.
-    pub tag: u16,
-    /// The number of the page in the request's buffer.
-    pub page: u16,
-}
-
-/// A transfer between a page of a request's buffer and a backing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// The page.
-    pub part: Part,
-    /// Its slot.
-    pub slot: Slot,
-    /// What to transfer.
-    pub transfer: Transfer,
-}
-
-/// The kinds of transfers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transfer {
-    /// Read the frame.
-    ReadFast(Frame),
-    /// Read the slot's place on the slow backing; then the page may be promoted to this frame.
-    ReadSlow(Option<Frame>),
-    /// Write the page that was just read to this frame.
-    Promote(Frame),
-    /// Write the frame.
-    WriteFast(Frame),
-    /// Write the slot's place on the slow backing. Its old data is in this frame.
-    WriteSlow(Option<Frame>),
-}
-
-/// The end of a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// All bytes were transferred; the checksum of the buffer's page.
-    Done(Sum),
-    /// The backing failed.
-    Failed,
-}
-
-/// What to do next for a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Perform this.
-    Step(Step),
-    /// The page is served.
-    Reply(Reply),
-}
-
-/// The reply for a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// It was read or written.
-    Done,
-    /// An I/O error.
-    Failed,
-}
-
-/// A frame to be copied to its slot's place on the slow backing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copy {
-    /// From here.
-    pub frame: Frame,
-    /// To there.
-    pub slot: Slot,
-}
-
-/// Pages since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Counts {
-    /// Read from the fast backing.
-    pub fast_reads: u64,
-    /// Read from the slow backing.
-    pub slow_reads: u64,
-    /// Written to the fast backing.
-    pub fast_writes: u64,
-    /// Written to the slow backing, copies included.
-    pub slow_writes: u64,
-    /// Copied from the fast to the slow backing.
-    pub copies: u64,
-    /// Written to the slow backing although the policy kept them: no frame was free.
-    pub no_frame: u64,
-    /// Reads and writes of the fast backing that failed.
-    pub fast_failed: u64,
-    /// Reads and writes of the slow backing that failed.
-    pub slow_failed: u64,
-    /// Pages that were not what had been written.
-    pub wrong: u64,
-}
-
-impl Counts {
-    /// All of them, in one order.
-    pub(super) fn all_mut(&mut self) -> [&mut u64; 9] {
-        [
-            &mut self.fast_reads,
-            &mut self.slow_reads,
-            &mut self.fast_writes,
-            &mut self.slow_writes,
-            &mut self.copies,
-            &mut self.no_frame,
-            &mut self.fast_failed,
-            &mut self.slow_failed,
-            &mut self.wrong,
-        ]
-    }
-}
 
 /// The state of the tier.
 pub struct Engine {
@@ -203,7 +94,20 @@ impl Engine {
 
     /// Pages since the start.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let naming = self.policy.by_page().map(PagePolicy::naming).unwrap_or_default();
+        Counts { named: naming.named, not_named: naming.missed, ..self.counts }
+    }
+
+    /// The writes so far, if the policy is to be told which pages the slots hold.
+    pub fn writes(&self) -> Option<Writes> {
+        self.policy.by_page().map(PagePolicy::writes)
+    }
+
+    /// A slot held this page when there had been so many writes.
+    pub fn name(&mut self, slot: Slot, page: Key, as_of: Writes, at: Nanos) {
+        if let Some(policy) = self.policy.by_page_mut() {
+            policy.name(Page(slot), page, as_of, at);
+        }
     }
 
     /// Frames, and how many of them are free.

@@ -93,6 +93,11 @@ impl Started {
         failure::read(&answer, self.task.name())
     }
 
+    /// The number of its process.
+    pub(super) fn number(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Whether it runs. Reaps it if not.
     pub(super) fn runs(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))

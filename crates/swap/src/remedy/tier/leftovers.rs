@@ -1,17 +1,22 @@
 //! Tiers whose processes were all killed.
 
+use std::fmt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use unjank_host::{Bytes, Error, Result};
+use unjank_host::{Bytes, Error, Nanos, Result, Timestamp};
 
-use super::directory::{Supervision, TierDirectory};
+use super::directory::TierDirectory;
 use super::helper::{Helpers, Task};
+use super::lock::Supervision;
 use super::status;
 
 /// The time between two looks at a tier that is being taken down.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The time after which a tier of which no page has come back is not waited for.
+pub const NO_PROGRESS: Nanos = Nanos::from_millis(30_000);
 
 /// A tier that was left.
 #[derive(Debug)]
@@ -33,6 +38,19 @@ pub enum Outcome {
     Failed(Error),
 }
 
+impl fmt::Display for Outcome {
+    /// What is to be said after the tier's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Down => write!(f, "is down"),
+            Self::Short(missing) => {
+                write!(f, "is served again, and taken down when there is {missing} more memory")
+            }
+            Self::Failed(error) => write!(f, "is not taken down: {error}"),
+        }
+    }
+}
+
 /// The names of the tiers that nobody looks after.
 ///
 /// # Errors
@@ -47,8 +65,8 @@ pub fn names(all: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Starts a keeper for each tier that nobody looks after, and waits until it is down, or is served
-/// but cannot be taken down yet.
+/// Starts a keeper for each tier that nobody looks after, and waits until it is down, or cannot be
+/// taken down yet: there is too little memory, or for [`NO_PROGRESS`] no page has come back.
 ///
 /// # Errors
 /// The kernel's error.
@@ -68,6 +86,7 @@ pub fn take_one_down(all: &Path, name: &str, helpers: &Helpers) -> Result<Outcom
     let directory = TierDirectory::named(all, name)?;
     let mut keeper = helpers.start(Task::Keep, &directory)?;
     keeper.answer()?;
+    let (mut used, mut since) = (None, Timestamp::now());
     loop {
         match directory.supervision()? {
             Supervision::Gone => return Ok(Outcome::Down),
@@ -75,16 +94,27 @@ pub fn take_one_down(all: &Path, name: &str, helpers: &Helpers) -> Result<Outcom
                 keeper.answer()?;
                 return Err(Error::Busy(format!("the keeper of the swap tier {name} has ended")));
             }
-            Supervision::Nobody => {}
-            Supervision::Process(_) => {
-                // There is no status while the files are being removed.
-                if let Ok(Some(status)) = status::of(&directory)
-                    && status.server.is_some()
-                    && status.missing > Bytes::default()
-                {
-                    return Ok(Outcome::Short(status.missing));
-                }
+            Supervision::Process(Some(other)) if other != keeper.number() => {
+                let why = format!("process {other} looks after the swap tier {name} now");
+                return Err(Error::Busy(why));
             }
+            Supervision::Nobody | Supervision::Process(_) => {}
+        }
+        // There is no status while the files are being removed.
+        if let Ok(Some(status)) = status::of(&directory) {
+            if status.server.is_some() && status.missing > Bytes::default() {
+                return Ok(Outcome::Short(status.missing));
+            }
+            if used.replace(status.used) != Some(status.used) {
+                since = Timestamp::now();
+            }
+        }
+        if Timestamp::now().since(since) > NO_PROGRESS {
+            return Err(Error::Busy(format!(
+                "no page of the swap tier {name} has come back for {NO_PROGRESS}; its keeper \
+                 (process {}) goes on trying",
+                keeper.number()
+            )));
         }
         thread::sleep(LOOK);
     }

@@ -4,15 +4,18 @@
 //! | module | subject |
 //! |---|---|
 //! | [`engine`] | the steps for each request: pure, constant time, no allocation |
+//! | [`step`], [`counts`] | what it tells the server to do, and what it counts |
 //! | [`frames`] | the pages of the fast backing, and what is under way with each |
 //! | [`map`] | where each slot's page is: shared memory that outlives the server |
-//! | [`policy`] | which slots' pages the tier keeps |
+//! | [`policy`] | which slots' pages the fast backing keeps |
+//! | [`naming`] | tells the policy which pages the slots hold |
 //! | [`server`] | performs the steps of one queue |
 //! | [`service`] | the threads of all queues |
 //! | [`published`] | the counts, for other processes |
 //! | [`plan`], [`settings`] | what a user wants of a tier, and what it is made of |
 //! | [`backing`] | the files and devices that hold the pages |
-//! | [`directory`] | the files of a tier in memory, and its locks |
+//! | [`directory`], `files` | the files of a tier in memory; making and removing them |
+//! | [`lock`] | who looks after a tier, serves it, turns its area on or off |
 //! | [`helper`], `failure` | the processes of a tier, and their answers |
 //! | [`task`], `process` | what they do; among them the server |
 //! | [`supervisor`], [`event`] | keeps a server running, and takes the tier down; what it tells |
@@ -21,14 +24,18 @@
 //! | [`status`] | the tiers of this machine |
 
 pub mod backing;
+pub mod counts;
 pub mod directory;
 pub mod engine;
 pub mod event;
 mod failure;
+mod files;
 pub mod frames;
 pub mod helper;
 pub mod leftovers;
+pub mod lock;
 pub mod map;
+pub mod naming;
 pub mod plan;
 pub mod policy;
 mod process;
@@ -38,7 +45,6 @@ pub mod server;
 pub mod service;
 pub mod settings;
 pub mod status;
+pub mod step;
 pub mod supervisor;
 pub mod task;
-
-pub use engine::{Engine, Next, Reply};

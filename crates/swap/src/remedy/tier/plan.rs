@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use unjank_cachesim::tier::TierPolicy;
 use unjank_host::machine::MemInfo;
-use unjank_host::{Bytes, Error, Result, Root, Timestamp};
+use unjank_host::memory::page_size;
+use unjank_host::swapped_pages::SwappedPages;
+use unjank_host::{Bytes, Error, Result, Root, Support, Timestamp};
 
 use super::backing::{Wanted, examine};
 use super::map::{Frame, Slot};
+use super::policy::Identity;
 use super::server::PAGE;
 use super::settings::Settings;
 
@@ -29,6 +32,8 @@ pub struct Plan {
     pub formats: bool,
     /// Which pages the tier keeps.
     pub policy: TierPolicy,
+    /// What a page is for the policy.
+    pub identity: Identity,
     /// Whether each page has a checksum.
     pub verify: bool,
     /// Queues of the device.
@@ -53,6 +58,10 @@ impl Plan {
     /// `Invalid` for sizes that do not fit, or as [`examine`].
     pub fn settings(&self) -> Result<Settings> {
         let Self { slow: path, size, formats, .. } = self;
+        if page_size() != Bytes(PAGE) {
+            let why = format!("this kernel has pages of {}, and the tier has 4 KiB", page_size());
+            return Err(Error::Unsupported(why));
+        }
         let (slow, slots) = examine(Wanted { path, size: *size, formats: *formats })?;
         let (fast, frames): (_, Frame) = match &self.fast {
             Fast::Memory(bytes) => (None, u32::try_from(bytes.get() / PAGE).unwrap_or(u32::MAX)),
@@ -77,6 +86,7 @@ impl Plan {
         let settings = Settings {
             mark: mark(),
             policy: self.policy.to_string(),
+            identity: self.identity,
             slots,
             frames,
             fast,
@@ -85,6 +95,11 @@ impl Plan {
             queues: self.queues,
             priority: self.priority,
         };
+        if settings.identity == Identity::Page
+            && let Support::No(reason) = SwappedPages::new(&Root::system())?
+        {
+            return Err(Error::Unsupported(reason));
+        }
         check_memory(&settings)?;
         Ok(settings)
     }

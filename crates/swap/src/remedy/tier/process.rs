@@ -10,10 +10,12 @@ use unjank_host::ublk::{Control, become_io_flusher};
 use unjank_host::{Error, Result, Support};
 
 use super::backing::open_marked;
-use super::directory::{Part, TierDirectory};
+use super::directory::TierDirectory;
 use super::engine::Engine;
+use super::lock::Part;
 use super::map::Map;
-use super::policy;
+use super::naming::Namer;
+use super::policy::{self, Identity};
 use super::published::Published;
 use super::service::{Acquired, Backings, FastBacking, serve as serve_device};
 
@@ -32,6 +34,8 @@ pub(super) fn serve(
     let busy = || Error::Busy("the tier has a server, or is gone".to_owned());
     let _part = directory.take_part(Part::Server)?.ok_or_else(busy)?;
     let settings = directory.settings()?.ok_or_else(busy)?;
+    // First: what is allocated from now on is there when it is used.
+    let _locked = never_wait_for_reclaim()?;
     let fast = match &settings.fast {
         None => FastBacking::Memory(directory.memory()?),
         Some(backing) => FastBacking::File(open_marked(backing, settings.mark)?),
@@ -39,13 +43,16 @@ pub(super) fn serve(
     let backings = Backings { slow: open_marked(&settings.slow, settings.mark)?, fast };
     let unknown = |error: String| Error::Invalid(format!("the tier's policy: {error}"));
     let policy: TierPolicy = settings.policy.parse().map_err(|e| unknown(format!("{e}")))?;
-    let policy = policy::make(policy, settings.kept().into(), settings.slots.into())
+    let policy = policy::make(policy, settings.identity, (settings.kept(), settings.slots))
         .map_err(|error| unknown(error.to_string()))?;
     let map = Map::new(Arc::new(directory.map()?));
     let engine = Engine::resume(policy, map, settings.frames)
         .map_err(|slot| Error::Invalid(format!("the tier's map is damaged: slot {slot}")))?;
+    let namer = match settings.identity {
+        Identity::Slot => None,
+        Identity::Page => Some(Namer::new(settings.kept())?),
+    };
     let (engine, published) = (Mutex::new(engine), Published::begin(directory.counts()?));
-    let _locked = never_wait_for_reclaim()?;
     let acquire = |control: &mut Control| {
         let (device, is_recovered) = match control.find(settings.mark)? {
             Some(found) => (control.recover(found.id, settings.shape())?, true),
@@ -55,7 +62,8 @@ pub(super) fn serve(
     };
     let device = (settings.shape(), acquire);
     let counts = (settings.verify, &published);
-    serve_device(&mut open_control()?, device, &engine, &backings, counts, (started, fatal))
+    let mut control = open_control()?;
+    serve_device(&mut control, device, (&engine, namer), &backings, counts, (started, fatal))
 }
 
 /// Keeps this process out of the tier and of all waiting for it: its memory is locked, reclaim does

@@ -5,13 +5,16 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use unjank_host::memory::SharedRegion;
 
-use super::engine::{Counts, Engine};
+use super::counts::Counts;
+use super::engine::Engine;
 
 const WORD: usize = size_of::<u64>();
-/// Words: frames that are free, starts of servers, then the counts.
+/// Words: frames that are free, starts of servers, one more than the number of the swap area, then
+/// the counts.
 const FREE: usize = 0;
 const STARTS: usize = WORD;
-const COUNTS: usize = 2 * WORD;
+const AREA: usize = 2 * WORD;
+const COUNTS: usize = 3 * WORD;
 
 /// The counts of all servers of a tier.
 #[derive(Debug)]
@@ -45,6 +48,17 @@ impl Published {
         Self { region, before }
     }
 
+    /// The number of the swap area, which `/proc/PID/pagemap` gives for each page, is known.
+    pub fn set_area(region: &SharedRegion, number: u8) {
+        region.word(AREA).store(u64::from(number) + 1, Ordering::Release);
+    }
+
+    /// The number of the swap area, once it is known.
+    pub fn area(&self) -> Option<u8> {
+        let number = self.region.word(AREA).load(Ordering::Acquire).checked_sub(1)?;
+        u8::try_from(number).ok()
+    }
+
     /// The present counts.
     pub fn read(region: &SharedRegion) -> Progress {
         let word = |offset| region.word(offset).load(Ordering::Relaxed);
@@ -74,9 +88,9 @@ mod tests {
     use unjank_cachesim::tier::TierPolicy;
     use unjank_host::Nanos;
 
-    use super::super::engine::{End, Part};
     use super::super::map::{Map, Sum};
-    use super::super::policy;
+    use super::super::policy::{self, Identity};
+    use super::super::step::{End, Part};
     use super::*;
 
     #[test]
@@ -86,7 +100,7 @@ mod tests {
         let policy: TierPolicy = "always/lru".parse().unwrap();
         let map = Map::new(Arc::new(map));
         for server in 1..=2 {
-            let policy = policy::make(policy, 4, 10).unwrap();
+            let policy = policy::make(policy, Identity::Slot, (4, 10)).unwrap();
             let mut engine = Engine::resume(policy, map.clone(), 4).unwrap();
             let published = Published::begin(SharedRegion::open(&fd).unwrap());
             let step = engine.write(Part::default(), 1, Nanos::ZERO);
@@ -95,6 +109,8 @@ mod tests {
             let progress = Published::read(&region);
             let found = (progress.starts, progress.free_frames, progress.pages.fast_writes);
             assert_eq!(found, (server, 3, server));
+            assert_eq!(published.area(), (server == 2).then_some(1));
+            Published::set_area(&SharedRegion::open(&fd).unwrap(), 1);
         }
     }
 }

@@ -10,7 +10,7 @@ use unjank_host::{Bytes, Result, Root};
 const REMAINS: u64 = 50;
 
 /// The area at `path`, if the machine swaps to it, and how much memory is missing to bring all its
-/// pages back: what does not fit into available memory and into other swap areas.
+/// pages back: what does not fit into available memory and into swap areas on storage.
 ///
 /// # Errors
 /// The kernel's files cannot be read.
@@ -22,16 +22,24 @@ pub fn look(root: &Root, path: &Path) -> Result<Option<(SwapDevice, Bytes)>> {
     let memory = MemInfo::read(root)?;
     let total = memory.total().unwrap_or_default().get();
     let available = memory.available().unwrap_or_default().get();
-    let elsewhere = others.iter().map(|it| it.size.get().saturating_sub(it.used.get())).sum();
+    let elsewhere = others.iter().filter(|area| !is_in_memory(&area.path));
+    let elsewhere = elsewhere.map(|area| area.size.get().saturating_sub(area.used.get())).sum();
     let missing = missing(ours.used.get(), available.saturating_sub(total / REMAINS), elsewhere);
     Ok(Some((ours, Bytes(missing))))
 }
 
 /// Whether a path of `/proc/swaps` is that of the device at `path`. The kernel prints it as seen
 /// from the reader's root directory, and marks one that was deleted.
-fn is_at(listed: &str, path: &Path) -> bool {
+pub(super) fn is_at(listed: &str, path: &Path) -> bool {
     let listed = listed.strip_suffix(" (deleted)").unwrap_or(listed);
     Path::new(listed).file_name() == path.file_name()
+}
+
+/// Whether the pages of an area of `/proc/swaps` may be in memory: those of zram, or of another
+/// tier, of which nobody can say how many still fit.
+fn is_in_memory(listed: &str) -> bool {
+    let name = Path::new(listed).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("zram") || name.starts_with("ublkb")
 }
 
 fn missing(used: u64, available: u64, elsewhere: u64) -> u64 {
@@ -60,7 +68,8 @@ mod tests {
         let ours = line("/dev/ublkb0", 600);
         assert_eq!(look(900, &ours), Some((600, 0)));
         assert_eq!(look(300, &ours), Some((600, 400)), "100 of 5000 remain free");
-        assert_eq!(look(300, &(line("/dev/zram0", 700) + &ours)), Some((600, 100)));
+        assert_eq!(look(300, &(line("/dev/sdb2", 700) + &ours)), Some((600, 100)));
+        assert_eq!(look(300, &(line("/dev/zram0", 700) + &ours)), Some((600, 400)));
         assert_eq!(look(300, &line("/dev/ublkb1", 600)), None);
         for seen in ["/jail/dev/ublkb0", "/dev/ublkb0\\040(deleted)"] {
             assert_eq!(look(900, &line(seen, 600)), Some((600, 0)), "{seen}");

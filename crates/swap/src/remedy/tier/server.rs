@@ -6,9 +6,10 @@ use unjank_host::memory::SharedRegion;
 use unjank_host::ublk::{Memory, Operation, Queue, Request, SECTOR, Serve, Transfer as Io};
 use unjank_host::{Nanos, Timestamp};
 
-use super::engine::{Copy, End, Engine, Next, Part, Reply, Step, Transfer};
+use super::engine::Engine;
 use super::map::{Frame, Slot, Sum};
 use super::published::Published;
+use super::step::{Copy, End, Next, Part, Reply, Step, Transfer};
 
 /// The size of a page of the tier, in bytes.
 pub const PAGE: u64 = 4096;

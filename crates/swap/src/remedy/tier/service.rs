@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -11,6 +12,7 @@ use unjank_host::ublk::{Control, Device, PreparedQueue, Shape, become_io_flusher
 use unjank_host::{Error, Result};
 
 use super::engine::Engine;
+use super::naming::Namer;
 use super::published::Published;
 use super::server::{Fast, PAGE, Server};
 
@@ -47,7 +49,8 @@ pub struct Acquired {
 
 /// Serves a device of this shape until it is stopped. Makes everything ready, has `acquire` make the
 /// device or take it over, and calls `started` when its block device is there. With `verify`, each
-/// page gets a checksum, which is compared when it is read. The counts are `published`.
+/// page gets a checksum, which is compared when it is read. The counts are `published`. The `namer`
+/// runs while the device is served.
 ///
 /// A device with a queue that nobody serves hangs, and one that was taken over may be swapped to
 /// and must not be stopped. So an error after the start, or once a device was taken over, is
@@ -58,7 +61,7 @@ pub struct Acquired {
 pub fn serve(
     control: &mut Control,
     (shape, acquire): (Shape, impl FnOnce(&mut Control) -> Result<Acquired>),
-    engine: &Mutex<Engine>,
+    (engine, namer): (&Mutex<Engine>, Option<Namer>),
     backings: &Backings,
     (verify, published): (bool, &Published),
     (started, fatal): (impl FnOnce(), fn(&Error) -> !),
@@ -74,6 +77,7 @@ pub fn serve(
         }
     };
     let files = &files;
+    let is_over = &AtomicBool::new(false);
     thread::scope(|scope| {
         let mut queues = Vec::new();
         for id in 0..shape.queues {
@@ -90,6 +94,7 @@ pub fn serve(
                 if let Err(error) = queue.run(&mut server) {
                     fatal(&error);
                 }
+                is_over.store(true, Ordering::Relaxed);
             };
             let thread = thread::Builder::new().name(format!("tier queue {id}"));
             thread
@@ -112,7 +117,11 @@ pub fn serve(
         let ready = queues.iter().try_for_each(Stages::wait);
         let start = |control: &mut Control| {
             go_on();
-            control.start(&device, is_recovered).inspect_err(|error| {
+            let started = control.start(&device, is_recovered);
+            // A device that was taken over is watched already.
+            let watched =
+                started.and_then(|()| if is_recovered { Ok(()) } else { device.watch_closely() });
+            watched.inspect_err(|error| {
                 if is_recovered || control.stop(device.id()).is_err() {
                     fatal(error);
                 }
@@ -124,6 +133,19 @@ pub fn serve(
             Ok(()) => start(control)?,
         }
         started();
+        if let Some(mut namer) = namer {
+            let name = move || {
+                let _guard = AbortOnPanic;
+                if let Err(error) = become_io_flusher() {
+                    fatal(&error);
+                }
+                namer.run(engine, published, is_over);
+            };
+            let thread = thread::Builder::new().name("tier names".to_owned());
+            if let Err(error) = thread.spawn_scoped(scope, name) {
+                fatal(&Error::syscall("clone", "the search for names", error));
+            }
+        }
         Ok(())
     })
 }

@@ -7,6 +7,7 @@ use unjank_host::Bytes;
 use unjank_host::ublk::Shape;
 
 use super::map::{Frame, Map, Slot};
+use super::policy::Identity;
 use super::published::Published;
 use super::server::PAGE;
 
@@ -25,6 +26,8 @@ pub struct Settings {
     pub mark: u64,
     /// The name of the policy.
     pub policy: String,
+    /// What a page is for it.
+    pub identity: Identity,
     /// Pages of the device.
     pub slots: Slot,
     /// Pages of the fast backing.
@@ -48,6 +51,8 @@ pub struct Backing {
     pub path: PathBuf,
     /// Whether it was made for the tier, and is removed with it.
     pub is_ours: bool,
+    /// Whether it takes the place of a file that was there.
+    pub replaces: bool,
 }
 
 impl Settings {
@@ -91,10 +96,11 @@ mod tests {
         let mut settings = Settings {
             mark: 1,
             policy: "paper".to_owned(),
+            identity: Identity::Slot,
             slots: 4096,
             frames: 512,
             fast: None,
-            slow: Backing { path: "/swap".into(), is_ours: true },
+            slow: Backing { path: "/swap".into(), is_ours: true, replaces: false },
             verify: true,
             queues: 2,
             priority: 5,

@@ -6,7 +6,9 @@ use serde::Serialize;
 use unjank_host::ublk::{Control, Found, State, path_of};
 use unjank_host::{Bytes, Result, Root};
 
-use super::directory::{Supervision, TierDirectory};
+use super::directory::TierDirectory;
+use super::lock::Supervision;
+use super::policy::Identity;
 use super::published::{Progress, Published};
 use super::room;
 use super::server::PAGE;
@@ -24,6 +26,8 @@ pub struct TierStatus {
     pub device: Option<PathBuf>,
     /// The policy.
     pub policy: String,
+    /// What a page is for it.
+    pub identity: Identity,
     /// The fast backing: a path, or none for memory.
     pub fast: Option<PathBuf>,
     /// Its size.
@@ -81,6 +85,7 @@ pub fn of(directory: &TierDirectory) -> Result<Option<TierStatus>> {
         server,
         device: path,
         policy: settings.policy,
+        identity: settings.identity,
         fast: settings.fast.map(|fast| fast.path),
         fast_size: size(settings.frames),
         slow: settings.slow.path,

@@ -8,14 +8,14 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
 use unjank_host::memory::MemoryLock;
-use unjank_host::process::ProcessEnd;
+use unjank_host::process::{ProcessEnd, ignore_stops};
 use unjank_host::ublk::{Control, Found, State, path_of};
 use unjank_host::wait::until_readable;
 use unjank_host::{Bytes, Error, Nanos, Result, Root, Timestamp};
 
-use super::directory::{HeldTier, Part, TierDirectory};
 use super::event::Event;
 use super::helper::{Helpers, Started, Task};
+use super::lock::{HeldTier, Part};
 use super::server::PAGE;
 use super::settings::Settings;
 use super::{backing, process, room};
@@ -94,8 +94,11 @@ impl<'a> Supervisor<'a> {
         asked: BorrowedFd<'_>,
     ) -> Result<()> {
         process::open_control()?;
+        // A supervisor that does not run replaces no server, and the shell that could let it go on
+        // may wait for a page.
+        ignore_stops();
         let _locked = process::never_wait_for_reclaim()?;
-        let tier = TierDirectory::make(all)?;
+        let tier = HeldTier::make(all)?;
         let keeper = helpers.start(Task::Keep, &tier.directory).and_then(|mut keeper| {
             keeper.answer()?;
             Ok(keeper)
@@ -119,6 +122,7 @@ impl<'a> Supervisor<'a> {
         let device = loop {
             match self.round([asked], None)? {
                 Round { others: [true], .. } => return Ok(()),
+                _ if self.tier.directory.is_down_requested() => return Ok(()),
                 Round { served: Some(device), .. } => break path_of(device.id),
                 _ => {}
             }

@@ -2,17 +2,25 @@
 
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
+use unjank_host::machine::swap;
 use unjank_host::process::outlive_owner;
 use unjank_host::ublk::path_of;
-use unjank_host::{Error, Result, swap_switch};
+use unjank_host::{Error, ErrorClass, Result, Root, swap_switch};
 
-use super::directory::{Part, SupervisorLock, TierDirectory};
+use super::directory::TierDirectory;
 use super::event::Event;
 use super::helper::{Helpers, Task};
+use super::lock::{HeldTier, Part, SupervisorLock};
+use super::published::Published;
 use super::settings::Settings;
 use super::supervisor::Supervisor;
-use super::{failure, process};
+use super::{failure, process, room};
+
+/// The time between two tries to look at a tier.
+const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 
 /// How a helper reports.
 #[derive(Debug, Clone, Copy)]
@@ -34,10 +42,8 @@ pub fn run(task: Task, directory: &TierDirectory, helpers: &Helpers, voice: Voic
     let done = match task {
         Task::Serve => process::serve(directory, answered, voice.fatal),
         Task::Keep => keep(directory, helpers, voice),
-        Task::TurnOn => {
-            turn(directory, |path, settings| swap_switch::turn_on(path, settings.priority, true))
-                .map(|()| answered())
-        }
+        Task::TurnOn => turn(directory, |path, settings| turn_on(directory, path, settings))
+            .map(|()| answered()),
         Task::TurnOff => {
             turn(directory, |path, _| swap_switch::turn_off(path)).map(|()| answered())
         }
@@ -58,10 +64,34 @@ fn keep(directory: &TierDirectory, helpers: &Helpers, voice: Voice) -> Result<()
     let Some(held) = lock.map_or(Ok(None), SupervisorLock::wait)? else { return Ok(()) };
     let rescue = || {
         (voice.say)(&Event::CutOff);
+        until_visible(&held)?;
         Supervisor::over(held, helpers, &voice.say)?.take_down()
     };
     // Nobody may wait for the answer any more.
     rescue().inspect_err(|error| (voice.say)(&Event::NotTakenDown(error.to_string())))
+}
+
+/// Waits until the driver and the files of the tier can be used, unless they never will be: nobody
+/// else looks after the tier any more.
+fn until_visible(tier: &HeldTier) -> Result<()> {
+    loop {
+        match tier.directory.settings().and_then(|_| process::open_control()) {
+            Err(error) if error.class() == ErrorClass::Other => thread::sleep(BETWEEN_TRIES),
+            looked => return looked.map(drop),
+        }
+    }
+}
+
+/// Turns the area on. The kernel gives it the lowest number that is free, and lists all areas by
+/// their numbers: those before it have all lower ones.
+fn turn_on(directory: &TierDirectory, path: &Path, settings: &Settings) -> Result<()> {
+    swap_switch::turn_on(path, settings.priority, true)?;
+    let areas = swap::devices(&Root::system())?;
+    let number = areas.iter().position(|area| room::is_at(&area.path, path));
+    if let Some(number) = number.and_then(|number| u8::try_from(number).ok()) {
+        Published::set_area(&directory.counts()?, number);
+    }
+    Ok(())
 }
 
 fn turn(directory: &TierDirectory, turn: impl Fn(&Path, &Settings) -> Result<()>) -> Result<()> {

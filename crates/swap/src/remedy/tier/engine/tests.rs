@@ -1,5 +1,6 @@
 //! Random requests, ends of transfers, failures and deaths, in any order, on simulated backings.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -7,12 +8,12 @@ use unjank_cachesim::tier::TierPolicy;
 use unjank_host::memory::SharedRegion;
 
 use super::*;
-use crate::remedy::tier::policy;
+use crate::remedy::tier::policy::{self, Identity};
 
 const SLOTS: Slot = 6;
 const FRAMES: Frame = 4;
 /// The policy's tier: two frames are in reserve.
-const KEPT: u64 = 2;
+const KEPT: Frame = 2;
 /// The data of a page in the middle of a write.
 const TORN: u32 = u32::MAX;
 
@@ -22,6 +23,8 @@ enum Event {
     Write(Slot),
     Read(Slot),
     Discard(Slot),
+    /// A slot turns out to hold a page.
+    Name(Slot, u64),
     /// A transfer ends, of those under way.
     End(usize),
     /// A transfer fails.
@@ -58,7 +61,7 @@ impl Request {
 struct World {
     map: Map,
     engine: Engine,
-    policy: TierPolicy,
+    policy: (TierPolicy, Identity),
     fast: Vec<u32>,
     slow: Vec<u32>,
     requests: Vec<Request>,
@@ -69,8 +72,8 @@ struct World {
     failures: bool,
 }
 
-fn engine(policy: TierPolicy, map: Map) -> Engine {
-    let policy = policy::make(policy, KEPT, SLOTS.into()).unwrap();
+fn engine((policy, identity): (TierPolicy, Identity), map: Map) -> Engine {
+    let policy = policy::make(policy, identity, (KEPT, SLOTS)).unwrap();
     Engine::resume(policy, map, FRAMES).unwrap()
 }
 
@@ -130,6 +133,12 @@ impl World {
             Event::FailCopy(which) if !self.copies.is_empty() => {
                 let (copy, _) = self.copies.swap_remove(which % self.copies.len());
                 self.engine.copied(copy, End::Failed);
+            }
+            Event::Name(slot, page) => {
+                let key = Key(NonZeroU64::new(page + 1).unwrap());
+                if let Some(writes) = self.engine.writes() {
+                    self.engine.name(*slot, key, writes, Nanos::ZERO);
+                }
             }
             Event::Retry => self.engine.retry(),
             Event::Die => {
@@ -220,7 +229,7 @@ impl World {
     }
 }
 
-fn run(policy: TierPolicy, events: &[Event]) {
+fn run(policy: (TierPolicy, Identity), events: &[Event]) {
     let (region, _) = SharedRegion::create("map", Map::bytes(SLOTS)).unwrap();
     let map = Map::new(Arc::new(region));
     let mut world = World {
@@ -256,23 +265,28 @@ fn run(policy: TierPolicy, events: &[Event]) {
 fn events(fails: bool) -> impl Strategy<Value = Vec<Event>> {
     let (slot, which) = (|| 0..SLOTS, || 0..64_usize);
     let failures = u32::from(fails);
-    let event = prop_oneof![
-        8 => slot().prop_map(Event::Write),
-        8 => slot().prop_map(Event::Read),
-        2 => slot().prop_map(Event::Discard),
-        12 => which().prop_map(Event::End),
-        failures => which().prop_map(Event::Fail),
+    let copying = prop_oneof![
         4 => Just(Event::BeginCopy),
         4 => which().prop_map(Event::EndCopy),
         failures => which().prop_map(Event::FailCopy),
         1 => Just(Event::Retry),
+    ];
+    let event = prop_oneof![
+        8 => slot().prop_map(Event::Write),
+        8 => slot().prop_map(Event::Read),
+        2 => slot().prop_map(Event::Discard),
+        4 => (slot(), 0..8_u64).prop_map(|(slot, page)| Event::Name(slot, page)),
+        12 => which().prop_map(Event::End),
+        failures => which().prop_map(Event::Fail),
+        9 => copying,
         1 => Just(Event::Die),
     ];
     prop::collection::vec(event, 1..400)
 }
 
-fn any_policy() -> impl Strategy<Value = TierPolicy> {
-    prop::sample::select(TierPolicy::all())
+fn any_policy() -> impl Strategy<Value = (TierPolicy, Identity)> {
+    let identity = prop::sample::select(vec![Identity::Slot, Identity::Page]);
+    (prop::sample::select(TierPolicy::all()), identity)
 }
 
 proptest! {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use unjank_host::{Bytes, Error, Root};
-use unjank_swap::remedy::tier::directory::{Supervision, TierDirectory, of_all};
+use unjank_swap::remedy::tier::directory::{TierDirectory, of_all};
 use unjank_swap::remedy::tier::leftovers::{Outcome, take_one_down};
+use unjank_swap::remedy::tier::lock::Supervision;
 use unjank_swap::remedy::tier::room;
 use unjank_swap::remedy::tier::status::{self, TierStatus};
 
@@ -48,10 +49,12 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             // Its supervisor and its keeper were killed.
             Supervision::Nobody => match take_one_down(&all, &status.name, &helpers())? {
                 Outcome::Down => break,
-                Outcome::Short(missing) => {
-                    return Err(short(status.used.unwrap_or_default(), missing).into());
-                }
                 Outcome::Failed(error) => return Err(error.into()),
+                short @ Outcome::Short(_) => {
+                    return Err(
+                        Error::Busy(format!("the swap tier {} {short}", status.name)).into()
+                    );
+                }
             },
             Supervision::Process(_) => {}
         }

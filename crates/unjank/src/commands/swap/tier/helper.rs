@@ -38,6 +38,8 @@ pub(super) fn tell(event: &Event) {
 
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let directory = TierDirectory::named(&args.all, &args.name)?;
+    // The usual hook waits for the terminal, whose reader may wait for a page in the tier.
+    std::panic::set_hook(Box::new(|panic| output::remark_without_waiting(&panic.to_string())));
     let voice = Voice { answer, say: tell, fatal };
     // The supervisor has the error; it is not printed twice.
     let done = task::run(args.task, &directory, &helpers(), voice);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 use unjank_swap::remedy::tier::directory::of_all;
+use unjank_swap::remedy::tier::policy::Identity;
 use unjank_swap::remedy::tier::status::{self, TierStatus};
 
 use crate::{exit, output};
@@ -49,7 +50,16 @@ fn text(tier: &TierStatus) -> String {
     let pages = &tier.progress.pages;
     let reads = pages.fast_reads + pages.slow_reads;
     let mut lines = vec![
-        format!("{} ({}), policy {}", path(&tier.device, "no device"), tier.name, tier.policy),
+        format!(
+            "{} ({}), policy {} on {}",
+            path(&tier.device, "no device"),
+            tier.name,
+            tier.policy,
+            match tier.identity {
+                Identity::Slot => "slots",
+                Identity::Page => "pages",
+            }
+        ),
         format!(
             "  processes: supervisor {}, server {} ({} started)",
             process(tier.supervisor),
@@ -78,6 +88,14 @@ fn text(tier: &TierStatus) -> String {
             pages.fast_writes, pages.slow_writes, pages.copies
         ),
     ];
+    if tier.identity == Identity::Page {
+        let written = pages.named + pages.not_named;
+        lines.push(format!(
+            "  pages whose process and address became known: {} ({:.1} %)",
+            pages.named,
+            pages.named as f64 / written.max(1) as f64 * 100.0
+        ));
+    }
     let failures = pages.fast_failed + pages.slow_failed;
     if failures + pages.wrong > 0 {
         lines.push(format!("  {failures} transfers failed, {} pages were wrong", pages.wrong));

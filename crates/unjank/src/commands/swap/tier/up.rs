@@ -11,8 +11,9 @@ use unjank_host::Bytes;
 use unjank_host::swap_switch::HIGHEST;
 use unjank_swap::remedy::tier::directory::of_all;
 use unjank_swap::remedy::tier::event::Event;
-use unjank_swap::remedy::tier::leftovers::{self, Leftover, Outcome};
+use unjank_swap::remedy::tier::leftovers::{self, Leftover};
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
+use unjank_swap::remedy::tier::policy::Identity;
 use unjank_swap::remedy::tier::supervisor::Supervisor;
 
 use super::helper::{helpers, tell};
@@ -58,6 +59,9 @@ pub(crate) struct Args {
     /// Which pages the tier keeps, by a name of `swap simulate --policy`
     #[arg(long, value_name = "POLICY", default_value = "paper")]
     policy: TierPolicy,
+    /// What a page is for the policy: the slot that holds it, or its process and address
+    #[arg(long, value_enum, value_name = "IDENTITY", default_value_t = Is::Slot)]
+    identity: Is,
     /// Give each page a checksum, and compare it when the page comes back
     #[arg(long)]
     verify: bool,
@@ -79,6 +83,24 @@ pub(crate) struct Args {
     area_priority: u16,
 }
 
+/// What a page is for the policy.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Is {
+    /// The slot that holds it
+    Slot,
+    /// Its process and address (Linux 6.7 and newer)
+    Page,
+}
+
+impl From<Is> for Identity {
+    fn from(is: Is) -> Self {
+        match is {
+            Is::Slot => Self::Slot,
+            Is::Page => Self::Page,
+        }
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let fast = match (&args.fast, args.fast_memory) {
         (Some(path), _) => Fast::Path(path.clone()),
@@ -90,26 +112,14 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         size: args.size,
         formats: args.format,
         policy: args.policy,
+        identity: args.identity.into(),
         verify: args.verify,
         queues: args.queues,
         priority: args.area_priority,
     };
     let (all, helpers) = (of_all(), helpers());
     for Leftover { name, outcome } in leftovers::take_down(&all, &helpers)? {
-        match outcome {
-            Outcome::Down => {
-                output::remark(&format!("the swap tier {name} of a killed unjank is down"));
-            }
-            Outcome::Short(missing) => output::remark(&format!(
-                "the swap tier {name} of a killed unjank is served again, and taken down when \
-                 there is {missing} more memory"
-            )),
-            Outcome::Failed(error) => {
-                output::remark(&format!(
-                    "the swap tier {name} of a killed unjank is left: {error}"
-                ));
-            }
-        }
+        output::remark(&format!("the swap tier {name} of a killed unjank {outcome}"));
     }
     let settings = plan.settings()?;
     let signals = interrupt::stream().context("while listening for signals")?;

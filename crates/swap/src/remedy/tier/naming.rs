@@ -1,0 +1,136 @@
+//! Tells the policy which pages the slots hold: their processes and addresses.
+//!
+//! A thread of the server looks for the pages of all processes that are in the tier's swap area. It
+//! is not in the way of a request: it waits for memory maps of other processes, and holds the
+//! engine only to tell it some names. It takes its memory when it is made.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use unjank_cachesim::tier::Key;
+use unjank_cachesim::tier::pages::Writes;
+use unjank_host::clock::thread_cpu_time;
+use unjank_host::swapped_pages::{SwappedPage, SwappedPages};
+use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
+
+use super::engine::Engine;
+use super::map::{Frame, Slot};
+use super::published::Published;
+use super::server::PAGE;
+
+/// The time between two looks at how many pages have no name.
+const LOOK: Duration = Duration::from_millis(20);
+/// The time after which pages get their names although there are few.
+const LONGEST: Nanos = Nanos::from_millis(1_000);
+/// The frames for each write after which pages get their names: half of those that stage pages.
+const FRAMES_PER_WRITE: u64 = 8;
+/// The search takes at most one part of so many of a processor's time.
+const SHARE: u64 = 50;
+/// Names that are told at once.
+const BATCH: usize = 256;
+
+/// Finds the names of pages.
+#[derive(Debug)]
+pub struct Namer {
+    pages: SwappedPages,
+    batch: Vec<(Slot, Key)>,
+    /// Writes after which it is time.
+    enough: u64,
+}
+
+impl Namer {
+    /// One for a policy of so many frames.
+    ///
+    /// # Errors
+    /// `Unsupported` before Linux 6.7; `/proc` cannot be read.
+    pub fn new(frames: Frame) -> Result<Self> {
+        let pages = match SwappedPages::new(&Root::system())? {
+            Support::Yes(pages) => pages,
+            Support::No(reason) => return Err(Error::Unsupported(reason)),
+        };
+        let enough = (u64::from(frames) / FRAMES_PER_WRITE).max(1);
+        Ok(Self { pages, batch: Vec::with_capacity(BATCH), enough })
+    }
+
+    /// Names pages until `is_over`. A search that fails, as for want of memory, is repeated.
+    pub fn run(&mut self, engine: &Mutex<Engine>, published: &Published, is_over: &AtomicBool) {
+        let started = Timestamp::now();
+        let (mut named, mut last, mut not_before) = (Writes::default(), started, started);
+        while !is_over.load(Ordering::Relaxed) {
+            thread::sleep(LOOK);
+            let (now, writes) = (Timestamp::now(), lock(engine).writes());
+            let (Some(area), Some(writes)) = (published.area(), writes) else { continue };
+            let new = writes.since(named);
+            let is_time = new >= self.enough || now.since(last) >= LONGEST;
+            if new == 0 || !is_time || now < not_before {
+                continue;
+            }
+            let at = now.since(started);
+            let before = thread_cpu_time();
+            let found = self.name((engine, area), (writes, at), is_over);
+            let cost = thread_cpu_time().get().saturating_sub(before.get());
+            if found.is_ok() {
+                named = writes;
+            }
+            (last, not_before) = (now, Timestamp::now() + Nanos(cost * SHARE));
+        }
+    }
+
+    /// Tells the engine the names of all pages in the area.
+    fn name(
+        &mut self,
+        (engine, area): (&Mutex<Engine>, u8),
+        (as_of, at): (Writes, Nanos),
+        is_over: &AtomicBool,
+    ) -> Result<()> {
+        let Self { pages, batch, .. } = self;
+        let tell = |batch: &mut Vec<(Slot, Key)>| {
+            let mut engine = lock(engine);
+            for (slot, key) in batch.drain(..) {
+                engine.name(slot, key, as_of, at);
+            }
+        };
+        let going_on = || !is_over.load(Ordering::Relaxed);
+        pages.visit(going_on, |page| {
+            let slot = Slot::try_from(page.slot).ok().filter(|_| page.area == area);
+            let Some((slot, key)) = slot.zip(key(page)) else { return };
+            batch.push((slot, key));
+            if batch.len() == BATCH {
+                tell(batch);
+            }
+        })?;
+        tell(batch);
+        Ok(())
+    }
+}
+
+fn lock(engine: &Mutex<Engine>) -> std::sync::MutexGuard<'_, Engine> {
+    engine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name of a page. A process that gets the number of one that has ended has its pages' history,
+/// too: some pages are kept at their first eviction.
+fn key(page: SwappedPage) -> Option<Key> {
+    /// Page numbers of processes: addresses of 48 bits.
+    const BITS: u32 = 36;
+    let number = (page.address / PAGE) & ((1 << BITS) - 1);
+    NonZeroU64::new(u64::from(page.process) << BITS | number).map(Key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_different_processes_or_addresses_have_different_names() {
+        let page =
+            |process, address| key(SwappedPage { process, address, area: 0, slot: 7 }).unwrap();
+        let pages = [(1, 0), (1, 4096), (2, 0), (4_194_303, (1 << 48) - 4096)];
+        let keys: std::collections::BTreeSet<u64> =
+            pages.iter().map(|&(process, address)| page(process, address).0.get()).collect();
+        assert_eq!(keys.len(), pages.len());
+    }
+}
