@@ -65,6 +65,7 @@ if [ "$(id -u)" -eq 0 ]; then
     $unjank lock bench --no-store --strategies unjank --environment quota \
         --threads 2,4,8 --section 0,1us,20us
     $unjank ipc inversion --no-store --transport unix,pi --count 600
+    UNJANK=$unjank "$(dirname "$0")/bench-why.sh"
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # one option or none
         $unjank jitter bench --no-store --pairs 30 --trial 1s $condition

@@ -16,23 +16,14 @@ fn check(fast: &str, policy: &str, identity: &str) -> Option<Value> {
     if !lab() {
         return None;
     }
-    let stdout = until_ok(|| {
-        let output = lab_run()
-            .args(["--cpu-count", "2", "--no-store", "--add"])
-            .arg(example("tier_device"))
-            .args(["--", "tier_device", "check", fast, policy, identity])
-            .output()
-            .expect("unjank starts");
-        let (stdout, stderr) = texts(&output);
-        if stderr.contains("Kernel panic") {
-            // Linux 6.12 crashes now and then when a server of a ublk device is killed.
-            return Err(format!("{stdout}{stderr}"));
-        }
-        assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
-        Ok(stdout)
-    });
-    for line in ["requests: 10 kills", "swap: 10 servers killed", "swap: taken down by the keeper"]
-    {
+    let stdout = run(&["check", fast, policy, identity]);
+    for line in [
+        "requests: 10 kills",
+        "requests: 80 at a time",
+        "requests: 0 allocations",
+        "swap: 25 servers killed",
+        "swap: taken down by the keeper",
+    ] {
         assert!(stdout.lines().any(|printed| printed == line), "{stdout}");
     }
     assert!(stdout.contains("the swap tier") && stdout.contains("is down"), "restore: {stdout}");
@@ -40,7 +31,7 @@ fn check(fast: &str, policy: &str, identity: &str) -> Option<Value> {
     assert!(number(&stdout, "swap: ", " pages came back") >= 3_000, "{stdout}");
     let counts = stdout.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
     let counts = counts.unwrap_or_else(|| panic!("no counts: {stdout}"));
-    assert_eq!(counts["starts"], 11, "{counts}");
+    assert_eq!(counts["starts"], 26, "{counts}");
     for name in ["fast_failed", "slow_failed", "wrong"] {
         assert_eq!(counts["pages"][name], 0, "{counts}");
     }
@@ -50,6 +41,26 @@ fn check(fast: &str, policy: &str, identity: &str) -> Option<Value> {
     Some(counts)
 }
 
+/// Runs the program in the phone, and returns what it prints.
+fn run(arguments: &[&str]) -> String {
+    until_ok(|| {
+        let output = lab_run()
+            .args(["--cpu-count", "2", "--no-store", "--add"])
+            .arg(example("tier_device"))
+            .args(["--", "tier_device"])
+            .args(arguments)
+            .output()
+            .expect("unjank starts");
+        let (stdout, stderr) = texts(&output);
+        if stderr.contains("Kernel panic") {
+            // Linux 6.12 crashes now and then when a server of a ublk device is killed.
+            return Err(format!("{stdout}{stderr}"));
+        }
+        assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+        Ok(stdout)
+    })
+}
+
 /// The number between these words.
 fn number(text: &str, before: &str, after: &str) -> u64 {
     let found = text.lines().find_map(|line| {
@@ -57,6 +68,20 @@ fn number(text: &str, before: &str, after: &str) -> u64 {
         number.parse().ok()
     });
     found.unwrap_or_else(|| panic!("there is no number in {text}"))
+}
+
+/// Backings that fail, and two tiers. The program compares every page that it can read.
+#[test]
+fn a_backing_that_fails_gives_no_wrong_page() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["faults"]);
+    assert!(number(&stdout, "faults: full, ", " transfers failed") > 0, "{stdout}");
+    assert_eq!(number(&stdout, "faults: stalled, ", " transfers failed"), 0, "{stdout}");
+    assert!(number(&stdout, "faults: fast is gone, ", " transfers failed") > 0, "{stdout}");
+    assert!(number(&stdout, "faults: slow is gone, ", " transfers failed") > 0, "{stdout}");
+    assert!(stdout.lines().any(|line| line == "faults: two tiers"), "{stdout}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What is done.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -9,19 +8,20 @@ use unjank_host::Bytes;
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
 use unjank_swap::remedy::tier::policy::Identity;
 
+use crate::beside::beside;
 use crate::killed_server::KilledServer;
-use crate::tier::{Tier, kill_keeper, kill_server, run as unjank, until, until_nothing_is_left};
+use crate::tier::{Tier, kill_keeper, run as unjank, until_nothing_is_left};
 use crate::{Result, kernel, user};
 
-/// Kills of the server during each use.
+/// Kills of the server during requests, and while a process is swapped.
 const KILLS: u32 = 10;
+const SWAP_KILLS: u32 = 25;
+/// Requests at a time, more than a queue has.
+const AT_ONCE: usize = 80;
 /// The directory of the tier whose server is alone.
 const ALONE: &str = "/run/alone";
 /// Time for requests between two kills.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Page-ins between two kills, and their counter in `/proc/vmstat`.
-const SWAPPED: u64 = 300;
-const PAGE_INS: &str = "pswpin";
 
 pub(crate) fn run(fast: &str, policy: &str, identity: &str) -> Result<()> {
     let slow = kernel::zram(user::SIZE)?;
@@ -56,7 +56,14 @@ fn requests(fast: Option<&str>, slow: &str, policy: &str) -> Result<()> {
         Ok(())
     })?;
     println!("requests: {KILLS} kills");
-    server.end()
+    // All requests of the queues are in the hands of the server.
+    beside(&["many-requests", &device, &AT_ONCE.to_string()], || {
+        thread::sleep(PAUSE);
+        server.replace()
+    })?;
+    println!("requests: {AT_ONCE} at a time");
+    println!("requests: {} allocations", server.end()?);
+    Ok(())
 }
 
 /// A process whose pages are swapped while everything is killed.
@@ -68,45 +75,27 @@ fn swap(fast: Option<&str>, slow: &str, policy: &str, identity: &str) -> Result<
     }
     beside(&["swap"], || {
         let tier = Tier::up(&options)?;
-        for _ in 0..KILLS {
-            until_swapped()?;
-            kill_server()?;
+        for _ in 0..SWAP_KILLS {
+            user::until_swapped()?;
+            tier.kill_server()?;
         }
-        until_swapped()?;
-        println!("swap: {KILLS} servers killed");
+        user::until_swapped()?;
+        println!("swap: {SWAP_KILLS} servers killed");
         kill_keeper()?;
         print!("{}", unjank(&["swap", "tier", "status"])?);
         println!("{}", tier.down()?);
         until_nothing_is_left()?;
 
         let tier = Tier::up(&options)?;
-        until_swapped()?;
+        user::until_swapped()?;
         tier.kill_supervisor()?;
         until_nothing_is_left()?;
         println!("swap: taken down by the keeper");
 
         let tier = Tier::up(&options)?;
-        until_swapped()?;
+        user::until_swapped()?;
         tier.kill_all()?;
         print!("{}", unjank(&["restore"])?);
         until_nothing_is_left()
     })
-}
-
-/// Waits until the process has got some more pages back.
-fn until_swapped() -> Result<()> {
-    kernel::reclaim(user::MEMORY / 2)?;
-    let before = kernel::counter(PAGE_INS)?;
-    until(|| Ok(kernel::counter(PAGE_INS)? >= before + SWAPPED))
-}
-
-/// Does something while another process uses the device: one of its own, because a page fault that
-/// waits for the device holds locks of its process. The process goes on until its input ends.
-fn beside(user: &[&str], act: impl FnOnce() -> Result<()>) -> Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
-    let mut process = command.args(user).stdin(Stdio::piped()).spawn()?;
-    act()?;
-    drop(process.stdin.take());
-    let status = process.wait()?;
-    if status.success() { Ok(()) } else { Err(format!("{user:?}: {status}").into()) }
 }

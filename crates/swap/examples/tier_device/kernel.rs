@@ -20,16 +20,24 @@ pub(crate) fn zram(bytes: u64) -> Result<String> {
     Ok(path)
 }
 
-/// Keeps about so many bytes of this process in memory (version 2 of control groups).
-pub(crate) fn throttle_memory(bytes: usize) -> Result<()> {
+/// Limits the memory of a device of [`zram`]; writes fail when it is full.
+pub(crate) fn limit_zram(path: &str, bytes: u64) -> Result<()> {
+    let name = path.strip_prefix("/dev/").ok_or("no device")?;
+    Ok(fs::write(format!("/sys/block/{name}/mem_limit"), bytes.to_string())?)
+}
+
+/// Moves this process to a control group (version 2), which keeps about so many bytes of it in
+/// memory; without a number, as many as there is room for.
+pub(crate) fn throttle_memory(bytes: Option<usize>) -> Result<()> {
     let group = Path::new(GROUPS).join("tier");
     fs::write(Path::new(GROUPS).join("cgroup.subtree_control"), "+memory")?;
-    fs::create_dir(&group)?;
-    fs::write(group.join("memory.high"), bytes.to_string())?;
+    fs::create_dir_all(&group)?;
+    let limit = bytes.map_or("max".to_owned(), |bytes| bytes.to_string());
+    fs::write(group.join("memory.high"), limit)?;
     Ok(fs::write(group.join("cgroup.procs"), std::process::id().to_string())?)
 }
 
-/// Has the kernel swap out pages of the process of [`throttle_memory`]: without new pages, its limit
+/// Has the kernel swap out pages of the processes of [`throttle_memory`]: without new pages, its limit
 /// alone makes it swap nothing.
 pub(crate) fn reclaim(bytes: usize) -> Result<()> {
     let file = Path::new(GROUPS).join("tier/memory.reclaim");

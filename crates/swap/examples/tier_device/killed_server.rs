@@ -1,8 +1,8 @@
 //! A tier's server alone, killed again and again.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ pub(crate) struct KilledServer {
     tier: HeldTier,
     settings: Settings,
     process: Child,
+    output: BufReader<ChildStdout>,
     control: Control,
 }
 
@@ -30,8 +31,8 @@ impl KilledServer {
             backing::prepare(backing, pages, settings.mark, &|| false)?;
         }
         let control = Control::open()?.yes().ok_or("no ublk")?;
-        let process = serve(&tier)?;
-        Ok(Self { tier, settings, process, control })
+        let (process, output) = serve(&tier)?;
+        Ok(Self { tier, settings, process, output, control })
     }
 
     /// The path of the device.
@@ -51,25 +52,29 @@ impl KilledServer {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        self.process = serve(&self.tier)?;
+        (self.process, self.output) = serve(&self.tier)?;
         Ok(())
     }
 
-    /// Stops and removes the device.
-    pub(crate) fn end(mut self) -> Result<()> {
+    /// Stops and removes the device. Returns how often the last server has allocated memory since it
+    /// had begun.
+    pub(crate) fn end(mut self) -> Result<u64> {
         let found = self.control.find(self.settings.mark)?.ok_or("no device")?;
         self.control.stop(found.id)?;
+        let mut allocations = String::new();
+        self.output.read_to_string(&mut allocations)?;
         self.process.wait()?;
         self.control.remove(found.id)?;
         for backing in self.settings.fast.iter().chain([&self.settings.slow]) {
             backing::give_back(backing, self.settings.mark)?;
         }
-        Ok(self.tier.remove()?)
+        self.tier.remove()?;
+        Ok(allocations.trim().parse()?)
     }
 }
 
 /// A server that has begun.
-fn serve(tier: &HeldTier) -> Result<Child> {
+fn serve(tier: &HeldTier) -> Result<(Child, BufReader<ChildStdout>)> {
     let directory = &tier.directory;
     let mut process = Command::new(std::env::current_exe()?)
         .args(["helper", "serve"])
@@ -78,6 +83,7 @@ fn serve(tier: &HeldTier) -> Result<Child> {
         .stdout(Stdio::piped())
         .spawn()?;
     let mut line = String::new();
-    BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-    if line.trim() == "ok" { Ok(process) } else { Err(line.into()) }
+    let mut output = BufReader::new(process.stdout.take().ok_or("no output")?);
+    output.read_line(&mut line)?;
+    if line.trim() == "ok" { Ok((process, output)) } else { Err(line.into()) }
 }

@@ -3,15 +3,19 @@
 //!
 //! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `zram`, a new
 //! device, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
-//! Prints what was done. Needs `unjank` in the path.
+//! `tier_device faults` has backings fail, and two tiers at a time. Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
+mod allocations;
+mod beside;
 mod check;
+mod faults;
 mod kernel;
 mod killed_server;
+mod memory_device;
 mod tier;
 mod user;
 
@@ -21,7 +25,7 @@ use std::process::ExitCode;
 use unjank_host::process::HelperCommand;
 use unjank_swap::remedy::tier::directory::TierDirectory;
 use unjank_swap::remedy::tier::event::Event;
-use unjank_swap::remedy::tier::helper::Helpers;
+use unjank_swap::remedy::tier::helper::{Helpers, Task};
 use unjank_swap::remedy::tier::task::{self, Voice};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -32,9 +36,13 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["check", fast, policy, identity] => check::run(fast, policy, identity),
         ["helper", task, all, name] => help(task, all, name),
+        ["faults"] => faults::run(),
         ["requests", device] => user::requests(device),
-        ["swap"] => user::swap(),
-        _ => Err("usage: tier_device check FAST POLICY IDENTITY".into()),
+        ["many-requests", device, count] => user::many_requests(device, count),
+        ["swap"] => user::swap(Some(user::MEMORY)),
+        ["swap-freely"] => user::swap(None),
+        ["device", bytes] => memory_device::serve(bytes),
+        _ => Err("usage: tier_device check FAST POLICY IDENTITY, or: tier_device faults".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,8 +60,17 @@ fn helpers() -> Helpers {
 
 fn help(task: &str, all: &str, name: &str) -> Result<()> {
     let directory = TierDirectory::named(Path::new(all), name)?;
-    let voice = Voice { answer: |line| println!("{line}"), say, fatal };
-    Ok(task::run(task.parse()?, &directory, &helpers(), voice)?)
+    let answer = |line: &str| {
+        println!("{line}");
+        // A server has begun.
+        allocations::reset();
+    };
+    let task: Task = task.parse()?;
+    let done = task::run(task, &directory, &helpers(), Voice { answer, say, fatal });
+    if task == Task::Serve {
+        println!("{}", allocations::count());
+    }
+    Ok(done?)
 }
 
 fn say(event: &Event) {

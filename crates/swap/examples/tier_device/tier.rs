@@ -16,6 +16,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A tier that is up.
 pub(crate) struct Tier {
     supervisor: Child,
+    device: String,
 }
 
 impl Tier {
@@ -27,12 +28,27 @@ impl Tier {
         let mut messages = BufReader::new(supervisor.stderr.take().ok_or("no messages")?);
         let mut line = String::new();
         messages.read_line(&mut line)?;
-        if !line.contains("swapping to") {
-            return Err(line.into());
-        }
+        let (_, device) = line.trim_end().split_once("swapping to ").ok_or(line.as_str())?;
+        let device = device.to_owned();
         let tell = |line: String| eprintln!("{line}");
         thread::spawn(move || messages.lines().map_while(std::io::Result::ok).for_each(tell));
-        Ok(Self { supervisor })
+        Ok(Self { supervisor, device })
+    }
+
+    /// Kills its server, and waits for another one.
+    pub(crate) fn kill_server(&self) -> Result<()> {
+        let former = number(&self.status()?, "server")?;
+        kill(former)?;
+        until(|| Ok(number(&self.status()?, "server").is_ok_and(|server| server != former)))
+    }
+
+    /// Its state.
+    pub(crate) fn status(&self) -> Result<Value> {
+        let text = run(&["swap", "tier", "status", "--json"])?;
+        let mut status: Value = serde_json::from_str(&text)?;
+        let mut tiers = status["tiers"].as_array_mut().into_iter().flatten();
+        let found = tiers.find(|tier| tier["device"] == self.device.as_str());
+        Ok(found.ok_or_else(|| format!("no {}: {text}", self.device))?.take())
     }
 
     /// Kills the supervisor.
@@ -44,7 +60,7 @@ impl Tier {
 
     /// Kills everything at once.
     pub(crate) fn kill_all(mut self) -> Result<()> {
-        let server = number(&status()?, "server")?;
+        let server = number(&self.status()?, "server")?;
         let keepers = processes("unjank-keeper")?;
         if keepers.len() != 1 {
             return Err(format!("{keepers:?} are not one keeper").into());
@@ -59,18 +75,11 @@ impl Tier {
 
     /// Takes it down by a command, and returns what was counted.
     pub(crate) fn down(mut self) -> Result<Value> {
-        let counted = status()?["progress"].take();
-        run(&["swap", "tier", "down"])?;
+        let counted = self.status()?["progress"].take();
+        run(&["swap", "tier", "down", &self.device])?;
         let status = self.supervisor.wait()?;
         if status.success() { Ok(counted) } else { Err(format!("the tier: {status}").into()) }
     }
-}
-
-/// Kills the server of the only tier, and waits for another one.
-pub(crate) fn kill_server() -> Result<()> {
-    let former = number(&status()?, "server")?;
-    kill(former)?;
-    until(|| Ok(number(&status()?, "server").is_ok_and(|server| server != former)))
 }
 
 /// Kills the keeper, and waits for another one.
@@ -102,15 +111,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<String> {
         Ok(stdout)
     } else {
         Err(format!("unjank {arguments:?}: {}: {stdout}{stderr}", output.status).into())
-    }
-}
-
-/// The state of the only tier.
-fn status() -> Result<Value> {
-    let mut status: Value = serde_json::from_str(&run(&["swap", "tier", "status", "--json"])?)?;
-    match status["tiers"].as_array_mut().map(|tiers| (tiers.len(), tiers)) {
-        Some((1, tiers)) => Ok(tiers[0].take()),
-        _ => Err(format!("not one tier: {status}").into()),
     }
 }
 

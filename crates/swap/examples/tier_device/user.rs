@@ -11,6 +11,7 @@ use std::thread;
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::tier::until;
 use crate::{Result, kernel};
 
 const PAGE: usize = 4096;
@@ -21,8 +22,12 @@ pub(crate) const SIZE: u64 = SLOTS as u64 * PAGE as u64;
 const REQUESTS: u32 = 2_000;
 /// Pages of a process that are swapped out and in.
 const SWAPPED: usize = 1_500;
-/// The memory in which about so many of their bytes fit.
-pub(crate) const MEMORY: usize = SWAPPED * PAGE / 2;
+/// Their bytes, and the memory into which half of them fit.
+pub(crate) const ALL: usize = SWAPPED * PAGE;
+pub(crate) const MEMORY: usize = ALL / 2;
+/// Page-ins that are waited for, and their counter in `/proc/vmstat`.
+const ENOUGH: u64 = 300;
+const PAGE_INS: &str = "pswpin";
 /// `BLKDISCARD` of `include/uapi/linux/fs.h`.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
@@ -79,6 +84,32 @@ pub(crate) fn requests(path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Writes pages of many threads at a time, and reads them.
+pub(crate) fn many_requests(path: &str, threads: &str) -> Result<()> {
+    let threads: usize = threads.parse()?;
+    let is_over = end_of_input();
+    let one = |slot: usize| -> std::io::Result<()> {
+        let flags = libc::O_DIRECT;
+        let device = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+        let (at, mut page, mut version) = ((slot * PAGE) as u64, Aligned([0; PAGE]), 0);
+        while !is_over.load(Ordering::Acquire) {
+            version += 1;
+            page.0 = content(slot, version);
+            device.write_all_at(&page.0, at)?;
+            device.read_exact_at(&mut page.0, at)?;
+            if page.0 != content(slot, version) {
+                return Err(std::io::Error::other(format!("page {slot} is another one")));
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // The first page is the mark of the backing.
+        let threads: Vec<_> = (1..=threads).map(|slot| scope.spawn(move || one(slot))).collect();
+        threads.into_iter().try_for_each(|thread| Ok(thread.join().map_err(|_| "a panic")??))
+    })
+}
+
 fn content(slot: usize, version: u32) -> [u8; PAGE] {
     let mut page = [0; PAGE];
     let seed = (slot as u64) << 32 | u64::from(version);
@@ -93,12 +124,22 @@ fn discard(device: &File, at: u64) -> std::io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Uses more pages than fit into this process's memory; each must be as it was.
-pub(crate) fn swap() -> Result<()> {
-    kernel::throttle_memory(MEMORY)?;
+/// Waits until the process of [`swap`] has got some more pages back.
+pub(crate) fn until_swapped() -> Result<()> {
+    let before = kernel::counter(PAGE_INS)?;
+    until(|| {
+        kernel::reclaim(ALL / 4)?;
+        Ok(kernel::counter(PAGE_INS)? >= before + ENOUGH)
+    })
+}
+
+/// Uses many pages, more than fit into this process's memory if that is limited; each must be as it
+/// was.
+pub(crate) fn swap(memory: Option<usize>) -> Result<()> {
+    kernel::throttle_memory(memory)?;
     let mut pages: Vec<Aligned> = Vec::with_capacity(SWAPPED);
     pages.extend((0..SWAPPED).map(|slot| Aligned(content(slot, 0))));
-    let (is_over, mut round, before) = (end_of_input(), 0, kernel::counter("pswpin")?);
+    let (is_over, mut round, before) = (end_of_input(), 0, kernel::counter(PAGE_INS)?);
     while !is_over.load(Ordering::Acquire) {
         for (slot, page) in pages.iter_mut().enumerate() {
             // Every third page is changed whenever it comes back.
@@ -112,7 +153,7 @@ pub(crate) fn swap() -> Result<()> {
         }
         round += 1;
     }
-    let swapped = kernel::counter("pswpin")? - before;
+    let swapped = kernel::counter(PAGE_INS)? - before;
     println!("swap: {swapped} pages came back in {round} rounds");
     Ok(())
 }

@@ -4,6 +4,8 @@
 mod tests;
 mod threads;
 
+use std::fmt;
+
 use unjank_host::Timestamp;
 use unjank_host::input::{Stop, Stopped};
 use unjank_host::sched::ThreadId;
@@ -46,9 +48,45 @@ pub struct Chosen {
     /// thread.
     pub first: ThreadId,
     /// The beginning of the window, and why it is there.
-    pub from: (Timestamp, &'static str),
+    pub from: (Timestamp, Edge),
     /// The end of the window, and why it is there.
-    pub to: (Timestamp, &'static str),
+    pub to: (Timestamp, Edge),
+}
+
+/// Why a window begins or ends where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// The user says so: `--since`.
+    Since,
+    /// The user says so: `--until`.
+    Until,
+    /// It is the window of unjank's own recording.
+    Recorded,
+    /// There is the first exec of the process.
+    FirstExec,
+    /// There is the end of the thread.
+    ThreadEnd,
+    /// There the recording begins.
+    RecordingBegin,
+    /// There the recording ends.
+    RecordingEnd,
+    /// There the recording ends, before `--until`.
+    RecordingEndBeforeUntil,
+}
+
+impl fmt::Display for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Since => "--since",
+            Self::Until => "--until",
+            Self::Recorded => "as it was recorded",
+            Self::FirstExec => "the first exec of the process",
+            Self::ThreadEnd => "the end of the thread",
+            Self::RecordingBegin => "the beginning of the recording",
+            Self::RecordingEnd => "the end of the recording",
+            Self::RecordingEndBeforeUntil => "the end of the recording, which is before --until",
+        })
+    }
 }
 
 /// The thread and window that a recording of unjank's own was made for.
@@ -62,8 +100,6 @@ pub struct OwnRecording {
     pub window: (Timestamp, Timestamp),
 }
 
-/// Why an end of the window is there: it is the end of what unjank recorded.
-const RECORDED: &str = "as it was recorded";
 /// The furthest that a recorded window reaches beyond the events. While unjank records, it wakes
 /// forty times a second, which is an event each time.
 const FURTHEST: Nanos = Nanos::from_millis(60_000);
@@ -100,23 +136,20 @@ pub fn choose(
         Moment::After(time) => begin + time,
     };
     let from = match (wanted.from, window, first_exec(trace, process)) {
-        (Some(from), ..) => (at(from), "--since"),
-        (None, Some((from, _)), _) => (from, RECORDED),
-        (None, None, Some(exec)) => (exec, "the first exec of the process"),
-        (None, None, None) => (begin, "the beginning of the recording"),
+        (Some(from), ..) => (at(from), Edge::Since),
+        (None, Some((from, _)), _) => (from, Edge::Recorded),
+        (None, None, Some(exec)) => (exec, Edge::FirstExec),
+        (None, None, None) => (begin, Edge::RecordingBegin),
     };
     let to = match (wanted.to, window, threads.ended(thread)) {
-        (Some(to), ..) if at(to) > end => {
-            (end, "the end of the recording, which is before --until")
-        }
-        (Some(to), ..) => (at(to), "--until"),
-        (None, Some((_, to)), _) => (to, RECORDED),
-        (None, None, Some(ended)) => (ended, "the end of the thread"),
-        (None, None, None) => (end, "the end of the recording"),
+        (Some(to), ..) if at(to) > end => (end, Edge::RecordingEndBeforeUntil),
+        (Some(to), ..) => (at(to), Edge::Until),
+        (None, Some((_, to)), _) => (to, Edge::Recorded),
+        (None, None, Some(ended)) => (ended, Edge::ThreadEnd),
+        (None, None, None) => (end, Edge::RecordingEnd),
     };
-    let is_recorded = |(_, why): (Timestamp, &str)| why == RECORDED;
-    let is_forged = is_recorded(from) && begin.since(from.0) > FURTHEST
-        || is_recorded(to) && to.0.since(end) > FURTHEST;
+    let is_forged = from.1 == Edge::Recorded && begin.since(from.0) > FURTHEST
+        || to.1 == Edge::Recorded && to.0.since(end) > FURTHEST;
     if is_forged {
         return Err(format!(
             "the recording claims to be of {} to {}, but its events are from {} to {}",

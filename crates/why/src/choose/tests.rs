@@ -45,12 +45,12 @@ fn script() -> Script {
 fn a_program_is_chosen_from_its_exec_to_its_end() {
     let chosen = choose(&script().trace(), &wanted("app"), None).unwrap();
     assert_eq!(chosen.thread, ThreadId(7));
-    assert_eq!(chosen.from, (at(40), "the first exec of the process"));
-    assert_eq!(chosen.to, (at(300), "the end of the thread"));
+    assert_eq!(chosen.from, (at(40), Edge::FirstExec));
+    assert_eq!(chosen.to, (at(300), Edge::ThreadEnd));
     assert_eq!(choose(&script().trace(), &wanted("7"), None), Ok(chosen));
     let hog = choose(&script().trace(), &wanted("hog"), None).unwrap();
-    assert_eq!(hog.from, (at(0), "the beginning of the recording"));
-    assert_eq!(hog.to, (at(400), "the end of the recording"));
+    assert_eq!(hog.from, (at(0), Edge::RecordingBegin));
+    assert_eq!(hog.to, (at(400), Edge::RecordingEnd));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_launch_begins_with_the_call_of_its_exec() {
         executes(called, 40, 7, "app").happens(0, 50, Context::Thread, call(libc::SYS_read));
     let other = executes(other, 60, 7, "app").runs(0, 100, 7, 9);
     let chosen = choose(&other.trace(), &wanted("app"), None).unwrap();
-    assert_eq!(chosen.from, (at(20), "the first exec of the process"));
+    assert_eq!(chosen.from, (at(20), Edge::FirstExec));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_thread_that_ends_on_two_cpus_ends_with_the_later() {
     let ended = EventKind::Storage(StorageEvent::Ended { thread: ThreadId(7), last: None });
     let twice = script().happens(1, 200, Context::Thread, ended).trace();
     let chosen = choose(&twice, &wanted("app"), None).unwrap();
-    assert_eq!(chosen.to, (at(300), "the end of the thread"));
+    assert_eq!(chosen.to, (at(300), Edge::ThreadEnd));
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn a_window_is_named_by_the_clock_or_after_the_begin() {
     wanted.from = Some(Moment::At(at(60)));
     wanted.to = Some(Moment::After(Nanos(70)));
     let chosen = choose(&script().trace(), &wanted, None).unwrap();
-    assert_eq!((chosen.from, chosen.to), ((at(60), "--since"), (at(70), "--until")));
+    assert_eq!((chosen.from, chosen.to), ((at(60), Edge::Since), (at(70), Edge::Until)));
     wanted.to = Some(Moment::After(Nanos(1_000)));
     let chosen = choose(&script().trace(), &wanted, None).unwrap();
-    assert_eq!(chosen.to, (at(400), "the end of the recording, which is before --until"));
+    assert_eq!(chosen.to, (at(400), Edge::RecordingEndBeforeUntil));
     wanted.to = Some(Moment::After(Nanos(60)));
     let why = choose(&script().trace(), &wanted, None).unwrap_err();
     assert!(why.ends_with("the recording covers 0.000000000 s to 0.000000400 s"), "{why}");
@@ -105,10 +105,10 @@ fn what_unjank_recorded_is_chosen_without_a_name() {
         let wanted = ChoiceOptions { thread: Some("7".to_owned()), ..wanted };
         let chosen = choose(&script().trace(), &wanted, Some(worker)).unwrap();
         assert_eq!((chosen.thread, chosen.first), (first, first));
-        assert_eq!(chosen.to.1, "the end of the thread");
+        assert_eq!(chosen.to.1, Edge::ThreadEnd);
     }
     let other = choose(&script().trace(), &wanted("hog"), Some(own)).unwrap();
-    assert_eq!(other.from.1, "the beginning of the recording");
+    assert_eq!(other.from.1, Edge::RecordingBegin);
 }
 
 #[test]

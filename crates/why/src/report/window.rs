@@ -5,7 +5,7 @@ use unjank_measure::record::{Column, Table};
 
 use super::explained::Explained;
 use super::names;
-use crate::choose::{Chosen, seconds};
+use crate::choose::{Chosen, Edge, seconds};
 
 /// The thread and the window, and why they were chosen.
 pub fn window_table(launch: &Explained, chosen: &Chosen) -> Table {
@@ -13,8 +13,8 @@ pub fn window_table(launch: &Explained, chosen: &Chosen) -> Table {
     let mut table = Table::new("why/window", "What is explained", columns);
     let thread = names::thread_name(&launch.history, launch.thread);
     table.push(["thread".into(), thread.into()]);
-    let mut moment = |name: &str, (at, what): (Timestamp, &str)| {
-        table.push([name.into(), seconds(at).into(), what.into()]);
+    let mut moment = |name: &str, (at, edge): (Timestamp, Edge)| {
+        table.push([name.into(), seconds(at).into(), edge.to_string().into()]);
     };
     moment("from", chosen.from);
     moment("to", chosen.to);
