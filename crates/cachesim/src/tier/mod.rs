@@ -127,6 +127,18 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         placed
     }
 
+    /// Memory has evicted a dirty page, and storage has it, whatever the rule says. The eviction
+    /// counts in the page's history.
+    pub fn went_past(&mut self, page: Page, at: Nanos) {
+        self.traffic.page_outs += 1;
+        if self.cache.contains(page) {
+            self.not_taken(page);
+        } else {
+            let _it_does_not_enter = self.admission.admits(Eviction { page, dirty: true, at });
+        }
+        self.write(page);
+    }
+
     /// Memory drops a clean page, of which storage has a current copy. It is in the tier afterwards
     /// if the result says so.
     pub fn clean_drop(&mut self, page: Page, at: Nanos) -> Placed {

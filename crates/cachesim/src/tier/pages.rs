@@ -61,6 +61,13 @@ struct Slot {
     page: u32,
     /// When it was written; zero if it holds nothing.
     written: Writes,
+    /// Whether the page that was written had a name: another name is that of a page which is still
+    /// to be written.
+    is_named: bool,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { page: NONE, written: Writes(0), is_named: false };
 }
 
 /// What became of the slots that were written.
@@ -103,13 +110,12 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
     pub fn new(tier: Tier<R, A>, slots: u32, room: u32) -> Self {
         let space = tier.cache.space();
         assert!(space.capacity() < room, "{room} pages have no room beside the tier's");
-        let empty = Slot { page: NONE, written: Writes::default() };
         let lists = Lists::new(Space::new(1, slots.into()).expect("few enough for a tier"));
         Self {
             slot_of: vec![NONE; space.footprint() as usize].into(),
             registry: Registry::new(space.footprint()),
             tier,
-            slots: vec![empty; slots as usize].into(),
+            slots: vec![Slot::EMPTY; slots as usize].into(),
             read: Bits::new(slots),
             lists,
             room,
@@ -156,14 +162,14 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
         let left = self.make_room();
         self.read.clear(slot);
         self.writes.0 += 1;
-        self.slots[slot.index()].written = self.writes;
+        self.slots[slot.index()] = Slot { written: self.writes, ..Slot::EMPTY };
         self.put(slot, list::UNNAMED);
         Placed { level: Level::Tier, left }
     }
 
     /// A slot is read.
     pub fn read(&mut self, slot: Page, at: Nanos) -> Read {
-        let Slot { page, written } = self.slots[slot.index()];
+        let Slot { page, written, .. } = self.slots[slot.index()];
         if written == Writes::default() {
             return Read { from: Level::Storage, enters: false, left: None };
         }
@@ -194,16 +200,18 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
     /// A slot is discarded. The history of its page goes on.
     pub fn discard(&mut self, slot: Page) {
         self.release(slot);
-        self.slots[slot.index()].written = Writes::default();
+        self.slots[slot.index()] = Slot::EMPTY;
         self.read.clear(slot);
     }
 
     /// A slot held the page `key` when `as_of` slots had been written.
     pub fn name(&mut self, slot: Page, key: Key, as_of: Writes, at: Nanos) {
-        let Some(&Slot { page, written }) = self.slots.get(slot.index()) else { return };
-        if page != NONE || written == Writes::default() || written > as_of {
+        let Some(Slot { written, is_named, .. }) = self.slots.get_mut(slot.index()) else { return };
+        if *is_named || *written == Writes::default() || *written > as_of {
             return;
         }
+        *is_named = true;
+        self.naming.named += 1;
         let Some(page) = self.number(key) else {
             if self.holds(slot) {
                 self.put(slot, list::LEAVING);
@@ -214,19 +222,18 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
         if let Some(old) = self.slot_of(page) {
             self.part(old);
         }
-        self.naming.named += 1;
         self.slots[slot.index()].page = page.0;
         self.slot_of[page.index()] = slot.0;
+        if !self.holds(slot) {
+            // It has left already.
+            return self.tier.went_past(page, at);
+        }
         let placed = self.tier.page_out(page, at);
         if let Some(left) = placed.left {
             self.dismiss(left.page);
         }
-        match (placed.level, self.holds(slot)) {
-            (Level::Tier, true) => self.put(slot, list::KEPT),
-            (Level::Tier, false) => self.tier.not_taken(page),
-            (Level::Storage, true) => self.put(slot, list::LEAVING),
-            (Level::Storage, false) => {}
-        }
+        let is_kept = placed.level == Level::Tier;
+        self.put(slot, if is_kept { list::KEPT } else { list::LEAVING });
     }
 
     /// A slot's page could not be moved to the fast backing: it is in storage.
@@ -313,8 +320,8 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
 
     /// A slot does not hold its page any more.
     fn release(&mut self, slot: Page) {
-        let Slot { page, written } = self.slots[slot.index()];
-        self.naming.missed += u64::from(page == NONE && written != Writes::default());
+        let Slot { written, is_named, .. } = self.slots[slot.index()];
+        self.naming.missed += u64::from(!is_named && written != Writes::default());
         self.part(slot);
         self.lists.take(slot);
     }

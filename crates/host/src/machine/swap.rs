@@ -61,29 +61,34 @@ pub fn devices(root: &Root) -> Result<Vec<SwapDevice>> {
 }
 
 /// The paths of the active swap devices and files, in the order of
-/// `/proc/swaps`. Faster than [`devices`].
+/// `/proc/swaps`, which is that of the kernel's numbers for them. Faster than
+/// [`devices`].
 ///
 /// # Errors
 /// `Parse` with the line.
 pub fn paths(root: &Root) -> Result<Vec<String>> {
     let Some(text) = root.read_if_there(PATH)? else { return Ok(Vec::new()) };
-    Ok(parse(&text)?.into_iter().map(|device| device.path).collect())
+    Ok(listed(&text)?.into_iter().map(|device| device.path).collect())
+}
+
+/// The devices of the file, highest priority first.
+pub(crate) fn parse(text: &str) -> Result<Vec<SwapDevice>> {
+    let mut devices = listed(text)?;
+    // Stable: devices of equal priority keep the order of the file.
+    devices.sort_by_key(|device| std::cmp::Reverse(device.priority));
+    Ok(devices)
 }
 
 /// Parses a line of headings, then for each device its path, type, size and use
 /// in KiB, and priority. Blanks in the path are escaped. The kind is only file
 /// or block device.
-pub(crate) fn parse(text: &str) -> Result<Vec<SwapDevice>> {
+fn listed(text: &str) -> Result<Vec<SwapDevice>> {
     let device = |(number, line): (usize, &str)| {
         parse_line(line).ok_or_else(|| {
             Error::parse(PATH, number + 1, "expected a path, a type, a size, a use and a priority")
         })
     };
-    let mut devices: Vec<SwapDevice> =
-        text.lines().enumerate().skip(1).map(device).collect::<Result<_>>()?;
-    // Stable: devices of equal priority keep the order of the file.
-    devices.sort_by_key(|device| std::cmp::Reverse(device.priority));
-    Ok(devices)
+    text.lines().enumerate().skip(1).map(device).collect()
 }
 
 fn parse_line(line: &str) -> Option<SwapDevice> {
@@ -145,6 +150,9 @@ mod tests {
              /dev/block/zram0                        partition\t1048572\t\t0\t\t32767\n"
         );
         let devices = parse(&text).unwrap();
+        let in_order = listed(&text).unwrap();
+        assert!(in_order.iter().all(|device| devices.contains(device)));
+        assert_ne!(in_order, devices, "the kernel's order is another one");
         let paths: Vec<_> = devices.iter().map(|device| device.path.as_str()).collect();
         assert_eq!(paths, ["/dev/block/zram0", "/data/swap file"]);
         assert_eq!(devices[1].kind, SwapKind::File);

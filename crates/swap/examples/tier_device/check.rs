@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use unjank_host::Bytes;
+use unjank_host::{Bytes, swap_switch};
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
 use unjank_swap::remedy::tier::policy::Identity;
 
@@ -16,6 +16,8 @@ use crate::{Result, kernel, user};
 /// Kills of the server during requests, and while a process is swapped.
 const KILLS: u32 = 10;
 const SWAP_KILLS: u32 = 25;
+/// How often pages have come back when a measurement ends.
+const MEASURED: u32 = 20;
 /// Requests at a time, more than a queue has.
 const AT_ONCE: usize = 80;
 /// The directory of the tier whose server is alone.
@@ -30,7 +32,25 @@ pub(crate) fn run(fast: &str, policy: &str, identity: &str) -> Result<()> {
         _ => Some(kernel::zram(user::SIZE / 8)?),
     };
     requests(fast.as_deref(), &slow, policy)?;
-    swap(fast.as_deref(), &slow, policy, identity)
+    // The kernel's number of the tier's area is not the first one.
+    let other = kernel::other_swap()?;
+    swap(fast.as_deref(), &slow, policy, identity)?;
+    Ok(swap_switch::turn_off(Path::new(&other))?)
+}
+
+/// A process whose pages are swapped, and nothing is killed. Returns what was counted.
+pub(crate) fn measure(policy: &str, identity: &str) -> Result<()> {
+    let slow = kernel::zram(user::SIZE)?;
+    let fast = ["--fast-memory", "2MiB", "--policy", policy, "--identity", identity];
+    beside(&["swap"], || {
+        let tier = Tier::up(&[["--slow", &slow].as_slice(), &fast].concat())?;
+        for _ in 0..MEASURED {
+            user::until_swapped()?;
+        }
+        print!("{}", unjank(&["swap", "tier", "status"])?);
+        println!("{}", tier.down()?);
+        Ok(())
+    })
 }
 
 /// Requests for single pages while the server is killed.

@@ -1,8 +1,11 @@
 //! Files of the kernel.
 
 use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+
+use unjank_host::{swap_header, swap_switch};
 
 use crate::Result;
 
@@ -17,6 +20,16 @@ pub(crate) fn zram(bytes: u64) -> Result<String> {
     let path = format!("/dev/zram{number}");
     // As udev makes it.
     fs::set_permissions(&path, Permissions::from_mode(0o660))?;
+    Ok(path)
+}
+
+/// Swaps to another device, which is smaller and comes last. Returns its path.
+pub(crate) fn other_swap() -> Result<String> {
+    const BYTES: u64 = 1 << 20;
+    let path = zram(BYTES)?;
+    let header = swap_header::header(BYTES / 4096, 4096, b"other\0\0\0\0\0\0\0\0\0\0\0");
+    fs::OpenOptions::new().write(true).open(&path)?.write_all(&header)?;
+    swap_switch::turn_on(Path::new(&path), 0, false)?;
     Ok(path)
 }
 
@@ -59,7 +72,8 @@ pub(crate) fn counter(name: &str) -> Result<u64> {
 /// What the machine has of a tier: swap areas, ublk devices, files.
 pub(crate) fn leftovers() -> Result<Vec<String>> {
     let swaps = fs::read_to_string("/proc/swaps")?;
-    let mut left: Vec<String> = swaps.lines().skip(1).map(str::to_owned).collect();
+    let of_tiers = swaps.lines().filter(|line| line.contains("ublkb"));
+    let mut left: Vec<String> = of_tiers.map(str::to_owned).collect();
     for (directory, prefix) in [("/dev", "ublkc"), ("/run/unjank-tiers", "")] {
         let Ok(entries) = fs::read_dir(directory) else { continue };
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));

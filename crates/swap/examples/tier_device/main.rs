@@ -3,6 +3,7 @@
 //!
 //! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `zram`, a new
 //! device, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
+//! `tier_device measure POLICY IDENTITY` swaps without kills, and prints the counts of the tier.
 //! `tier_device faults` has backings fail, and two tiers at a time. Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["check", fast, policy, identity] => check::run(fast, policy, identity),
         ["helper", task, all, name] => help(task, all, name),
+        ["measure", policy, identity] => check::measure(policy, identity),
         ["faults"] => faults::run(),
         ["requests", device] => user::requests(device),
         ["many-requests", device, count] => user::many_requests(device, count),

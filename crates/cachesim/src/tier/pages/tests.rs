@@ -77,9 +77,13 @@ fn a_name_of_an_older_page_of_the_slot_is_ignored() {
     assert_eq!(pages.naming(), Naming { named: 0, missed: 1 });
     pages.name(Page(1), key(7), pages.writes(), NOW);
     pages.name(Page(1), key(8), pages.writes(), NOW);
+    evict(&mut pages, 7, 3);
+    pages.name(Page(1), key(8), pages.writes(), NOW);
     pages.name(Page(2), key(8), pages.writes(), NOW);
     pages.name(Page(99), key(8), pages.writes(), NOW);
-    assert_eq!(pages.naming().named, 1, "it has a name; the others hold nothing");
+    assert_eq!(pages.naming().named, 2, "slots that have, or had, a name, and empty ones");
+    pages.write(Page(1));
+    assert_eq!(pages.naming().missed, 1, "it had a name when its page left it");
 }
 
 #[test]
@@ -120,6 +124,22 @@ fn pages_that_are_unknown_for_want_of_room_are_staged_only() {
     }
     assert_eq!(pages.tier().traffic().entered, 8, "the tier holds all numbers");
     assert_eq!(pages.lists.len(list::LEAVING), 4);
+}
+
+#[test]
+fn a_page_that_has_left_before_it_is_known_displaces_none_but_has_a_history() {
+    let mut pages = paper(1, 2, 8);
+    for slot in [1, 2] {
+        evict(&mut pages, 7, slot);
+    }
+    assert!(is_kept(&pages, 2));
+    for slot in [3, 4] {
+        pages.write(Page(slot));
+    }
+    pages.name(Page(3), key(9), pages.writes(), NOW);
+    assert!(is_kept(&pages, 2) && !pages.holds(Page(3)));
+    evict(&mut pages, 9, 5);
+    assert!(is_kept(&pages, 5), "it was evicted before");
 }
 
 #[test]

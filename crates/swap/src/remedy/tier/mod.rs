@@ -8,7 +8,7 @@
 //! | [`frames`] | the pages of the fast backing, and what is under way with each |
 //! | [`map`] | where each slot's page is: shared memory that outlives the server |
 //! | [`policy`] | which slots' pages the fast backing keeps |
-//! | [`naming`] | tells the policy which pages the slots hold |
+//! | `naming` | tells the policy which pages the slots hold |
 //! | [`server`] | performs the steps of one queue |
 //! | [`service`] | the threads of all queues |
 //! | [`published`] | the counts, for other processes |
@@ -35,7 +35,7 @@ pub mod helper;
 pub mod leftovers;
 pub mod lock;
 pub mod map;
-pub mod naming;
+mod naming;
 pub mod plan;
 pub mod policy;
 mod process;

@@ -5,8 +5,7 @@
 //! engine only to tell it some names. It takes its memory when it is made.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +13,8 @@ use unjank_cachesim::tier::Key;
 use unjank_cachesim::tier::pages::Writes;
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::swapped_pages::{SwappedPage, SwappedPages};
-use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
+use unjank_host::ublk::become_io_flusher;
+use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 
 use super::engine::Engine;
 use super::map::{Frame, Slot};
@@ -23,6 +23,8 @@ use super::server::PAGE;
 
 /// The time between two looks at how many pages have no name.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while no page is written.
+const IDLE_LOOK: Duration = Duration::from_millis(200);
 /// The time after which pages get their names although there are few.
 const LONGEST: Nanos = Nanos::from_millis(1_000);
 /// The frames for each write after which pages get their names: half of those that stage pages.
@@ -32,9 +34,25 @@ const SHARE: u64 = 50;
 /// Names that are told at once.
 const BATCH: usize = 256;
 
+/// Starts the thread for a policy of so many frames. It is not waited for, because it may wait for
+/// other processes, and ends with this process. Without it, for want of memory, pages are served as
+/// well.
+pub(super) fn begin(frames: Frame, engine: &Arc<Mutex<Engine>>, published: &Arc<Published>) {
+    let Ok(Support::Yes(pages)) = SwappedPages::new(&Root::system()) else { return };
+    let enough = (u64::from(frames) / FRAMES_PER_WRITE).max(1);
+    let mut namer = Namer { pages, batch: Vec::with_capacity(BATCH), enough };
+    let (engine, published) = (Arc::clone(engine), Arc::clone(published));
+    let run = move || {
+        if become_io_flusher().is_ok() {
+            namer.run(&engine, &published);
+        }
+    };
+    let _may_fail = thread::Builder::new().name("tier names".to_owned()).spawn(run);
+}
+
 /// Finds the names of pages.
 #[derive(Debug)]
-pub struct Namer {
+struct Namer {
     pages: SwappedPages,
     batch: Vec<(Slot, Key)>,
     /// Writes after which it is time.
@@ -42,40 +60,30 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// One for a policy of so many frames.
-    ///
-    /// # Errors
-    /// `Unsupported` before Linux 6.7; `/proc` cannot be read.
-    pub fn new(frames: Frame) -> Result<Self> {
-        let pages = match SwappedPages::new(&Root::system())? {
-            Support::Yes(pages) => pages,
-            Support::No(reason) => return Err(Error::Unsupported(reason)),
-        };
-        let enough = (u64::from(frames) / FRAMES_PER_WRITE).max(1);
-        Ok(Self { pages, batch: Vec::with_capacity(BATCH), enough })
-    }
-
-    /// Names pages until `is_over`. A search that fails, as for want of memory, is repeated.
-    pub fn run(&mut self, engine: &Mutex<Engine>, published: &Published, is_over: &AtomicBool) {
+    /// Names pages for ever. A search that fails, as for want of memory, is repeated.
+    fn run(&mut self, engine: &Mutex<Engine>, published: &Published) -> ! {
         let started = Timestamp::now();
         let (mut named, mut last, mut not_before) = (Writes::default(), started, started);
-        while !is_over.load(Ordering::Relaxed) {
-            thread::sleep(LOOK);
-            let (now, writes) = (Timestamp::now(), lock(engine).writes());
-            let (Some(area), Some(writes)) = (published.area(), writes) else { continue };
+        let mut seen = named;
+        loop {
+            let now = Timestamp::now();
+            let writes = lock(engine).writes().unwrap_or_default();
+            let is_idle = std::mem::replace(&mut seen, writes) == writes;
             let new = writes.since(named);
             let is_time = new >= self.enough || now.since(last) >= LONGEST;
-            if new == 0 || !is_time || now < not_before {
-                continue;
+            if let Some(area) = published.area()
+                && new > 0
+                && is_time
+                && now >= not_before
+            {
+                let before = thread_cpu_time();
+                if self.name((engine, area), (writes, now.since(started))).is_ok() {
+                    named = writes;
+                }
+                let cost = thread_cpu_time().get().saturating_sub(before.get());
+                (last, not_before) = (now, Timestamp::now() + Nanos(cost * SHARE));
             }
-            let at = now.since(started);
-            let before = thread_cpu_time();
-            let found = self.name((engine, area), (writes, at), is_over);
-            let cost = thread_cpu_time().get().saturating_sub(before.get());
-            if found.is_ok() {
-                named = writes;
-            }
-            (last, not_before) = (now, Timestamp::now() + Nanos(cost * SHARE));
+            thread::sleep(if is_idle { IDLE_LOOK } else { LOOK });
         }
     }
 
@@ -84,17 +92,17 @@ impl Namer {
         &mut self,
         (engine, area): (&Mutex<Engine>, u8),
         (as_of, at): (Writes, Nanos),
-        is_over: &AtomicBool,
     ) -> Result<()> {
         let Self { pages, batch, .. } = self;
+        // A search that failed may have left some.
+        batch.clear();
         let tell = |batch: &mut Vec<(Slot, Key)>| {
             let mut engine = lock(engine);
             for (slot, key) in batch.drain(..) {
                 engine.name(slot, key, as_of, at);
             }
         };
-        let going_on = || !is_over.load(Ordering::Relaxed);
-        pages.visit(going_on, |page| {
+        pages.visit(|page| {
             let slot = Slot::try_from(page.slot).ok().filter(|_| page.area == area);
             let Some((slot, key)) = slot.zip(key(page)) else { return };
             batch.push((slot, key));
@@ -107,7 +115,7 @@ impl Namer {
     }
 }
 
-fn lock(engine: &Mutex<Engine>) -> std::sync::MutexGuard<'_, Engine> {
+fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

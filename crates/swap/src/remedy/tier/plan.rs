@@ -18,6 +18,8 @@ use super::settings::Settings;
 const FEWEST: u32 = 16;
 /// The most slots: the kernel's swap entries, and the map's 32 bits.
 const MOST: u32 = 1 << 30;
+/// The most slots of which the pages can be known: numbers of pages have 30 bits.
+const MOST_KNOWN: u32 = 1 << 28;
 
 /// What a user wants of a tier.
 #[derive(Debug, Clone)]
@@ -73,6 +75,12 @@ impl Plan {
             }
         };
         check(slots, frames)?;
+        if self.identity == Identity::Page && slots > MOST_KNOWN {
+            let most = Bytes(u64::from(MOST_KNOWN) * PAGE);
+            return Err(Error::Invalid(format!(
+                "--identity page needs a slow backing of at most {most}"
+            )));
+        }
         if fast.as_ref().is_some_and(|fast| fast.path == slow.path) {
             return Err(Error::Invalid("the fast and the slow backing are the same".to_owned()));
         }

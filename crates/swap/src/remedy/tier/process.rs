@@ -14,7 +14,7 @@ use super::directory::TierDirectory;
 use super::engine::Engine;
 use super::lock::Part;
 use super::map::Map;
-use super::naming::Namer;
+use super::naming;
 use super::policy::{self, Identity};
 use super::published::Published;
 use super::service::{Acquired, Backings, FastBacking, serve as serve_device};
@@ -48,11 +48,11 @@ pub(super) fn serve(
     let map = Map::new(Arc::new(directory.map()?));
     let engine = Engine::resume(policy, map, settings.frames)
         .map_err(|slot| Error::Invalid(format!("the tier's map is damaged: slot {slot}")))?;
-    let namer = match settings.identity {
-        Identity::Slot => None,
-        Identity::Page => Some(Namer::new(settings.kept())?),
-    };
-    let (engine, published) = (Mutex::new(engine), Published::begin(directory.counts()?));
+    let engine = Arc::new(Mutex::new(engine));
+    let published = Arc::new(Published::begin(directory.counts()?));
+    if settings.identity == Identity::Page {
+        naming::begin(settings.kept(), &engine, &published);
+    }
     let acquire = |control: &mut Control| {
         let (device, is_recovered) = match control.find(settings.mark)? {
             Some(found) => (control.recover(found.id, settings.shape())?, true),
@@ -61,9 +61,9 @@ pub(super) fn serve(
         Ok(Acquired { device, is_recovered })
     };
     let device = (settings.shape(), acquire);
-    let counts = (settings.verify, &published);
+    let counts = (settings.verify, &*published);
     let mut control = open_control()?;
-    serve_device(&mut control, device, (&engine, namer), &backings, counts, (started, fatal))
+    serve_device(&mut control, device, &engine, &backings, counts, (started, fatal))
 }
 
 /// Keeps this process out of the tier and of all waiting for it: its memory is locked, reclaim does

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -12,7 +11,6 @@ use unjank_host::ublk::{Control, Device, PreparedQueue, Shape, become_io_flusher
 use unjank_host::{Error, Result};
 
 use super::engine::Engine;
-use super::naming::Namer;
 use super::published::Published;
 use super::server::{Fast, PAGE, Server};
 
@@ -49,8 +47,7 @@ pub struct Acquired {
 
 /// Serves a device of this shape until it is stopped. Makes everything ready, has `acquire` make the
 /// device or take it over, and calls `started` when its block device is there. With `verify`, each
-/// page gets a checksum, which is compared when it is read. The counts are `published`. The `namer`
-/// runs while the device is served.
+/// page gets a checksum, which is compared when it is read. The counts are `published`.
 ///
 /// A device with a queue that nobody serves hangs, and one that was taken over may be swapped to
 /// and must not be stopped. So an error after the start, or once a device was taken over, is
@@ -61,7 +58,7 @@ pub struct Acquired {
 pub fn serve(
     control: &mut Control,
     (shape, acquire): (Shape, impl FnOnce(&mut Control) -> Result<Acquired>),
-    (engine, namer): (&Mutex<Engine>, Option<Namer>),
+    engine: &Mutex<Engine>,
     backings: &Backings,
     (verify, published): (bool, &Published),
     (started, fatal): (impl FnOnce(), fn(&Error) -> !),
@@ -77,7 +74,6 @@ pub fn serve(
         }
     };
     let files = &files;
-    let is_over = &AtomicBool::new(false);
     thread::scope(|scope| {
         let mut queues = Vec::new();
         for id in 0..shape.queues {
@@ -94,7 +90,6 @@ pub fn serve(
                 if let Err(error) = queue.run(&mut server) {
                     fatal(&error);
                 }
-                is_over.store(true, Ordering::Relaxed);
             };
             let thread = thread::Builder::new().name(format!("tier queue {id}"));
             thread
@@ -133,19 +128,6 @@ pub fn serve(
             Ok(()) => start(control)?,
         }
         started();
-        if let Some(mut namer) = namer {
-            let name = move || {
-                let _guard = AbortOnPanic;
-                if let Err(error) = become_io_flusher() {
-                    fatal(&error);
-                }
-                namer.run(engine, published, is_over);
-            };
-            let thread = thread::Builder::new().name("tier names".to_owned());
-            if let Err(error) = thread.spawn_scoped(scope, name) {
-                fatal(&Error::syscall("clone", "the search for names", error));
-            }
-        }
         Ok(())
     })
 }

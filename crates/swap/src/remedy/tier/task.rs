@@ -86,8 +86,8 @@ fn until_visible(tier: &HeldTier) -> Result<()> {
 /// their numbers: those before it have all lower ones.
 fn turn_on(directory: &TierDirectory, path: &Path, settings: &Settings) -> Result<()> {
     swap_switch::turn_on(path, settings.priority, true)?;
-    let areas = swap::devices(&Root::system())?;
-    let number = areas.iter().position(|area| room::is_at(&area.path, path));
+    let areas = swap::paths(&Root::system())?;
+    let number = areas.iter().position(|area| room::is_at(area, path));
     if let Some(number) = number.and_then(|number| u8::try_from(number).ok()) {
         Published::set_area(&directory.counts()?, number);
     }

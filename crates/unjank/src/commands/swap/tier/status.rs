@@ -91,7 +91,7 @@ fn text(tier: &TierStatus) -> String {
     if tier.identity == Identity::Page {
         let written = pages.named + pages.not_named;
         lines.push(format!(
-            "  pages whose process and address became known: {} ({:.1} %)",
+            "  pages identified by process and address: {} ({:.1} %)",
             pages.named,
             pages.named as f64 / written.max(1) as f64 * 100.0
         ));

@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Which pages the tier keeps, by a name of `swap simulate --policy`
     #[arg(long, value_name = "POLICY", default_value = "paper")]
     policy: TierPolicy,
-    /// What a page is for the policy: the slot that holds it, or its process and address
+    /// How the policy identifies a page
     #[arg(long, value_enum, value_name = "IDENTITY", default_value_t = Is::Slot)]
     identity: Is,
     /// Give each page a checksum, and compare it when the page comes back
@@ -83,12 +83,12 @@ pub(crate) struct Args {
     area_priority: u16,
 }
 
-/// What a page is for the policy.
+/// How the policy identifies a page.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Is {
-    /// The slot that holds it
+    /// By the slot that holds it
     Slot,
-    /// Its process and address (Linux 6.7 and newer)
+    /// By its process and address (Linux 6.7 and newer)
     Page,
 }
 
