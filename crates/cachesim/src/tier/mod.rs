@@ -19,6 +19,7 @@
 //! runs does what it says: [`Placed`] is where an evicted page goes and which page leaves for it.
 
 mod choice;
+pub mod device;
 mod level;
 mod named;
 pub mod pages;

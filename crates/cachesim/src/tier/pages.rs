@@ -1,4 +1,4 @@
-//! A tier that serves a block device, and is told later which pages its slots hold.
+//! A tier that serves a block device and identifies the pages in its slots after they were written.
 //!
 //! A device that is swapped to sees slots ([`slots`](super::slots)). The kernel gives a page that
 //! changed another slot at its next eviction, so that a slot's history is soon that of many pages.
@@ -6,7 +6,7 @@
 //! moment of the eviction. So:
 //!
 //! - Every page that is written enters the fast backing and is *staged* there.
-//! - When it is [named](Pages::name), the tier decides, with the page's own history, whether to
+//! - When it is [named](PagePolicy::name), the tier decides, with the page's own history, whether to
 //!   keep it. Nothing is moved then.
 //! - When there is little room, a staged page that the tier does not keep leaves, and when there is
 //!   none, one that has no name yet; the oldest first.
@@ -16,8 +16,8 @@
 
 use unjank_units::Nanos;
 
+use super::device::{Naming, PagePolicy, Read, SlotPolicy, Writes};
 use super::registry::{Key, Numbered, Registry};
-use super::slots::Read;
 use super::{Left, Level, Placed, Tier};
 use crate::admission::Admission;
 use crate::bits::Bits;
@@ -43,18 +43,7 @@ mod list {
     pub(super) const KEPT: u8 = 3;
 }
 
-/// A count of the slots that were written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Writes(u64);
-
-impl Writes {
-    /// The slots that were written since.
-    pub fn since(self, earlier: Self) -> u64 {
-        self.0 - earlier.0
-    }
-}
-
-/// What is known of a slot.
+/// The state of a slot.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// The page that it holds.
@@ -68,15 +57,6 @@ struct Slot {
 
 impl Slot {
     const EMPTY: Self = Self { page: NONE, written: Writes(0), is_named: false };
-}
-
-/// What became of the slots that were written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Naming {
-    /// Slots whose page got a name.
-    pub named: u64,
-    /// Slots whose page came back, was freed or written over before it had one.
-    pub missed: u64,
 }
 
 /// A tier of pages in the slots of a block device.
@@ -127,126 +107,6 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
     /// The tier. A page enters and leaves it when it is named.
     pub fn tier(&self) -> &Tier<R, A> {
         &self.tier
-    }
-
-    /// What became of the slots that were written.
-    pub fn naming(&self) -> Naming {
-        self.naming
-    }
-
-    /// The slots that were written so far.
-    pub fn writes(&self) -> Writes {
-        self.writes
-    }
-
-    /// Whether the fast backing holds the slot's page.
-    pub fn holds(&self, slot: Page) -> bool {
-        self.lists.of(slot) != ABSENT
-    }
-
-    /// The next slot that leaves although no other enters.
-    pub fn next_to_leave(&mut self, at: Nanos) -> Option<Left> {
-        if let Some(left) = self.tier.next_to_leave(at) {
-            self.dismiss(left.page);
-        }
-        if self.held() + self.room / ROOM_PER_FREE <= self.room {
-            return None;
-        }
-        let slot = self.lists.pop_back(list::LEAVING)?;
-        Some(Left { page: slot, stale: true })
-    }
-
-    /// A slot is written: its page is staged.
-    pub fn write(&mut self, slot: Page) -> Placed {
-        self.release(slot);
-        let left = self.make_room();
-        self.read.clear(slot);
-        self.writes.0 += 1;
-        self.slots[slot.index()] = Slot { written: self.writes, ..Slot::EMPTY };
-        self.put(slot, list::UNNAMED);
-        Placed { level: Level::Tier, left }
-    }
-
-    /// A slot is read.
-    pub fn read(&mut self, slot: Page, at: Nanos) -> Read {
-        let Slot { page, written, .. } = self.slots[slot.index()];
-        if written == Writes::default() {
-            return Read { from: Level::Storage, enters: false, left: None };
-        }
-        let from = if self.holds(slot) { Level::Tier } else { Level::Storage };
-        let mut read = Read { from, enters: false, left: None };
-        // If it was read before, the page was dropped clean, and comes back again.
-        let was_dropped = self.read.set(slot);
-        if page == NONE {
-            return read;
-        }
-        if was_dropped {
-            let placed = self.tier.clean_drop(Page(page), at);
-            if let Some(left) = placed.left {
-                self.dismiss(left.page);
-            }
-            if placed.level == Level::Tier && self.lists.of(slot) != list::KEPT {
-                read.enters = from == Level::Storage;
-                if read.enters {
-                    read.left = self.make_room();
-                }
-                self.put(slot, list::KEPT);
-            }
-        }
-        self.tier.page_in(Page(page), at);
-        read
-    }
-
-    /// A slot is discarded. The history of its page goes on.
-    pub fn discard(&mut self, slot: Page) {
-        self.release(slot);
-        self.slots[slot.index()] = Slot::EMPTY;
-        self.read.clear(slot);
-    }
-
-    /// A slot held the page `key` when `as_of` slots had been written.
-    pub fn name(&mut self, slot: Page, key: Key, as_of: Writes, at: Nanos) {
-        let Some(Slot { written, is_named, .. }) = self.slots.get_mut(slot.index()) else { return };
-        if *is_named || *written == Writes::default() || *written > as_of {
-            return;
-        }
-        *is_named = true;
-        self.naming.named += 1;
-        let Some(page) = self.number(key) else {
-            if self.holds(slot) {
-                self.put(slot, list::LEAVING);
-            }
-            return;
-        };
-        // A slot that the page left, which a child of its process may still use.
-        if let Some(old) = self.slot_of(page) {
-            self.part(old);
-        }
-        self.slots[slot.index()].page = page.0;
-        self.slot_of[page.index()] = slot.0;
-        if !self.holds(slot) {
-            // It has left already.
-            return self.tier.went_past(page, at);
-        }
-        let placed = self.tier.page_out(page, at);
-        if let Some(left) = placed.left {
-            self.dismiss(left.page);
-        }
-        let is_kept = placed.level == Level::Tier;
-        self.put(slot, if is_kept { list::KEPT } else { list::LEAVING });
-    }
-
-    /// A slot's page could not be moved to the fast backing: it is in storage.
-    pub fn not_taken(&mut self, slot: Page) {
-        if self.lists.of(slot) == list::KEPT {
-            self.tier.not_taken(Page(self.slots[slot.index()].page));
-        }
-        self.lists.take(slot);
-    }
-
-    /// Takes over a slot that another run of the tier held in the fast backing.
-    pub fn resume(&mut self, slot: Page) -> Option<Left> {
-        self.write(slot).left
     }
 
     /// The memory that it takes, in bytes.
@@ -329,6 +189,128 @@ impl<R: Replacement, A: Admission> Pages<R, A> {
     fn put(&mut self, slot: Page, list: u8) {
         self.lists.take(slot);
         self.lists.push_front(list, slot);
+    }
+}
+
+impl<R: Replacement, A: Admission> SlotPolicy for Pages<R, A> {
+    fn holds(&self, slot: Page) -> bool {
+        self.lists.of(slot) != ABSENT
+    }
+
+    fn next_to_leave(&mut self, at: Nanos) -> Option<Left> {
+        if let Some(left) = self.tier.next_to_leave(at) {
+            self.dismiss(left.page);
+        }
+        if self.held() + self.room / ROOM_PER_FREE <= self.room {
+            return None;
+        }
+        let slot = self.lists.pop_back(list::LEAVING)?;
+        Some(Left { page: slot, stale: true })
+    }
+
+    fn write(&mut self, slot: Page, _at: Nanos) -> Placed {
+        self.release(slot);
+        let left = self.make_room();
+        self.read.clear(slot);
+        self.writes.0 += 1;
+        self.slots[slot.index()] = Slot { written: self.writes, ..Slot::EMPTY };
+        self.put(slot, list::UNNAMED);
+        Placed { level: Level::Tier, left }
+    }
+
+    fn read(&mut self, slot: Page, at: Nanos) -> Read {
+        let Slot { page, written, .. } = self.slots[slot.index()];
+        if written == Writes::default() {
+            return Read { from: Level::Storage, enters: false, left: None };
+        }
+        let from = if self.holds(slot) { Level::Tier } else { Level::Storage };
+        let mut read = Read { from, enters: false, left: None };
+        // If it was read before, the page was dropped clean, and comes back again.
+        let was_dropped = self.read.set(slot);
+        if page == NONE {
+            return read;
+        }
+        if was_dropped {
+            let placed = self.tier.clean_drop(Page(page), at);
+            if let Some(left) = placed.left {
+                self.dismiss(left.page);
+            }
+            if placed.level == Level::Tier && self.lists.of(slot) != list::KEPT {
+                read.enters = from == Level::Storage;
+                if read.enters {
+                    read.left = self.make_room();
+                }
+                self.put(slot, list::KEPT);
+            }
+        }
+        self.tier.page_in(Page(page), at);
+        read
+    }
+
+    fn discard(&mut self, slot: Page) {
+        self.release(slot);
+        self.slots[slot.index()] = Slot::EMPTY;
+        self.read.clear(slot);
+    }
+
+    fn not_taken(&mut self, slot: Page) {
+        if self.lists.of(slot) == list::KEPT {
+            self.tier.not_taken(Page(self.slots[slot.index()].page));
+        }
+        self.lists.take(slot);
+    }
+
+    fn resume(&mut self, slot: Page) -> Option<Left> {
+        self.write(slot, Nanos::ZERO).left
+    }
+
+    fn by_page(&self) -> Option<&dyn PagePolicy> {
+        Some(self)
+    }
+
+    fn by_page_mut(&mut self) -> Option<&mut dyn PagePolicy> {
+        Some(self)
+    }
+}
+
+impl<R: Replacement, A: Admission> PagePolicy for Pages<R, A> {
+    fn naming(&self) -> Naming {
+        self.naming
+    }
+
+    fn writes(&self) -> Writes {
+        self.writes
+    }
+
+    fn name(&mut self, slot: Page, key: Key, as_of: Writes, at: Nanos) {
+        let Some(Slot { written, is_named, .. }) = self.slots.get_mut(slot.index()) else { return };
+        if *is_named || *written == Writes::default() || *written > as_of {
+            return;
+        }
+        *is_named = true;
+        self.naming.named += 1;
+        let Some(page) = self.number(key) else {
+            if self.holds(slot) {
+                self.put(slot, list::LEAVING);
+            }
+            return;
+        };
+        // A slot that the page left, which a child of its process may still use.
+        if let Some(old) = self.slot_of(page) {
+            self.part(old);
+        }
+        self.slots[slot.index()].page = page.0;
+        self.slot_of[page.index()] = slot.0;
+        if !self.holds(slot) {
+            // It has left already.
+            return self.tier.went_past(page, at);
+        }
+        let placed = self.tier.page_out(page, at);
+        if let Some(left) = placed.left {
+            self.dismiss(left.page);
+        }
+        let is_kept = placed.level == Level::Tier;
+        self.put(slot, if is_kept { list::KEPT } else { list::LEAVING });
     }
 }
 

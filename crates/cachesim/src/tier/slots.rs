@@ -18,6 +18,7 @@
 
 use unjank_units::Nanos;
 
+use super::device::{Read, SlotPolicy};
 use super::{Left, Level, Placed, Tier};
 use crate::admission::Admission;
 use crate::bits::Bits;
@@ -33,17 +34,6 @@ pub struct Slots<R, A> {
     read: Bits,
 }
 
-/// What is to be done for the read of a slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Read {
-    /// The level that holds the page.
-    pub from: Level,
-    /// Whether the page is to be copied into the tier.
-    pub enters: bool,
-    /// The page that leaves the tier for it.
-    pub left: Option<Left>,
-}
-
 impl<R: Replacement, A: Admission> Slots<R, A> {
     /// A device whose slots hold nothing, over an empty tier.
     pub fn new(tier: Tier<R, A>) -> Self {
@@ -56,13 +46,18 @@ impl<R: Replacement, A: Admission> Slots<R, A> {
         &self.tier
     }
 
-    /// As [`Tier::next_to_leave`].
-    pub fn next_to_leave(&mut self, at: Nanos) -> Option<Left> {
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.tier.bytes() + self.written.bytes() + self.read.bytes()
+    }
+}
+
+impl<R: Replacement, A: Admission> SlotPolicy for Slots<R, A> {
+    fn next_to_leave(&mut self, at: Nanos) -> Option<Left> {
         self.tier.next_to_leave(at)
     }
 
-    /// A slot is written. Returns where to; a copy at the other level is out of date.
-    pub fn write(&mut self, slot: Page, at: Nanos) -> Placed {
+    fn write(&mut self, slot: Page, at: Nanos) -> Placed {
         if self.written.set(slot) && !self.read.get(slot) {
             self.tier.gone(slot);
         }
@@ -70,8 +65,7 @@ impl<R: Replacement, A: Admission> Slots<R, A> {
         self.tier.page_out(slot, at)
     }
 
-    /// A slot is read.
-    pub fn read(&mut self, slot: Page, at: Nanos) -> Read {
+    fn read(&mut self, slot: Page, at: Nanos) -> Read {
         if !self.written.get(slot) {
             return Read { from: Level::Storage, enters: false, left: None };
         }
@@ -85,27 +79,23 @@ impl<R: Replacement, A: Admission> Slots<R, A> {
         Read { from, enters: placed.level != from, left: placed.left }
     }
 
-    /// A slot is discarded.
-    pub fn discard(&mut self, slot: Page) {
+    fn discard(&mut self, slot: Page) {
         self.written.clear(slot);
         self.read.clear(slot);
         self.tier.gone(slot);
     }
 
-    /// As [`Tier::not_taken`].
-    pub fn not_taken(&mut self, slot: Page) {
+    fn not_taken(&mut self, slot: Page) {
         self.tier.not_taken(slot);
     }
 
-    /// As [`Tier::resume`]. The slot counts as written.
-    pub fn resume(&mut self, slot: Page) -> Option<Left> {
+    fn resume(&mut self, slot: Page) -> Option<Left> {
         self.written.set(slot);
         self.tier.resume(slot)
     }
 
-    /// The memory that it takes, in bytes.
-    pub fn bytes(&self) -> usize {
-        self.tier.bytes() + self.written.bytes() + self.read.bytes()
+    fn holds(&self, slot: Page) -> bool {
+        self.tier.holds(slot)
     }
 }
 

@@ -23,7 +23,7 @@ fn paper(kept: u64, room: u32, slots: u32) -> Pages<Lru, SecondEviction> {
 
 /// Writes a page to a slot, and names it.
 fn evict<A: Admission>(pages: &mut Pages<Lru, A>, page: u64, slot: u32) -> Option<u32> {
-    let placed = pages.write(Page(slot));
+    let placed = pages.write(Page(slot), NOW);
     assert_eq!(placed.level, Level::Tier, "every page is staged");
     pages.name(Page(slot), key(page), pages.writes(), NOW);
     placed.left.map(|left| left.page.0)
@@ -57,22 +57,22 @@ fn a_page_is_kept_at_its_second_eviction_in_whatever_slot() {
 fn pages_that_are_not_kept_leave_first_and_then_the_oldest_without_a_name() {
     let mut pages = paper(1, 3, 16);
     for slot in [1, 2, 3] {
-        assert_eq!(pages.write(Page(slot)).left, None);
+        assert_eq!(pages.write(Page(slot), NOW).left, None);
     }
     pages.name(Page(2), key(7), pages.writes(), NOW);
-    let left = |pages: &mut Pages<_, _>, slot| pages.write(Page(slot)).left.unwrap().page.0;
+    let left = |pages: &mut Pages<_, _>, slot| pages.write(Page(slot), NOW).left.unwrap().page.0;
     assert_eq!([left(&mut pages, 4), left(&mut pages, 5), left(&mut pages, 6)], [2, 1, 3]);
     assert_eq!(pages.read(Page(2), NOW), STORAGE);
     assert_eq!(pages.read(Page(5), NOW).from, Level::Tier);
-    assert_eq!(pages.write(Page(5)).left, None, "it is written over");
+    assert_eq!(pages.write(Page(5), NOW).left, None, "it is written over");
 }
 
 #[test]
 fn a_name_of_an_older_page_of_the_slot_is_ignored() {
     let mut pages = paper(2, 4, 8);
-    pages.write(Page(1));
+    pages.write(Page(1), NOW);
     let seen = pages.writes();
-    pages.write(Page(1));
+    pages.write(Page(1), NOW);
     pages.name(Page(1), key(7), seen, NOW);
     assert_eq!(pages.naming(), Naming { named: 0, missed: 1 });
     pages.name(Page(1), key(7), pages.writes(), NOW);
@@ -82,7 +82,7 @@ fn a_name_of_an_older_page_of_the_slot_is_ignored() {
     pages.name(Page(2), key(8), pages.writes(), NOW);
     pages.name(Page(99), key(8), pages.writes(), NOW);
     assert_eq!(pages.naming().named, 2, "slots that have, or had, a name, and empty ones");
-    pages.write(Page(1));
+    pages.write(Page(1), NOW);
     assert_eq!(pages.naming().missed, 1, "it had a name when its page left it");
 }
 
@@ -91,7 +91,7 @@ fn a_page_that_comes_back_clean_twice_enters() {
     let mut pages = paper(2, 3, 8);
     evict(&mut pages, 7, 1);
     for slot in [2, 3, 4] {
-        pages.write(Page(slot));
+        pages.write(Page(slot), NOW);
     }
     assert_eq!(pages.read(Page(1), NOW), STORAGE);
     let enters = pages.read(Page(1), NOW);
@@ -134,7 +134,7 @@ fn a_page_that_has_left_before_it_is_known_displaces_none_but_has_a_history() {
     }
     assert!(is_kept(&pages, 2));
     for slot in [3, 4] {
-        pages.write(Page(slot));
+        pages.write(Page(slot), NOW);
     }
     pages.name(Page(3), key(9), pages.writes(), NOW);
     assert!(is_kept(&pages, 2) && !pages.holds(Page(3)));
@@ -151,7 +151,7 @@ fn some_room_is_made_before_it_is_needed() {
     let left = |pages: &mut Pages<_, _>| pages.next_to_leave(NOW).map(|left| left.page.0);
     assert_eq!([left(&mut pages), left(&mut pages), left(&mut pages)], [Some(0), Some(1), None]);
     for slot in 16..18 {
-        assert_eq!(pages.write(Page(slot)).left, None);
+        assert_eq!(pages.write(Page(slot), NOW).left, None);
     }
 }
 
@@ -188,7 +188,7 @@ proptest! {
             match event {
                 Event::Write(slot) => {
                     held.insert(slot);
-                    if let Some(left) = pages.write(Page(slot)).left {
+                    if let Some(left) = pages.write(Page(slot), NOW).left {
                         prop_assert_ne!(left.page.0, slot);
                         held.remove(&left.page.0);
                     }

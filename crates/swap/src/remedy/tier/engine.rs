@@ -22,14 +22,13 @@
 use std::collections::VecDeque;
 
 use unjank_cachesim::page::Page;
-use unjank_cachesim::tier::pages::Writes;
+use unjank_cachesim::tier::device::{PagePolicy, SlotPolicy, Writes};
 use unjank_cachesim::tier::{Key, Left, Level};
 use unjank_host::Nanos;
 
 use super::counts::Counts;
 use super::frames::{Frames, State};
 use super::map::{Frame, Map, Slot, Sum};
-use super::policy::{PagePolicy, SlotPolicy};
 use super::step::{Copy, End, Next, Part, Reply, Step, Transfer};
 
 /// Pages that leave at a request because the policy returns them to storage.
@@ -37,7 +36,7 @@ const LEAVE_AT_ONCE: usize = 8;
 
 /// The state of the tier.
 pub struct Engine {
-    policy: Box<dyn SlotPolicy>,
+    policy: Box<dyn SlotPolicy + Send>,
     map: Map,
     frames: Frames,
     /// Frames that wait to be copied to storage.
@@ -56,7 +55,11 @@ impl Engine {
     ///
     /// # Errors
     /// The map names a frame twice or one that does not exist: the slot.
-    pub fn resume(mut policy: Box<dyn SlotPolicy>, map: Map, frames: Frame) -> Result<Self, Slot> {
+    pub fn resume(
+        mut policy: Box<dyn SlotPolicy + Send>,
+        map: Map,
+        frames: Frame,
+    ) -> Result<Self, Slot> {
         let mut states = Frames::new(frames);
         let mut is_used = vec![false; frames as usize];
         for slot in 0..map.slots() {

@@ -39,7 +39,7 @@ pub enum Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// What is to be said after the tier's name.
+    /// The predicate of a sentence whose subject is the tier.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Down => write!(f, "is down"),

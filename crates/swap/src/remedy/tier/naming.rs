@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use unjank_cachesim::tier::Key;
-use unjank_cachesim::tier::pages::Writes;
+use unjank_cachesim::tier::device::Writes;
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::swapped_pages::{SwappedPage, SwappedPages};
 use unjank_host::ublk::become_io_flusher;

@@ -34,7 +34,7 @@ pub struct Plan {
     pub formats: bool,
     /// Which pages the tier keeps.
     pub policy: TierPolicy,
-    /// What a page is for the policy.
+    /// How the policy identifies a page.
     pub identity: Identity,
     /// Whether each page has a checksum.
     pub verify: bool,

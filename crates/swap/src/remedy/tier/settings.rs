@@ -26,7 +26,7 @@ pub struct Settings {
     pub mark: u64,
     /// The name of the policy.
     pub policy: String,
-    /// What a page is for it.
+    /// How it identifies a page.
     pub identity: Identity,
     /// Pages of the device.
     pub slots: Slot,

@@ -26,7 +26,7 @@ pub struct TierStatus {
     pub device: Option<PathBuf>,
     /// The policy.
     pub policy: String,
-    /// What a page is for it.
+    /// How it identifies a page.
     pub identity: Identity,
     /// The fast backing: a path, or none for memory.
     pub fast: Option<PathBuf>,
