@@ -27,7 +27,11 @@ impl Tier {
         let mut supervisor = command.stderr(Stdio::piped()).spawn()?;
         let mut messages = BufReader::new(supervisor.stderr.take().ok_or("no messages")?);
         let mut line = String::new();
-        messages.read_line(&mut line)?;
+        // Warnings come first.
+        while messages.read_line(&mut line)? > 0 && !line.contains("swapping to ") {
+            eprint!("{line}");
+            line.clear();
+        }
         let (_, device) = line.trim_end().split_once("swapping to ").ok_or(line.as_str())?;
         let device = device.to_owned();
         let tell = |line: String| eprintln!("{line}");
