@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use unjank_host::files::make_private_directory;
+use unjank_host::process::ProcessEnd;
 use unjank_host::{Error, Result, Timestamp};
 
 use super::directory::{LOCK, TierDirectory};
@@ -87,7 +88,13 @@ impl TierDirectory {
         }
         let mut text = String::new();
         lock.read_to_string(&mut text).map_err(failed)?;
-        Ok(Supervision::Process(text.trim().parse().ok()))
+        let number = text.trim().parse().ok();
+        // A killed supervisor has left its number, and the next one writes its own after it has got
+        // the lock.
+        let runs = |number: &u32| {
+            ProcessEnd::of(*number).is_ok_and(|end| end.is_some_and(|end| !end.has_come()))
+        };
+        Ok(Supervision::Process(number.filter(runs)))
     }
 
     /// Takes a part; `None` if another process has it, or if the tier is gone. It lasts as long as
@@ -226,6 +233,17 @@ mod tests {
         });
         assert_eq!(directory.supervision().unwrap(), Supervision::Gone);
         assert_eq!(fs::read_dir(&all).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_number_of_a_supervisor_that_has_ended_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = HeldTier::make(&dir.path().join("tiers")).unwrap();
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        // As while the next one has the lock and has not written its number yet.
+        fs::write(held.directory.beside(LOCK), format!("{}\n", ended.id())).unwrap();
+        assert_eq!(held.directory.supervision().unwrap(), Supervision::Process(None));
     }
 
     #[test]
