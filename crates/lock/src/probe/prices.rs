@@ -18,6 +18,9 @@ const BATCHES: usize = 80;
 const LONG_ENOUGH: Nanos = Nanos::from_millis(50);
 /// How long hand-offs are measured.
 const HAND_OFFS: Nanos = Nanos::from_millis(20);
+/// No park costs more, even from a deep idle state: beside programs that compute, a woken thread
+/// waits for its turn for milliseconds, which says nothing about the cost of a wake-up.
+const DEAREST_PARK: Nanos = Nanos::from_micros(500);
 
 /// CPU time of one `sched_yield`.
 pub(crate) fn yielding() -> Nanos {
@@ -46,7 +49,7 @@ fn cpu_time_of(operation: impl Fn()) -> Nanos {
 }
 
 /// Median time from the wake-up call until a parked thread runs, on another CPU if
-/// there is one.
+/// there is one; at most [`DEAREST_PARK`].
 pub(crate) fn park(monitor: &dyn Monitor) -> Result<Nanos> {
     let allowed = CpuSet::allowed()?;
     let mut cpus = allowed.iter();
@@ -56,7 +59,11 @@ pub(crate) fn park(monitor: &dyn Monitor) -> Result<Nanos> {
         None => (Placement::OneCpu, (one, one)),
     };
     let measured = measure(Handoff { wait: Wait::Park, placement, cpus }, HAND_OFFS, monitor)?;
-    Ok(Nanos(measured.wake_ups.quantile(0.5)))
+    Ok(price_of_park(Nanos(measured.wake_ups.quantile(0.5))))
+}
+
+fn price_of_park(median: Nanos) -> Nanos {
+    median.min(DEAREST_PARK)
 }
 
 #[cfg(test)]
@@ -70,5 +77,11 @@ mod tests {
         for price in [yielding(), wake_nobody(), park(&Silent).unwrap()] {
             assert!(price > Nanos::ZERO);
         }
+    }
+
+    #[test]
+    fn a_busy_machine_makes_no_park_dear() {
+        assert_eq!(price_of_park(Nanos::from_micros(20)), Nanos::from_micros(20));
+        assert_eq!(price_of_park(Nanos::from_millis(12)), Nanos::from_micros(500));
     }
 }
