@@ -65,10 +65,12 @@ fn pages_in_swap_are_found_at_their_place_in_the_area() {
     if !unjank_needs::root() {
         return;
     }
-    let mut finder = match SwappedPages::new(&Root::system()).unwrap() {
-        Support::Yes(finder) => finder,
-        Support::No(reason) => return unjank_needs::skip(reason),
-    };
+    let finders = [SwappedPages::new, SwappedPages::by_maps].map(|make| make(&Root::system()));
+    let mut finders = Vec::from(finders.map(|finder| finder.unwrap()));
+    if let Some(Support::No(reason)) = finders.iter().find(|it| matches!(it, Support::No(_))) {
+        return unjank_needs::skip(reason.clone());
+    }
+    let mut finders: Vec<SwappedPages> = finders.drain(..).filter_map(Support::yes).collect();
     let dir = tempfile::tempdir().unwrap();
     let keeper = HelperCommand::new("/usr/bin/env", this_program_as("keeper_role"));
     let session = Session::open(&Root::system(), &dir.path().join("state"), keeper).unwrap();
@@ -90,29 +92,33 @@ fn pages_in_swap_are_found_at_their_place_in_the_area() {
         let read = device.read_exact_at(&mut word, page.slot * 4096);
         read.ok().map(|()| u64::from_ne_bytes(word))
     };
-    let mut found = BTreeMap::new();
-    // A page that is under way to the device is not found there yet.
-    until("all pages are found", || {
-        found.clear();
-        // Swap writes past the cache of the device, which may hold what was there before.
-        fadvise(&device, 0, None, Advice::DontNeed).unwrap();
-        let mut seen = Vec::new();
-        finder.visit(|page| seen.push(page)).unwrap();
-        for page in seen.into_iter().filter(|page| page.process == owner.id()) {
-            if let Some(word) = word_at(&page).filter(|it| (WORD..WORD + 64).contains(it)) {
-                found.insert(word, page);
+    for finder in &mut finders {
+        let mut found = BTreeMap::new();
+        // A page that is under way to the device is not found there yet.
+        until("all pages are found", || {
+            found.clear();
+            // Swap writes past the cache of the device, which may hold what was there before.
+            fadvise(&device, 0, None, Advice::DontNeed).unwrap();
+            let mut seen = Vec::new();
+            finder.visit(|page| seen.push(page)).unwrap();
+            for page in seen.into_iter().filter(|page| page.process == owner.id()) {
+                if let Some(word) = word_at(&page).filter(|it| (WORD..WORD + 64).contains(it)) {
+                    found.insert(word, page);
+                }
             }
+            found.len() == PAGES
+        });
+        let first = found[&WORD];
+        for (word, page) in &found {
+            let at = first.address + (word - WORD) * 4096;
+            assert_eq!((page.address, page.area), (at, first.area), "{page:?}");
         }
-        found.len() == PAGES
-    });
-    let first = found[&WORD];
-    for (word, page) in &found {
-        let at = first.address + (word - WORD) * 4096;
-        assert_eq!((page.address, page.area), (at, first.area), "{page:?}");
     }
     owner.kill().unwrap();
     owner.wait().unwrap();
-    finder.visit(|page| assert_ne!(page.process, owner.id())).unwrap();
+    for finder in &mut finders {
+        finder.visit(|page| assert_ne!(page.process, owner.id())).unwrap();
+    }
     drop(area);
     drop(session.finish());
 }

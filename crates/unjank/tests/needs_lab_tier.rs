@@ -84,6 +84,33 @@ fn a_backing_that_fails_gives_no_wrong_page() {
     assert!(stdout.lines().any(|line| line == "faults: two tiers"), "{stdout}");
 }
 
+/// The machine swaps to the tier, and has no other memory any more.
+#[test]
+fn memory_is_exhausted_while_pages_are_swapped() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["exhausted"]);
+    assert!(number(&stdout, "exhausted: ", " pages came back") >= 10_000, "{stdout}");
+    assert_eq!(number(&stdout, "exhausted: ", " transfers failed"), 0, "{stdout}");
+}
+
+/// zram is the fast tier: what comes back stays there, and what stays away is written back.
+#[test]
+fn pages_of_zram_that_stay_away_are_written_back() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["writeback"]);
+    let back = number(&stdout, "writeback: ", " pages came back");
+    let from_device = number(&stdout, "writeback: ", " of them from the device");
+    assert!(from_device * 20 <= back, "what comes back stays in zram: {stdout}");
+    assert!(number(&stdout, "writeback: ", " pages read back") >= 900, "{stdout}");
+    assert!(number(&stdout, "writeback: 10 services killed, ", " pages written") > 0, "{stdout}");
+    let within = number(&stdout, "writeback: ", " pages written within the budget");
+    assert_eq!(within, 256, "{stdout}");
+}
+
 #[test]
 fn no_page_is_lost_between_memory_and_a_device() {
     let Some(counts) = check("memory", "paper", "page") else { return };
@@ -93,6 +120,6 @@ fn no_page_is_lost_between_memory_and_a_device() {
 
 #[test]
 fn no_page_is_lost_between_two_devices() {
-    let Some(counts) = check("zram", "always/lru", "slot") else { return };
+    let Some(counts) = check("device", "always/lru", "slot") else { return };
     assert!(counts["pages"]["copies"].as_u64() > Some(0), "pages leave for others: {counts}");
 }

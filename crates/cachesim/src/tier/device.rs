@@ -61,6 +61,10 @@ pub trait PagePolicy {
     /// The slot held the page `key` when there had been `as_of` writes.
     fn name(&mut self, slot: Page, key: Key, as_of: Writes, at: Nanos);
 
+    /// The slot that leaves next for want of room: its page is known, and the tier does not keep
+    /// it. It is still in the fast memory.
+    fn next_dismissed(&self) -> Option<Page>;
+
     /// How many written slots were identified.
     fn naming(&self) -> Naming;
 }

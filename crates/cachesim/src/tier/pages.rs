@@ -274,6 +274,10 @@ impl<R: Replacement, A: Admission> SlotPolicy for Pages<R, A> {
 }
 
 impl<R: Replacement, A: Admission> PagePolicy for Pages<R, A> {
+    fn next_dismissed(&self) -> Option<Page> {
+        self.lists.back(list::LEAVING)
+    }
+
     fn naming(&self) -> Naming {
         self.naming
     }

@@ -5,11 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use unjank_host::{Bytes, swap_switch};
+use unjank_swap::remedy::policy::Identity;
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
-use unjank_swap::remedy::tier::policy::Identity;
 
 use crate::beside::beside;
 use crate::killed_server::KilledServer;
+use crate::memory_device::MemoryDevice;
 use crate::tier::{Tier, kill_keeper, run as unjank, until_nothing_is_left};
 use crate::{Result, kernel, user};
 
@@ -26,11 +27,12 @@ const ALONE: &str = "/run/alone";
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(fast: &str, policy: &str, identity: &str) -> Result<()> {
-    let slow = kernel::zram(user::SIZE)?;
+    let slow = MemoryDevice::start(user::SIZE)?;
     let fast = match fast {
         "memory" => None,
-        _ => Some(kernel::zram(user::SIZE / 8)?),
+        _ => Some(MemoryDevice::start(user::SIZE / 8)?),
     };
+    let (slow, fast) = (slow.path(), fast.as_ref().map(MemoryDevice::path));
     requests(fast.as_deref(), &slow, policy)?;
     // The kernel's number of the tier's area is not the first one.
     let other = kernel::other_swap()?;
@@ -40,7 +42,8 @@ pub(crate) fn run(fast: &str, policy: &str, identity: &str) -> Result<()> {
 
 /// A process whose pages are swapped, and nothing is killed. Returns what was counted.
 pub(crate) fn measure(policy: &str, identity: &str) -> Result<()> {
-    let slow = kernel::zram(user::SIZE)?;
+    let slow = MemoryDevice::start(user::SIZE)?;
+    let slow = slow.path();
     let fast = ["--fast-memory", "2MiB", "--policy", policy, "--identity", identity];
     beside(&["swap"], || {
         let tier = Tier::up(&[["--slow", &slow].as_slice(), &fast].concat())?;

@@ -11,8 +11,11 @@ use crate::{Result, kernel, user};
 
 /// The size of a fast backing, and of the smaller one of two tiers.
 const SMALL: u64 = 1 << 20;
-/// The memory of a compressed device that fills up.
-const FULL: u64 = 3 << 20;
+/// The room of a device that fills up.
+const ROOM: u64 = 2 << 20;
+/// The backings when memory is exhausted.
+const LARGE_SLOW: u64 = 160 << 20;
+const LARGE_FAST: &str = "16MiB";
 /// The time for which a backing does not answer.
 const STALL: Duration = Duration::from_secs(5);
 
@@ -27,9 +30,9 @@ pub(crate) fn run() -> Result<()> {
 
 /// Pages that cannot be written stay in memory.
 fn slow_fills_up() -> Result<()> {
-    let slow = kernel::zram(user::SIZE)?;
-    kernel::limit_zram(&slow, FULL)?;
-    let options = ["--slow", &slow, "--fast-memory", "1MiB", "--policy", "always/lru", "--format"];
+    let slow = MemoryDevice::with_room(user::SIZE, ROOM)?;
+    let path = slow.path();
+    let options = ["--slow", &path, "--fast-memory", "1MiB", "--policy", "always/lru", "--format"];
     let mut failed = 0;
     beside(&["swap-freely"], || {
         let tier = Tier::up(&options)?;
@@ -64,8 +67,8 @@ fn slow_stalls() -> Result<()> {
 fn backing_vanishes(is_fast: bool) -> Result<()> {
     let (name, bytes) = if is_fast { ("fast", SMALL) } else { ("slow", user::SIZE) };
     let mut vanishing = MemoryDevice::start(bytes)?;
-    let other = kernel::zram(if is_fast { user::SIZE } else { SMALL })?;
-    let path = vanishing.path();
+    let other = MemoryDevice::start(if is_fast { user::SIZE } else { SMALL })?;
+    let (path, other) = (vanishing.path(), other.path());
     let (fast, slow) = if is_fast { (&path, &other) } else { (&other, &path) };
     let options = ["--slow", slow, "--fast", fast, "--policy", "always/lru", "--format"];
     let mut failed = 0;
@@ -85,7 +88,8 @@ fn backing_vanishes(is_fast: bool) -> Result<()> {
 
 /// Two tiers serve one process, and the servers of both are killed.
 fn two_tiers() -> Result<()> {
-    let slow = [kernel::zram(SMALL)?, kernel::zram(user::SIZE)?];
+    let slow = [MemoryDevice::start(SMALL)?, MemoryDevice::start(user::SIZE)?];
+    let slow = slow.each_ref().map(MemoryDevice::path);
     let options = |slow, priority| {
         let fast = ["--fast-memory", "512KiB", "--format", "--area-priority", priority];
         [["--slow", slow].as_slice(), &fast].concat()
@@ -109,6 +113,19 @@ fn two_tiers() -> Result<()> {
     })?;
     println!("faults: two tiers");
     Ok(())
+}
+
+/// Pages go to the tier and come back while there is no memory at all.
+pub(crate) fn memory_is_exhausted() -> Result<()> {
+    let slow = MemoryDevice::start(LARGE_SLOW)?;
+    let path = slow.path();
+    let options = ["--slow", &path, "--fast-memory", LARGE_FAST, "--policy", "paper"];
+    let tier = Tier::up(&options)?;
+    beside(&["exhaust"], || Ok(()))?;
+    let counted = tier.down()?;
+    let failed = failures(&counted, "slow_failed")? + failures(&counted, "fast_failed")?;
+    println!("exhausted: {failed} transfers failed");
+    until_nothing_is_left()
 }
 
 fn failures(counted: &Value, name: &str) -> Result<u64> {

@@ -1,10 +1,12 @@
 //! Checks the tier on a real kernel, in the virtual phone: writes, reads and discards pages of its
 //! block device, swaps to it, and kills its processes again and again. Every page is compared.
 //!
-//! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `zram`, a new
-//! device, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
+//! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `device`, a new
+//! one, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
 //! `tier_device measure POLICY IDENTITY` swaps without kills, and prints the counts of the tier.
-//! `tier_device faults` has backings fail, and two tiers at a time. Prints what was done. Needs `unjank` in the path.
+//! `tier_device faults` has backings fail, and two tiers at a time. `tier_device writeback` checks the
+//! service that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it
+//! spares. Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
@@ -19,6 +21,7 @@ mod killed_server;
 mod memory_device;
 mod tier;
 mod user;
+mod writeback;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,9 +44,16 @@ fn main() -> ExitCode {
         ["faults"] => faults::run(),
         ["requests", device] => user::requests(device),
         ["many-requests", device, count] => user::many_requests(device, count),
+        ["hot-and-cold", millis] => user::hot_and_cold(millis),
+        ["churn"] => user::churn(),
+        ["evict"] => user::evict_and_end(),
+        ["writeback"] => writeback::run(),
+        ["measure-writeback", policy] => writeback::measure(policy),
         ["swap"] => user::swap(Some(user::MEMORY)),
         ["swap-freely"] => user::swap(None),
-        ["device", bytes] => memory_device::serve(bytes),
+        ["device", bytes, room] => memory_device::serve(bytes, room),
+        ["exhaust"] => user::exhaust(),
+        ["exhausted"] => faults::memory_is_exhausted(),
         _ => Err("usage: tier_device check FAST POLICY IDENTITY, or: tier_device faults".into()),
     };
     match done {

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +18,18 @@ use crate::Result;
 
 const BLOCK: u64 = 4096;
 
+/// The devices of this process.
+static DEVICES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Whether the ublk device of this number is a device of this process.
+pub(crate) fn is_one(id: u32) -> bool {
+    devices().contains(&id)
+}
+
+fn devices() -> MutexGuard<'static, Vec<u32>> {
+    DEVICES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A device.
 pub(crate) struct MemoryDevice {
     process: Child,
@@ -27,13 +40,19 @@ pub(crate) struct MemoryDevice {
 
 impl MemoryDevice {
     pub(crate) fn start(bytes: u64) -> Result<Self> {
+        Self::with_room(bytes, bytes)
+    }
+
+    /// One that is full when so many bytes of it were written.
+    pub(crate) fn with_room(bytes: u64, room: u64) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        let mut process =
-            command.args(["device", &bytes.to_string()]).stdout(Stdio::piped()).spawn()?;
+        let sizes = [bytes, room].map(|size| size.to_string());
+        let mut process = command.arg("device").args(sizes).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().ok_or("no output")?).read_line(&mut line)?;
         let id = line.trim().parse().map_err(|_| format!("no device: {line:?}"))?;
         let control = Control::open()?.yes().ok_or("no ublk")?;
+        devices().push(id);
         Ok(Self { process, control, id, is_there: true })
     }
 
@@ -54,6 +73,7 @@ impl MemoryDevice {
             self.control.stop(self.id)?;
             self.process.wait()?;
             self.control.remove(self.id)?;
+            devices().retain(|id| *id != self.id);
         }
         Ok(())
     }
@@ -68,8 +88,9 @@ impl Drop for MemoryDevice {
 }
 
 /// Serves a device until it is stopped, and prints its number.
-pub(crate) fn serve(bytes: &str) -> Result<()> {
-    let bytes: u64 = bytes.parse()?;
+pub(crate) fn serve(bytes: &str, room: &str) -> Result<()> {
+    let (bytes, room): (u64, u64) = (bytes.parse()?, room.parse()?);
+    let mut written = vec![false; (bytes / BLOCK) as usize];
     let _locked = MemoryLock::everything_now();
     let shape = Shape {
         size: Bytes(bytes),
@@ -85,7 +106,8 @@ pub(crate) fn serve(bytes: &str) -> Result<()> {
         let serve = || {
             become_io_flusher()?;
             let mut queue = PreparedQueue::new(shape, 0)?.open(&device, 0, &[])?;
-            queue.run(&mut Server { memory: &memory })
+            let room = (room / BLOCK) as usize;
+            queue.run(&mut Server { memory: &memory, written: &mut written, room })
         };
         let served = scope.spawn(serve);
         control.start(&device, false)?;
@@ -97,6 +119,24 @@ pub(crate) fn serve(bytes: &str) -> Result<()> {
 
 struct Server<'a> {
     memory: &'a SharedRegion,
+    /// The blocks that were written, and how many more may be.
+    written: &'a mut [bool],
+    room: usize,
+}
+
+impl Server<'_> {
+    /// Whether blocks can be written. They are taken then.
+    fn has_room(&mut self, at: usize, length: usize) -> bool {
+        let block = BLOCK as usize;
+        let blocks = &mut self.written[at / block..(at + length).div_ceil(block)];
+        let new = blocks.iter().filter(|written| !**written).count();
+        let has_room = new <= self.room;
+        if has_room {
+            self.room -= new;
+            blocks.fill(true);
+        }
+        has_room
+    }
 }
 
 impl Serve for Server<'_> {
@@ -106,6 +146,9 @@ impl Serve for Server<'_> {
         let (at, place) = ((sector * SECTOR) as usize, queue.offset(Memory::Request(tag, 0)));
         match operation {
             Operation::Read => self.memory.copy(at, queue.memory(), place, length),
+            Operation::Write if !self.has_room(at, length) => {
+                return queue.reply(tag, -libc::ENOSPC);
+            }
             Operation::Write => queue.memory().copy(place, self.memory, at, length),
             Operation::Flush | Operation::Discard => {}
             Operation::Other => return queue.reply(tag, -libc::EOPNOTSUPP),

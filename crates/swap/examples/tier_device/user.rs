@@ -4,9 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,6 +27,9 @@ const SWAPPED: usize = 1_500;
 /// Their bytes, and the memory into which half of them fit.
 pub(crate) const ALL: usize = SWAPPED * PAGE;
 pub(crate) const MEMORY: usize = ALL / 2;
+/// Pages of a process that it uses again and again, and that it does not.
+pub(crate) const HOT: u64 = 300;
+pub(crate) const COLD: u64 = 1_000;
 /// Page-ins that are waited for, and their counter in `/proc/vmstat`.
 const ENOUGH: u64 = 300;
 const PAGE_INS: &str = "pswpin";
@@ -156,4 +161,84 @@ pub(crate) fn swap(memory: Option<usize>) -> Result<()> {
     let swapped = kernel::counter(PAGE_INS)? - before;
     println!("swap: {swapped} pages came back in {round} rounds");
     Ok(())
+}
+
+/// Uses more pages than there is memory for, three times; each must be as it was.
+pub(crate) fn exhaust() -> Result<()> {
+    const MORE: u64 = 120 << 20;
+    let bytes = kernel::available()? + MORE;
+    let value = |page: usize, word: usize| (page << 9 | word) as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    let mut pages = vec![[0_u64; PAGE / 8]; bytes as usize / PAGE];
+    for (number, page) in pages.iter_mut().enumerate() {
+        for (at, word) in page.iter_mut().enumerate() {
+            *word = value(number, at);
+        }
+    }
+    for _ in 0..2 {
+        for (number, page) in pages.iter().enumerate() {
+            if page.iter().enumerate().any(|(at, word)| *word != value(number, at)) {
+                return Err(format!("page {number} has changed").into());
+            }
+        }
+    }
+    println!("exhausted: {} pages of {bytes} bytes", pages.len());
+    println!("exhausted: {} pages came back", kernel::counter(PAGE_INS)?);
+    Ok(())
+}
+
+/// Has its pages swapped out, uses some of them again and again, after so many milliseconds each, and
+/// all at the end; each must be as it was.
+pub(crate) fn hot_and_cold(between_uses: &str) -> Result<()> {
+    let between_uses = Duration::from_millis(between_uses.parse()?);
+    let new = |pages: u64, version| -> Vec<Aligned> {
+        (0..pages as usize).map(|slot| Aligned(content(slot, version))).collect()
+    };
+    let (mut hot, cold) = (new(HOT, 0), new(COLD, u32::MAX));
+    let (is_over, mut round) = (end_of_input(), 0);
+    evict(&cold)?;
+    while !is_over.load(Ordering::Acquire) {
+        for (slot, page) in hot.iter_mut().enumerate() {
+            if page.0 != content(slot, round) {
+                return Err(format!("hot page {slot} has changed, round {round}").into());
+            }
+            page.0 = content(slot, round + 1);
+        }
+        evict(&hot)?;
+        round += 1;
+        thread::sleep(between_uses);
+    }
+    match cold.iter().enumerate().find(|(slot, page)| page.0 != content(*slot, u32::MAX)) {
+        None => Ok(()),
+        Some((slot, _)) => Err(format!("cold page {slot} has changed").into()),
+    }
+}
+
+/// Has pages swapped out and unmaps them, or ends with them, again and again.
+pub(crate) fn churn() -> Result<()> {
+    let is_over = end_of_input();
+    while !is_over.load(Ordering::Acquire) {
+        let ended = Command::new(std::env::current_exe()?).arg("evict").status()?;
+        if !ended.success() {
+            return Err(format!("evict: {ended}").into());
+        }
+    }
+    Ok(())
+}
+
+/// One of its processes.
+pub(crate) fn evict_and_end() -> Result<()> {
+    let pages = |version| (0..HOT as usize).map(|it| Aligned(content(it, version))).collect();
+    for version in 0..7 {
+        let unmapped: Vec<Aligned> = pages(version);
+        evict(&unmapped)?;
+    }
+    let kept: Vec<Aligned> = pages(7);
+    Ok(evict(kept.leak())?)
+}
+
+fn evict(pages: &[Aligned]) -> std::io::Result<()> {
+    let start = pages.as_ptr().cast_mut().cast();
+    // SAFETY: the pages are this process's, and stay as they are.
+    let answer = unsafe { libc::madvise(start, size_of_val(pages), libc::MADV_PAGEOUT) };
+    if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

@@ -25,11 +25,14 @@ const WAITED_FOR_SWAP: &str =
     "share of the time that pages from swap took, at the probe's median for each";
 
 /// Judges waits of other programs for memory, and names the group and the program with most of
-/// them.
-pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
+/// them. A slow row whose pages come from swap ends in `remedy`, the command that makes page-ins of
+/// this machine faster.
+pub fn beside_load(mut verdict: Verdict, load: &Load, remedy: Option<&str>) -> Verdict {
     let Some((name, share)) = waited(load, &verdict).filter(|(_, share)| *share > MEMORY) else {
         if load.calm.swapped_in > 0 {
-            verdict.next = verdict.next.map(|_| NEXT.to_owned());
+            let is_slow = verdict.answer == Answer::Slow;
+            let next = remedy.filter(|_| is_slow).unwrap_or(NEXT);
+            verdict.next = verdict.next.map(|_| next.to_owned());
         } else if !lead_to_files(&mut verdict, load) {
             load.lead_to_switching(&mut verdict, "whether it waits for pages");
         }
@@ -64,7 +67,8 @@ pub fn beside_load(mut verdict: Verdict, load: &Load) -> Verdict {
     for text in said {
         verdict.also(&text);
     }
-    verdict.next = Some(NEXT.to_owned());
+    let next = remedy.filter(|_| swapped >= 1.0).unwrap_or(NEXT);
+    verdict.next = Some(next.to_owned());
     verdict
 }
 
@@ -152,9 +156,9 @@ mod tests {
     #[test]
     fn a_calm_machine_changes_nothing() {
         for calm in [load(2), Load::default()] {
-            assert_eq!(beside_load(row(Answer::Healthy), &calm), row(Answer::Healthy));
+            assert_eq!(beside_load(row(Answer::Healthy), &calm, None), row(Answer::Healthy));
         }
-        assert_eq!(beside_load(row(Answer::Slow), &load(0)), row(Answer::Slow));
+        assert_eq!(beside_load(row(Answer::Slow), &load(0), None), row(Answer::Slow));
     }
 
     #[test]
@@ -172,7 +176,7 @@ mod tests {
             ("/user.slice".to_owned(), waits(5)),
         ]
         .into();
-        let row = beside_load(row(Answer::Healthy), &load);
+        let row = beside_load(row(Answer::Healthy), &load, None);
         assert_eq!(row.answer, Answer::Slow);
         let measured = row.measured.unwrap();
         assert_eq!(measured.name, "share of the time in which some task waited for memory");
@@ -191,27 +195,30 @@ mod tests {
     fn a_slow_page_in_without_pages_from_swap_leads_to_a_program() {
         let mut load = load(0);
         let probe = "unjank swap probe";
-        assert_eq!(beside_load(row(Answer::Slow), &load).next.as_deref(), Some(probe));
+        assert_eq!(beside_load(row(Answer::Slow), &load, None).next.as_deref(), Some(probe));
         let busy = ProgramActivity { switches: 5_000, ..program(9, "redis-server", 1) };
         let reads = ProgramActivity { major_faults: 60, ..program(4711, "java", 30) };
         load.programs = vec![busy];
-        let slow = beside_load(row(Answer::Slow), &load);
+        let slow = beside_load(row(Answer::Slow), &load, None);
         assert_eq!(slow.next.as_deref(), Some("sudo unjank why --pid 9 --for 5s"));
         assert!(slow.reason.ends_with("why shows whether it waits for pages"), "{}", slow.reason);
         load.programs.push(reads);
-        let slow = beside_load(row(Answer::Slow), &load);
+        let slow = beside_load(row(Answer::Slow), &load, None);
         assert_eq!(slow.next.as_deref(), Some("sudo unjank why --pid 4711 --for 5s"));
         assert!(slow.reason.contains("java[4711] waited for 60 pages from files a second"));
         // A row that cannot tell needs a longer measurement.
-        let unsure = beside_load(row(Answer::CannotTell), &load);
+        let unsure = beside_load(row(Answer::CannotTell), &load, None);
         assert_eq!(unsure.next.as_deref(), Some(probe));
         load.calm.swapped_in = 1;
-        assert_eq!(beside_load(row(Answer::Slow), &load).next.as_deref(), Some(NEXT));
+        assert_eq!(beside_load(row(Answer::Slow), &load, None).next.as_deref(), Some(NEXT));
+        let next = |answer| beside_load(row(answer), &load, Some("remedy")).next;
+        assert_eq!(next(Answer::Slow).as_deref(), Some("remedy"));
+        assert_eq!(next(Answer::CannotTell).as_deref(), Some(NEXT));
     }
 
     #[test]
     fn a_slow_page_in_stays_what_was_measured() {
-        let row = beside_load(row(Answer::Slow), &load(42));
+        let row = beside_load(row(Answer::Slow), &load(42), None);
         assert_eq!(row.measured.unwrap().unit, Unit::Nanoseconds);
         assert_eq!(
             row.reason,
@@ -224,9 +231,9 @@ mod tests {
     fn if_our_own_probe_evicts_all_the_time_the_time_before_counts() {
         let mut load = load(90);
         (load.parts, load.memory_before) = (0, Some(0.02));
-        assert_eq!(beside_load(row(Answer::Healthy), &load).answer, Answer::Healthy);
+        assert_eq!(beside_load(row(Answer::Healthy), &load, None).answer, Answer::Healthy);
         load.memory_before = Some(0.2);
-        let row = beside_load(row(Answer::Healthy), &load);
+        let row = beside_load(row(Answer::Healthy), &load, None);
         assert_eq!(row.answer, Answer::Slow);
         assert!(row.measured.unwrap().name.contains("10 s before"));
     }
@@ -238,13 +245,13 @@ mod tests {
             load.calm.memory = memory;
             // A thousand pages of 95.7 µs are a tenth of a second.
             load.calm.swapped_in = 1_000;
-            let slow = beside_load(row(Answer::Healthy), &load);
+            let slow = beside_load(row(Answer::Healthy), &load, None);
             assert_eq!(slow.answer, Answer::Slow);
             let measured = slow.measured.unwrap();
             assert!((measured.value - 0.0957).abs() < 1e-9, "{measured:?}");
             assert_eq!(measured.name, WAITED_FOR_SWAP);
             load.calm.swapped_in = 500;
-            assert_eq!(beside_load(row(Answer::Healthy), &load).answer, Answer::Healthy);
+            assert_eq!(beside_load(row(Answer::Healthy), &load, None).answer, Answer::Healthy);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The verdict on page-in times.
 
 mod load;
+mod remedy;
 
 use unjank_host::Nanos;
-use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
+use unjank_measure::{Answer, Bound, Findings, Quantity, SeriesRecord, Verdict};
 
 pub use load::beside_load;
+pub use remedy::fitting;
 
 /// The longest healthy median page-in.
 pub const HEALTHY: Nanos = Nanos::from_micros(100);
@@ -13,8 +15,8 @@ pub const HEALTHY: Nanos = Nanos::from_micros(100);
 const SOURCE: &str = "1,000 pages (4 MiB) then come back within 0.1 s, which feels instantaneous \
                       (Nielsen, Usability Engineering)";
 
-/// Judges the median page-in.
-pub fn verdict(findings: &Findings) -> Verdict {
+/// Judges the median page-in. `remedy` is the command that makes page-ins of this machine faster.
+pub fn verdict(findings: &Findings, remedy: Option<&str>) -> Verdict {
     let series = findings.series_named("swap/page_in");
     let backing = series.and_then(|s| s.labels.get("backing")).map_or("", String::as_str);
     let name = format!("median time to bring one page back from {backing}");
@@ -34,12 +36,18 @@ pub fn verdict(findings: &Findings) -> Verdict {
     };
     let question = "Do evicted pages come back in time?";
     let next = "unjank swap probe --for 30s --html swap.html";
-    Verdict::of_health("swap", question, healthy, measured, reason, next)
+    let mut verdict = Verdict::of_health("swap", question, healthy, measured, reason, next);
+    if verdict.answer == Answer::Slow
+        && let Some(remedy) = remedy
+    {
+        verdict.next = Some(remedy.to_owned());
+    }
+    verdict
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::{Answer, Series};
+    use unjank_measure::Series;
 
     use super::*;
 
@@ -53,17 +61,24 @@ mod tests {
 
     #[test]
     fn compressed_memory_is_fast_and_a_card_is_slow() {
-        assert_eq!(verdict(&findings(Nanos::from_micros(8))).answer, Answer::Healthy);
-        let slow = verdict(&findings(Nanos::from_millis(2)));
+        assert_eq!(verdict(&findings(Nanos::from_micros(8)), None).answer, Answer::Healthy);
+        let slow = verdict(&findings(Nanos::from_millis(2)), None);
         assert_eq!(slow.answer, Answer::Slow);
         assert!(slow.measured.unwrap().name.ends_with("from zram"));
+    }
+
+    #[test]
+    fn a_slow_page_in_leads_to_the_remedy() {
+        let next = |page_in| verdict(&findings(page_in), Some("remedy")).next;
+        assert_eq!(next(Nanos::from_millis(2)).as_deref(), Some("remedy"));
+        assert_ne!(next(Nanos::from_micros(8)).as_deref(), Some("remedy"), "it needs none");
     }
 
     #[test]
     fn without_page_ins_the_reason_is_given() {
         let mut findings = Findings::default();
         findings.not_supported("swap/page_in", "too little memory");
-        let verdict = verdict(&findings);
+        let verdict = verdict(&findings, None);
         assert_eq!(
             (verdict.answer, verdict.reason.as_str()),
             (Answer::NotAvailable, "too little memory")

@@ -21,6 +21,7 @@ pub(crate) mod restore;
 pub(crate) mod rt;
 pub(crate) mod runs;
 pub(crate) mod schd_dbg;
+mod service;
 mod session;
 mod storing;
 pub(crate) mod swap;

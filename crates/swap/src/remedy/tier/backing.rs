@@ -66,6 +66,11 @@ pub fn examine(wanted: Wanted<'_>) -> Result<(Backing, u32)> {
         let why = "another user could replace it, so it is not used for swap";
         return Err(Error::Invalid(format!("{shown}: {why}")));
     }
+    if is_device && may_allocate(&path) {
+        let why = "allocates memory when a page is written, so the machine would hang when memory is \
+                   exhausted: use a disk";
+        return Err(Error::Invalid(format!("{shown} {why}")));
+    }
     let is_ours = match (kind.is_some(), wanted.size) {
         (false, None) => {
             return Err(Error::Invalid(format!("{shown} does not exist; --size makes it")));
@@ -98,15 +103,6 @@ pub fn examine(wanted: Wanted<'_>) -> Result<(Backing, u32)> {
     }
     let pages = u32::try_from(size.get() / PAGE).unwrap_or(u32::MAX - 1);
     Ok((Backing { path, is_ours, replaces: is_ours && file.is_some() }, pages))
-}
-
-/// Whether the device at `path` may allocate memory when a page is written: zram, a loop device, a RAM
-/// disk. The server then waits for the memory that it is to make free, and the machine hangs: seen
-/// with `stress-ng --vm` over zram on Linux 6.12.
-pub fn may_allocate(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_numbered = |rest: &str| !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_digit());
-    ["zram", "loop", "ram"].iter().any(|kind| name.strip_prefix(kind).is_some_and(is_numbered))
 }
 
 /// Makes the file if it is ours, and marks the backing of the tier `mark`. Ends early if `is_asked`.
@@ -252,6 +248,15 @@ fn ends(size: u64) -> impl Iterator<Item = u64> {
     let pages =
         starts.into_iter().flat_map(|start| (0..MARKED / PAGE).map(move |n| start + n * PAGE));
     pages.filter(move |page| *page < size)
+}
+
+/// Whether the device at `path` may allocate memory when a page is written: zram, a loop device, a RAM
+/// disk. The server then waits for the memory that it is to make free, and the machine hangs: seen
+/// with `stress-ng --vm` over zram on Linux 6.12.
+fn may_allocate(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_numbered = |rest: &str| !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_digit());
+    ["zram", "loop", "ram"].iter().any(|kind| name.strip_prefix(kind).is_some_and(is_numbered))
 }
 
 fn mark_page(pages: u32, mark: u64) -> Box<Aligned> {

@@ -10,8 +10,6 @@ use unjank_host::Bytes;
 pub enum Event {
     /// A backing of this size is made.
     Making(PathBuf, Bytes),
-    /// This backing may allocate memory when a page is written.
-    Allocates(PathBuf),
     /// The machine swaps to this device.
     Up(PathBuf),
     /// The server was killed, and another one serves.
@@ -34,12 +32,6 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Making(path, size) => write!(f, "writing {size} of zeros to {}", path.display()),
-            Self::Allocates(path) => write!(
-                f,
-                "{} allocates memory when a page is written: when memory is exhausted, the machine \
-                 hangs; use a disk",
-                path.display()
-            ),
             Self::Up(path) => write!(f, "swapping to {}", path.display()),
             Self::Replaced => write!(f, "the server was killed; another one has taken over"),
             Self::Failed(why) => write!(f, "{why}; trying again"),

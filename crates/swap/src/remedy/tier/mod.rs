@@ -7,7 +7,6 @@
 //! | [`step`], [`counts`] | what it tells the server to do, and what it counts |
 //! | [`frames`] | the pages of the fast backing, and what is under way with each |
 //! | [`map`] | where each slot's page is: shared memory that outlives the server |
-//! | [`policy`] | makes the policy that decides which pages the fast backing keeps |
 //! | `naming` | tells the policy which pages the slots hold |
 //! | [`server`] | performs the steps of one queue |
 //! | [`service`] | the threads of all queues |
@@ -37,7 +36,6 @@ pub mod lock;
 pub mod map;
 mod naming;
 pub mod plan;
-pub mod policy;
 mod process;
 pub mod published;
 pub mod room;

@@ -4,7 +4,6 @@
 //! is not in the way of a request: it waits for memory maps of other processes, and holds the
 //! engine only to tell it some names. It takes its memory when it is made.
 
-use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -12,14 +11,14 @@ use std::time::Duration;
 use unjank_cachesim::tier::Key;
 use unjank_cachesim::tier::device::Writes;
 use unjank_host::clock::thread_cpu_time;
-use unjank_host::swapped_pages::{SwappedPage, SwappedPages};
+use unjank_host::swapped_pages::SwappedPages;
 use unjank_host::ublk::become_io_flusher;
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 
+use super::super::page_key;
 use super::engine::Engine;
 use super::map::{Frame, Slot};
 use super::published::Published;
-use super::server::PAGE;
 
 /// The time between two looks at how many pages have no name.
 const LOOK: Duration = Duration::from_millis(20);
@@ -104,7 +103,7 @@ impl Namer {
         };
         pages.visit(|page| {
             let slot = Slot::try_from(page.slot).ok().filter(|_| page.area == area);
-            let Some((slot, key)) = slot.zip(key(page)) else { return };
+            let Some((slot, key)) = slot.zip(page_key::of(page)) else { return };
             batch.push((slot, key));
             if batch.len() == BATCH {
                 tell(batch);
@@ -117,28 +116,4 @@ impl Namer {
 
 fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
     engine.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The name of a page. A process that gets the number of one that has ended has its pages' history,
-/// too: some pages are kept at their first eviction.
-fn key(page: SwappedPage) -> Option<Key> {
-    /// Page numbers of processes: addresses of 48 bits.
-    const BITS: u32 = 36;
-    let number = (page.address / PAGE) & ((1 << BITS) - 1);
-    NonZeroU64::new(u64::from(page.process) << BITS | number).map(Key)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_different_processes_or_addresses_have_different_names() {
-        let page =
-            |process, address| key(SwappedPage { process, address, area: 0, slot: 7 }).unwrap();
-        let pages = [(1, 0), (1, 4096), (2, 0), (4_194_303, (1 << 48) - 4096)];
-        let keys: std::collections::BTreeSet<u64> =
-            pages.iter().map(|&(process, address)| page(process, address).0.get()).collect();
-        assert_eq!(keys.len(), pages.len());
-    }
 }

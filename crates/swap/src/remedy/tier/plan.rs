@@ -8,9 +8,9 @@ use unjank_host::memory::page_size;
 use unjank_host::swapped_pages::SwappedPages;
 use unjank_host::{Bytes, Error, Result, Root, Support, Timestamp};
 
+use super::super::policy::Identity;
 use super::backing::{Wanted, examine};
 use super::map::{Frame, Slot};
-use super::policy::Identity;
 use super::server::PAGE;
 use super::settings::Settings;
 

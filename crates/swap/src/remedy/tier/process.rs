@@ -9,13 +9,13 @@ use unjank_host::process::{never_dump_core, outlive_owner, spare_from_oom_killer
 use unjank_host::ublk::{Control, become_io_flusher};
 use unjank_host::{Error, Result, Support};
 
+use super::super::policy::{self, Identity};
 use super::backing::open_marked;
 use super::directory::TierDirectory;
 use super::engine::Engine;
 use super::lock::Part;
 use super::map::Map;
 use super::naming;
-use super::policy::{self, Identity};
 use super::published::Published;
 use super::service::{Acquired, Backings, FastBacking, serve as serve_device};
 

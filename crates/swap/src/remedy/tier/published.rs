@@ -88,8 +88,8 @@ mod tests {
     use unjank_cachesim::tier::TierPolicy;
     use unjank_host::Nanos;
 
+    use super::super::super::policy::{self, Identity};
     use super::super::map::{Map, Sum};
-    use super::super::policy::{self, Identity};
     use super::super::step::{End, Part};
     use super::*;
 

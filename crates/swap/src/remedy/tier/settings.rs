@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use unjank_host::Bytes;
 use unjank_host::ublk::Shape;
 
+use super::super::policy::Identity;
 use super::map::{Frame, Map, Slot};
-use super::policy::Identity;
 use super::published::Published;
 use super::server::PAGE;
 

@@ -6,9 +6,9 @@ use serde::Serialize;
 use unjank_host::ublk::{Control, Found, State, path_of};
 use unjank_host::{Bytes, Result, Root};
 
+use super::super::policy::Identity;
 use super::directory::TierDirectory;
 use super::lock::Supervision;
-use super::policy::Identity;
 use super::published::{Progress, Published};
 use super::room;
 use super::server::PAGE;

@@ -366,9 +366,6 @@ fn prepare(settings: &Settings, say: &dyn Fn(&Event), asked: BorrowedFd<'_>) -> 
     };
     let fast = settings.fast.iter().map(|fast| (fast, settings.frames + 1));
     for (backing, pages) in fast.chain([(&settings.slow, settings.slots)]) {
-        if backing::may_allocate(&backing.path) {
-            say(&Event::Allocates(backing.path.clone()));
-        }
         if backing.is_ours {
             let size = Bytes(u64::from(pages) * PAGE);
             say(&Event::Making(backing.path.clone(), size));

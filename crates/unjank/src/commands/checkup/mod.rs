@@ -203,11 +203,13 @@ impl Run<'_> {
                 self.late
             ));
         }
+        // Without it, the row leads to more details.
+        let remedy = unjank_swap::explain::fitting(self.root).ok().flatten();
         for (delay, probe) in self.probes {
             let was_cut_short = self.late > 0 || probe.timed_out() > 0;
             match probe.findings() {
                 Ok(mut found) => {
-                    let mut verdict = verdict(delay, &found);
+                    let mut verdict = verdict(delay, &found, remedy);
                     if verdict.measured.is_none() && found.unsupported.is_empty() && was_cut_short {
                         TOO_SLOW.clone_into(&mut verdict.reason);
                     }
@@ -219,17 +221,17 @@ impl Run<'_> {
         }
         let load = self.watch.load(&mut findings);
         let rows = std::mem::take(&mut findings.verdicts).into_iter();
-        findings.verdicts = rows.map(|row| beside_load(row, &load)).collect();
+        findings.verdicts = rows.map(|row| beside_load(row, &load, remedy)).collect();
         findings.facts.extend(load.facts());
         findings
     }
 }
 
-/// The answer of one delay.
-fn verdict(delay: Delay, findings: &Findings) -> Verdict {
+/// The answer of one delay; `remedy` is that of swap on this machine.
+fn verdict(delay: Delay, findings: &Findings, remedy: Option<&str>) -> Verdict {
     match delay {
         Delay::Launch => unjank_launch::explain::verdict(findings),
-        Delay::Swap => unjank_swap::explain::verdict(findings),
+        Delay::Swap => unjank_swap::explain::verdict(findings, remedy),
         Delay::Jitter => unjank_jitter::explain::verdict(findings),
         Delay::Lock => unjank_lock::explain::verdict(findings),
         Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::NEXT_COMMAND),
@@ -237,10 +239,10 @@ fn verdict(delay: Delay, findings: &Findings) -> Verdict {
 }
 
 /// The answer of one delay beside the load on the machine.
-fn beside_load(verdict: Verdict, load: &Load) -> Verdict {
+fn beside_load(verdict: Verdict, load: &Load, remedy: Option<&str>) -> Verdict {
     match Delay::named(&verdict.subject) {
         Some(Delay::Launch) => unjank_launch::explain::beside_load(verdict, load),
-        Some(Delay::Swap) => unjank_swap::explain::beside_load(verdict, load),
+        Some(Delay::Swap) => unjank_swap::explain::beside_load(verdict, load, remedy),
         Some(Delay::Jitter) => unjank_jitter::explain::beside_load(verdict, load),
         Some(Delay::Lock) => unjank_lock::explain::beside_load(verdict, load),
         Some(Delay::Ipc) => unjank_ipc::explain::beside_load(verdict, load),

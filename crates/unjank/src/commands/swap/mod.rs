@@ -13,6 +13,7 @@ pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod synth;
 pub(crate) mod tier;
+pub(crate) mod tierd;
 mod write_cost;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ pub(crate) enum Verb {
     /// Swap to a small fast memory over a slow device, which keeps what comes back
     #[command(subcommand)]
     Tier(tier::Verb),
+    /// Write pages of zram that stay away back to its backing device, as a service
+    Tierd(Box<tierd::Args>),
 }
 
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
@@ -58,5 +61,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Paper(args) => paper::run(args),
         Verb::Synth(args) => synth::run(args),
         Verb::Tier(verb) => tier::run(verb),
+        Verb::Tierd(args) => tierd::run(args),
     }
 }

@@ -8,7 +8,7 @@ use unjank_cachesim::tier::TierPolicy;
 use unjank_host::memory::SharedRegion;
 
 use super::*;
-use crate::remedy::tier::policy::{self, Identity};
+use crate::remedy::policy::{self, Identity};
 
 const SLOTS: Slot = 6;
 const FRAMES: Frame = 4;

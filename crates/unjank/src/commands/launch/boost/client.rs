@@ -2,19 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use unjank_host::control_socket;
-use unjank_host::{Error, Nanos};
+use anyhow::Result;
+use unjank_host::Nanos;
 use unjank_launch::remedy::report::Status;
 
 use super::args::SOCKET;
-use super::requests::{Action, Answer, Question};
+use crate::commands::service;
+use crate::commands::service::requests::Action;
 use crate::{exit, output};
-
-/// Longest wait for the service's answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]
@@ -60,23 +56,7 @@ pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
 }
 
 fn ask(socket: &Path, action: Action) -> Result<Status> {
-    let question = serde_json::to_string(&Question { action })?;
-    let line =
-        control_socket::ask(socket, &question, ANSWER_TIMEOUT).map_err(|error| match error {
-            Error::Unsupported(reason) => {
-                Error::Unsupported(format!("{reason}; sudo unjank launch boost starts one"))
-            }
-            other => other,
-        })?;
-    match serde_json::from_str(&line).context("while reading the service's answer")? {
-        Answer::Status(status) => Ok(*status),
-        Answer::Error { reason, not_permitted: true } => Err(Error::Permission {
-            what: reason,
-            needs: "root, or the group of the socket".to_owned(),
-        }
-        .into()),
-        Answer::Error { reason, .. } => Err(anyhow::anyhow!(reason)),
-    }
+    service::ask(socket, action, "sudo unjank launch boost")
 }
 
 fn text(status: &Status) -> String {

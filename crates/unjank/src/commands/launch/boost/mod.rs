@@ -4,7 +4,6 @@ mod args;
 mod client;
 mod log;
 mod plan;
-mod requests;
 mod serve;
 mod setup;
 

@@ -25,9 +25,9 @@ use unjank_measure::Store;
 
 use super::args::ServiceArgs;
 use super::log;
-use super::requests::{self, Action, Request};
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
+use crate::commands::service::requests::{self, Action, Request};
 use crate::commands::{session, storing};
 use crate::{exit, interrupt, output};
 
@@ -159,14 +159,14 @@ fn notify(states: &[NotifyState<'_>]) {
 struct Reporter<'a> {
     args: &'a ServiceArgs,
     handle: ServiceHandle,
-    requests: Receiver<Request>,
+    requests: Receiver<Request<Status>>,
     /// Numbers of states requested and received; the service answers in order.
     requested: u64,
     received: u64,
     /// Whether a client needs a newer state than the one under way.
     is_wanted: bool,
     /// Requests, each with the number of the state that answers it.
-    waiting: Vec<(u64, Request)>,
+    waiting: Vec<(u64, Request<Status>)>,
     failed: Option<unjank_host::Error>,
     rescan_at: Option<Timestamp>,
     last: Option<Box<Status>>,

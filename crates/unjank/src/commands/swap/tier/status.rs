@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+use unjank_swap::remedy::policy::Identity;
 use unjank_swap::remedy::tier::directory::of_all;
-use unjank_swap::remedy::tier::policy::Identity;
 use unjank_swap::remedy::tier::status::{self, TierStatus};
 
 use crate::{exit, output};

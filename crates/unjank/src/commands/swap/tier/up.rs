@@ -9,11 +9,11 @@ use sd_notify::NotifyState;
 use unjank_cachesim::tier::TierPolicy;
 use unjank_host::Bytes;
 use unjank_host::swap_switch::HIGHEST;
+use unjank_swap::remedy::policy::Identity;
 use unjank_swap::remedy::tier::directory::of_all;
 use unjank_swap::remedy::tier::event::Event;
 use unjank_swap::remedy::tier::leftovers::{self, Leftover};
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
-use unjank_swap::remedy::tier::policy::Identity;
 use unjank_swap::remedy::tier::supervisor::Supervisor;
 
 use super::helper::{helpers, tell};

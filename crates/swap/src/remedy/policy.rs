@@ -1,4 +1,4 @@
-//! Which slots' pages the fast backing keeps: the policies of [`unjank_cachesim`], which `swap
+//! Which slots' pages the fast memory keeps: the policies of [`unjank_cachesim`], which `swap
 //! simulate` runs as well.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use unjank_cachesim::tier::pages::{self, Pages};
 use unjank_cachesim::tier::slots::Slots;
 use unjank_cachesim::tier::{Tier, TierPolicy};
 
-use super::map::{Frame, Slot};
+use super::tier::map::{Frame, Slot};
 
 /// The frames for each one that pages without a name have for themselves.
 const FRAMES_PER_STAGED: Frame = 4;

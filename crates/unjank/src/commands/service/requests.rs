@@ -14,7 +14,6 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use unjank_host::control_socket::{ClientId, Clients, ControlSocket, Question as Asked};
 use unjank_host::wait::WakeEvent;
-use unjank_launch::remedy::report::Status;
 
 /// Pause before the next attempt when memory is short.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
@@ -22,18 +21,18 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// A request of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Question {
+pub(crate) struct Question {
     #[serde(rename = "do")]
-    pub(super) action: Action,
+    pub(crate) action: Action,
 }
 
 /// An action of the service on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// Sends its state.
     Status,
-    /// Stops boosting, then sends its state.
+    /// Stops what it does, then sends its state.
     Pause,
     /// Continues, then sends its state.
     Resume,
@@ -42,9 +41,9 @@ pub(super) enum Action {
 /// The answer of the service.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Answer {
+pub(crate) enum Answer<S> {
     /// The state after the action.
-    Status(Box<Status>),
+    Status(Box<S>),
     /// The action was not done.
     Error {
         /// The reason, in one sentence.
@@ -55,19 +54,20 @@ pub(super) enum Answer {
 }
 
 /// A client and the state for it.
-type Reply = (ClientId, Box<Status>);
+type Reply<S> = (ClientId, Box<S>);
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Request {
-    pub(super) action: Action,
+pub(crate) struct Request<S> {
+    pub(crate) action: Action,
     asker: ClientId,
-    replies: Sender<Reply>,
+    replies: Sender<Reply<S>>,
     wake: Arc<WakeEvent>,
 }
 
-impl Request {
-    pub(super) fn answer(self, status: Box<Status>) {
+impl<S> Request<S> {
+    /// Sends the state.
+    pub(crate) fn answer(self, status: Box<S>) {
         // The socket thread lives as long as the process.
         let _received = self.replies.send((self.asker, status));
         self.wake.send();
@@ -78,10 +78,12 @@ impl Request {
 ///
 /// # Errors
 /// The thread or a file descriptor cannot be made.
-pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<WakeEvent>)> {
+pub(crate) fn listen<S: Serialize + Send + 'static>(
+    socket: Arc<ControlSocket>,
+) -> Result<(Receiver<Request<S>>, Arc<WakeEvent>)> {
     let (pass_on, requests) = channel();
     let wake = Arc::new(WakeEvent::new()?);
-    let clients = Clients::new(socket, text(&held_up()))?;
+    let clients = Clients::new(socket, text(&held_up::<S>()))?;
     let relay = Relay::new(clients, pass_on, Arc::clone(&wake))?;
     thread::Builder::new()
         .name("clients".to_owned())
@@ -91,18 +93,18 @@ pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, A
 }
 
 /// Relays requests to the service, and its answers to the clients.
-struct Relay {
+struct Relay<S> {
     clients: Clients,
-    pass_on: Sender<Request>,
+    pass_on: Sender<Request<S>>,
     /// Rung when there is a request.
     asked: Arc<WakeEvent>,
-    replies: (Sender<Reply>, Receiver<Reply>),
+    replies: (Sender<Reply<S>>, Receiver<Reply<S>>),
     /// Rung when there is a reply.
     replied: Arc<WakeEvent>,
 }
 
-impl Relay {
-    fn new(clients: Clients, pass_on: Sender<Request>, asked: Arc<WakeEvent>) -> Result<Self> {
+impl<S: Serialize> Relay<S> {
+    fn new(clients: Clients, pass_on: Sender<Request<S>>, asked: Arc<WakeEvent>) -> Result<Self> {
         let replied = Arc::new(WakeEvent::new()?);
         Ok(Self { clients, pass_on, asked, replies: channel(), replied })
     }
@@ -123,7 +125,7 @@ impl Relay {
 
     /// Passes a request on, or answers at once if it is invalid or refused.
     fn take(&mut self, question: &Asked) {
-        let answer = match read(&question.line, question.may_change) {
+        let answer: Answer<S> = match read::<S>(&question.line, question.may_change) {
             Ok(action) => {
                 let request = Request {
                     action,
@@ -143,17 +145,17 @@ impl Relay {
     }
 }
 
-fn text(answer: &Answer) -> String {
+fn text<S: Serialize>(answer: &Answer<S>) -> String {
     serde_json::to_string(answer).expect("an answer has only string keys")
 }
 
-fn held_up() -> Answer {
+fn held_up<S>() -> Answer<S> {
     let reason = "the service is ending or does not answer".to_owned();
     Answer::Error { reason, not_permitted: false }
 }
 
 /// Parses a request; the error is the answer that refuses it.
-fn read(line: &str, may_change: bool) -> Result<Action, Answer> {
+fn read<S>(line: &str, may_change: bool) -> Result<Action, Answer<S>> {
     let refused = |reason: String, not_permitted| Answer::Error { reason, not_permitted };
     let question: Question = serde_json::from_str(line)
         .map_err(|error| refused(format!("invalid request: {error}"), false))?;
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     fn refused(line: &str, may_change: bool) -> (String, bool) {
-        match read(line, may_change) {
+        match read::<()>(line, may_change) {
             Err(Answer::Error { reason, not_permitted }) => (reason, not_permitted),
             other => panic!("{other:?}"),
         }
@@ -179,8 +181,8 @@ mod tests {
     fn reading_the_state_needs_no_permission() {
         assert!(refused("{\"do\":\"pause\"}", false).1);
         assert!(refused("{\"do\":\"resume\"}", false).1);
-        assert_eq!(read("{\"do\":\"status\"}", false).unwrap(), Action::Status);
-        assert_eq!(read("{\"do\":\"pause\"}", true).unwrap(), Action::Pause);
+        assert_eq!(read::<()>("{\"do\":\"status\"}", false).unwrap(), Action::Status);
+        assert_eq!(read::<()>("{\"do\":\"pause\"}", true).unwrap(), Action::Pause);
     }
 
     #[test]

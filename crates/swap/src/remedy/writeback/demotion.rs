@@ -1,0 +1,240 @@
+//! Decides which slots of zram are written back. Pure.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use unjank_cachesim::page::Page;
+use unjank_cachesim::tier::Key;
+use unjank_cachesim::tier::device::{PagePolicy, SlotPolicy};
+use unjank_host::Nanos;
+
+use super::super::page_key;
+use super::super::tier::map::Slot;
+use super::following::{Change, Following};
+
+/// Counts since the beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Pages that memory evicted.
+    pub evicted: u64,
+    /// Pages that came back into memory from zram.
+    pub came_back: u64,
+    /// Pages that came back although they were chosen to be written back.
+    pub came_back_demoted: u64,
+    /// Pages whose process has ended.
+    pub ended: u64,
+    /// Pages that were chosen to be written back because they stayed away.
+    pub stayed_away: u64,
+    /// The same for want of room.
+    pub for_room: u64,
+}
+
+/// A slot that is to be written back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Chosen {
+    slot: Slot,
+    /// When its page was first found there: another page may have got the slot since.
+    since: Nanos,
+    is_for_room: bool,
+}
+
+/// Decides which slots are written back.
+pub struct Demotion {
+    policy: Box<dyn SlotPolicy + Send>,
+    following: Following,
+    /// How long a page that the policy does not keep stays in zram.
+    after: Nanos,
+    chosen: VecDeque<Chosen>,
+    demoted: Box<[bool]>,
+    counts: Counts,
+}
+
+impl Demotion {
+    /// Nothing is known yet of the `slots` slots, for which `policy` was made: one that identifies
+    /// pages.
+    pub fn new(policy: Box<dyn SlotPolicy + Send>, slots: Slot, after: Nanos) -> Self {
+        Self {
+            policy,
+            following: Following::new(slots),
+            after,
+            chosen: VecDeque::new(),
+            demoted: vec![false; slots as usize].into(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// A look finds a page in a slot.
+    pub fn see(&mut self, slot: Slot, key: Key) {
+        self.following.see(slot, key);
+    }
+
+    /// A look has failed.
+    pub fn abandon_look(&mut self) {
+        self.following.abandon_look();
+    }
+
+    /// A look ends at the time `at`. `has_ended` tells whether a process has.
+    pub fn end_look(&mut self, at: Nanos, mut has_ended: impl FnMut(u32) -> bool) {
+        let Self { policy, following, chosen, demoted, counts, .. } = self;
+        let mut leaving: Vec<Slot> = Vec::new();
+        following.end_look(at, |change| match change {
+            Change::Left(slot, key) => {
+                let was_demoted = std::mem::take(&mut demoted[slot as usize]);
+                if has_ended(page_key::process(key)) {
+                    counts.ended += 1;
+                } else {
+                    counts.came_back += 1;
+                    counts.came_back_demoted += u64::from(was_demoted);
+                    policy.read(Page(slot), at);
+                }
+                policy.discard(Page(slot));
+            }
+            Change::Arrived(slot, key) => {
+                counts.evicted += 1;
+                leaving.extend(policy.write(Page(slot), at).left.map(|left| left.page.0));
+                if let Some(by_page) = policy.by_page_mut() {
+                    let writes = by_page.writes();
+                    by_page.name(Page(slot), key, writes, at);
+                }
+            }
+        });
+        while let Some(left) = policy.next_to_leave(at) {
+            leaving.push(left.page.0);
+        }
+        chosen.extend(leaving.into_iter().filter_map(|slot| {
+            let since = following.since(slot)?;
+            Some(Chosen { slot, since, is_for_room: true })
+        }));
+    }
+
+    /// Writes the next slots to write back at the time `at` to `batch`, at most `most`: those for
+    /// which there is no room first, then those that have stayed away for the longest.
+    pub fn next(&mut self, at: Nanos, most: usize, batch: &mut Vec<Slot>) {
+        batch.clear();
+        while self.chosen.len() < most
+            && let Some(slot) = self.policy.by_page().and_then(PagePolicy::next_dismissed)
+            && let Some(since) = self.following.since(slot.0)
+            && at.get().saturating_sub(since.get()) >= self.after.get()
+        {
+            self.policy.not_taken(slot);
+            self.chosen.push_back(Chosen { slot: slot.0, since, is_for_room: false });
+        }
+        let Self { chosen, following, demoted, .. } = self;
+        chosen
+            .retain(|it| following.since(it.slot) == Some(it.since) && !demoted[it.slot as usize]);
+        batch.extend(chosen.iter().take(most).map(|it| it.slot));
+    }
+
+    /// The first `count` slots of the last batch are written back.
+    pub fn done(&mut self, count: usize) {
+        for chosen in self.chosen.drain(..count.min(self.chosen.len())) {
+            self.demoted[chosen.slot as usize] = true;
+            let counted = if chosen.is_for_room {
+                &mut self.counts.for_room
+            } else {
+                &mut self.counts.stayed_away
+            };
+            *counted += 1;
+        }
+    }
+
+    /// The counts.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Slots with a known page.
+    pub fn followed(&self) -> u64 {
+        self.following.followed()
+    }
+
+    /// Those of them that are written back.
+    pub fn demoted(&self) -> u64 {
+        self.demoted.iter().filter(|demoted| **demoted).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+
+    use super::super::super::policy::{self, Identity};
+    use super::*;
+
+    const AFTER: Nanos = Nanos(100);
+    const NOTHING: [Slot; 0] = [];
+
+    /// Sixteen slots, and room for eight pages in zram, six of which the policy keeps.
+    fn demotion(policy: &str) -> Demotion {
+        let policy = policy::make(policy.parse().unwrap(), Identity::Page, (8, 16)).unwrap();
+        Demotion::new(policy, 16, AFTER)
+    }
+
+    fn look(demotion: &mut Demotion, at: u64, seen: &[(Slot, u64)]) -> Vec<Slot> {
+        for (slot, page) in seen {
+            // Of process 1.
+            let key = Key(NonZeroU64::new(1 << 36 | page).unwrap());
+            demotion.see(*slot, key);
+        }
+        demotion.end_look(Nanos(at), |_| false);
+        let mut batch = Vec::new();
+        demotion.next(Nanos(at), 8, &mut batch);
+        batch
+    }
+
+    #[test]
+    fn a_page_that_stays_away_is_written_back_and_one_that_comes_back_is_kept() {
+        let mut demotion = demotion("paper");
+        assert_eq!(look(&mut demotion, 1, &[(0, 7), (1, 8)]), NOTHING);
+        assert_eq!(look(&mut demotion, 50, &[(0, 7)]), NOTHING, "page 8 came back");
+        assert_eq!(look(&mut demotion, 60, &[(0, 7), (5, 8)]), NOTHING, "and was evicted again");
+        assert_eq!(look(&mut demotion, 100, &[(0, 7), (5, 8)]), NOTHING);
+        assert_eq!(look(&mut demotion, 101, &[(0, 7), (5, 8)]), [0]);
+        demotion.done(1);
+        assert_eq!(look(&mut demotion, 10_000, &[(0, 7), (5, 8)]), NOTHING, "once");
+        assert_eq!(demotion.demoted(), 1);
+        assert_eq!(look(&mut demotion, 10_001, &[(5, 8)]), NOTHING);
+        let counts = demotion.counts();
+        assert_eq!((counts.evicted, counts.came_back, counts.came_back_demoted), (3, 2, 1));
+        assert_eq!((counts.stayed_away, counts.for_room, demotion.demoted()), (1, 0, 0));
+    }
+
+    #[test]
+    fn without_a_tier_age_alone_decides() {
+        let mut demotion = demotion("none");
+        look(&mut demotion, 1, &[(0, 7)]);
+        look(&mut demotion, 2, &[]);
+        assert_eq!(look(&mut demotion, 3, &[(0, 7)]), NOTHING);
+        assert_eq!(look(&mut demotion, 103, &[(0, 7)]), [0]);
+    }
+
+    #[test]
+    fn what_was_not_written_is_tried_again_unless_it_has_left() {
+        let mut demotion = demotion("paper");
+        look(&mut demotion, 1, &[(0, 7), (1, 8), (2, 9)]);
+        let all = [(0, 7), (1, 8), (2, 9)];
+        assert_eq!(look(&mut demotion, 200, &all), [0, 1, 2]);
+        demotion.done(1);
+        assert_eq!(look(&mut demotion, 201, &all), [1, 2]);
+        assert_eq!(look(&mut demotion, 202, &[(0, 7), (1, 11), (2, 9)]), [2], "1 has another page");
+    }
+
+    #[test]
+    fn pages_leave_early_for_want_of_room() {
+        let mut demotion = demotion("paper");
+        let seen: Vec<_> = (0..10).map(|slot| (slot, 100 + u64::from(slot))).collect();
+        assert_eq!(look(&mut demotion, 1, &seen[..7]), NOTHING, "there is room for eight");
+        let left = look(&mut demotion, 2, &seen);
+        assert_eq!(left, [0, 1, 2], "one frame in eight is free, and the oldest leave");
+        demotion.done(3);
+        assert_eq!(demotion.counts().for_room, 3);
+    }
+
+    #[test]
+    fn a_page_of_a_process_that_has_ended_does_not_come_back() {
+        let mut demotion = demotion("paper");
+        look(&mut demotion, 1, &[(0, 7)]);
+        demotion.end_look(Nanos(2), |process| process == 1);
+        assert_eq!((demotion.counts().ended, demotion.counts().came_back), (1, 0));
+    }
+}

@@ -1,0 +1,6 @@
+//! What the services share: requests over a control socket, and the clients that make them.
+
+mod client;
+pub(crate) mod requests;
+
+pub(crate) use client::ask;

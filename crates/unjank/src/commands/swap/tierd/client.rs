@@ -1,0 +1,108 @@
+//! `unjank swap tierd status`, `pause` and `resume`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_swap::remedy::writeback::pace::Pace;
+use unjank_swap::remedy::writeback::status::Status;
+use unjank_swap::remedy::writeback::zram::Stopped;
+
+use super::args::SOCKET;
+use crate::commands::service;
+use crate::commands::service::requests::Action;
+use crate::{exit, output};
+
+/// Arguments of `pause` and `resume`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SocketArgs {
+    /// Where the service listens
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    socket: PathBuf,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap tierd status
+  unjank swap tierd status --json | jq .counts")]
+pub(super) struct StatusArgs {
+    /// Print the state as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    socket: SocketArgs,
+}
+
+/// Prints the state.
+pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
+    let status = ask(&args.socket.socket, Action::Status)?;
+    let text = if args.json { output::json(&status)? } else { text(&status) };
+    output::print(&text)?;
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// Asks the service to pause.
+pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
+    ask(&args.socket, Action::Pause)?;
+    output::remark("paused: nothing is written back until unjank swap tierd resume");
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// Asks the service to resume.
+pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
+    ask(&args.socket, Action::Resume)?;
+    output::remark("resumed: cold pages are written back again");
+    Ok(ExitCode::from(exit::FINE))
+}
+
+fn ask(socket: &Path, action: Action) -> Result<Status> {
+    service::ask(socket, action, "sudo unjank swap tierd")
+}
+
+fn text(status: &Status) -> String {
+    let Status { zram, counts, .. } = status;
+    let state = match (status.paused, status.pace, status.stopped) {
+        (true, ..) => "paused",
+        (_, Pace::Stopped, _) => "waiting: programs wait for I/O",
+        (_, Pace::Slow, _) => "slow: programs wait for I/O",
+        (.., Some(Stopped::Full)) => "the backing device is full",
+        (.., Some(Stopped::LimitOrFailure)) => {
+            "the kernel's writeback_limit is used up, or the backing device has failed"
+        }
+        (.., Some(Stopped::Busy)) => "another program writes back",
+        _ if status.budget_left.get() == 0 => "today's budget is used up",
+        _ => "writing back what stays away",
+    };
+    let percent = status.cpu_time.as_secs_f64() / status.up.as_secs_f64().max(1e-9) * 100.0;
+    let lines = [
+        format!("process {}, up {}: {state}", status.process, status.up),
+        format!(
+            "{} over {}, policy {}, all other pages after {}",
+            status.device, status.backing, status.policy, status.after
+        ),
+        format!(
+            "in zram: {} pages in {} of memory; {:.1} % of them identified by process and address",
+            zram.pages,
+            zram.memory,
+            status.identified_percent()
+        ),
+        format!(
+            "on the backing device: {} pages; {} read and {} written since it was set up",
+            zram.written_back, zram.reads, zram.writes
+        ),
+        format!(
+            "{} pages evicted, {} came back, {} of them from the backing device",
+            counts.evicted, counts.came_back, counts.came_back_demoted
+        ),
+        format!(
+            "written back: {} that stayed away, {} for want of room; {} left today",
+            counts.stayed_away, counts.for_room, status.budget_left
+        ),
+        format!(
+            "costs {} of CPU time ({percent:.2} % of one CPU), {} of memory",
+            status.cpu_time, status.resident
+        ),
+    ];
+    output::Lines::from_iter(lines).finish()
+}

@@ -1,0 +1,65 @@
+//! `unjank swap tierd`: a service that writes cold pages of zram back to its backing device.
+
+mod args;
+mod client;
+mod serve;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use args::ServiceArgs;
+
+/// Arguments of `unjank swap tierd`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  sudo unjank swap tierd                               # until Ctrl-C
+  sudo unjank swap tierd --after 10min --per-day 512MiB
+  sudo unjank swap tierd --policy none                 # a sweep by age alone
+  unjank swap tierd status --json
+  sudo unjank swap tierd pause
+
+zram takes every page that memory evicts. The service looks at which pages of
+processes are in zram, writes those back to its backing device that were evicted
+once and stay away, and leaves those in zram that come back. It needs a zram
+device with a backing device (CONFIG_ZRAM_WRITEBACK) that the machine swaps to,
+and PAGEMAP_SCAN (Linux 6.7). It changes no setting: zram works without it as
+before, also if it is killed.
+
+systemd unit: dist/unjank-tierd.service. Exit codes: 3 no such zram device, 4 not
+permitted. docs/reference/swap/tierd.md has the details."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show what the running service does and has done
+    Status(client::StatusArgs),
+    /// Write nothing back until `resume`
+    #[command(
+        after_help = "Examples:\n  sudo unjank swap tierd pause     # while flash must be idle"
+    )]
+    Pause(client::SocketArgs),
+    /// Continue after a pause
+    #[command(after_help = "Examples:\n  sudo unjank swap tierd resume")]
+    Resume(client::SocketArgs),
+}
+
+/// Runs the service or a subcommand.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.verb {
+        None => serve::run(&args.service),
+        Some(Verb::Status(args)) => client::status(args),
+        Some(Verb::Pause(args)) => client::pause(args),
+        Some(Verb::Resume(args)) => client::resume(args),
+    }
+}

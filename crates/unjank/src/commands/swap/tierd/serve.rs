@@ -1,0 +1,191 @@
+//! Runs the service.
+
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use anyhow::{Context as _, Result};
+use sd_notify::NotifyState;
+use unjank_host::control_socket::ControlSocket;
+use unjank_host::files::Destination;
+use unjank_host::memory::MemoryLock;
+use unjank_host::wait::{WakeEvent, until_readable};
+use unjank_host::{Bytes, Nanos, Root, Timestamp};
+use unjank_measure::Store;
+use unjank_swap::remedy::writeback::budget::Budget;
+use unjank_swap::remedy::writeback::metrics;
+use unjank_swap::remedy::writeback::service::Service;
+use unjank_swap::remedy::writeback::status::Status;
+use unjank_swap::remedy::writeback::zram::{Stopped, Zram};
+
+use super::args::ServiceArgs;
+use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::storing;
+use crate::{exit, interrupt, output};
+
+/// The time between two reports: to the watchdog, the metrics file and the store.
+const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
+/// What may be written before it is stored how much is left. A service that is killed and started
+/// again may write so much more.
+const UNSTORED: Bytes = Bytes::from_mib(16);
+
+/// Runs the service until a signal or `--for` ends it.
+pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
+    if let Some(path) = &args.metrics_file {
+        Destination::open_file(path)?;
+    }
+    let signals = interrupt::stream().context("while listening for signals")?;
+    let root = Root::system();
+    let mut remembered = Remembered::recall(args, &root)?;
+    let service = Service::new(args.options(), remembered.budget, &root)?;
+    let socket = Arc::new(ControlSocket::listen(&args.socket)?);
+    let (requests, asked) = requests::listen(Arc::clone(&socket))?;
+    // It looks for pages when memory is short.
+    let _locked = MemoryLock::everything();
+    output::remark(&format!(
+        "writing cold pages of {} back to {}; control socket {}",
+        service.zram().name(),
+        service.zram().backing(),
+        socket.path().display()
+    ));
+    let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Ready]);
+    let mut serving = Serving { args, service, requests, remembered: &mut remembered, said: None };
+    let served = serving.until_the_end(&signals, &asked);
+    let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Stopping]);
+    let kept = serving.remembered.keep(serving.service.budget());
+    // The socket's thread holds it as long as the process lives.
+    socket.close();
+    served?;
+    kept?;
+    Ok(ExitCode::from(exit::FINE))
+}
+
+struct Serving<'a> {
+    args: &'a ServiceArgs,
+    service: Service,
+    requests: Receiver<Request<Status>>,
+    remembered: &'a mut Remembered,
+    /// The last obstacle that was said.
+    said: Option<Stopped>,
+}
+
+impl Serving<'_> {
+    fn until_the_end(&mut self, mut signals: &UnixStream, asked: &WakeEvent) -> Result<()> {
+        let end = self.args.length.map(|length| Timestamp::now() + length);
+        let mut next_report = Timestamp::now();
+        loop {
+            let next_round = self.service.round()?;
+            if self.remembered.is_out_of_date(self.service.budget()) {
+                self.remembered.keep(self.service.budget())?;
+            }
+            if next_report <= Timestamp::now() {
+                next_report = Timestamp::now() + between_reports();
+                self.report()?;
+            }
+            let until = [end, Some(next_round), Some(next_report)].into_iter().flatten().min();
+            let [asks, signal] = until_readable([asked.as_fd(), signals.as_fd()].map(Some), until)?;
+            if signal {
+                let _which_does_not_matter = signals.read(&mut [0]);
+                return Ok(());
+            }
+            if asks {
+                asked.reset();
+                self.answer()?;
+            }
+            if end.is_some_and(|end| end <= Timestamp::now()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer(&mut self) -> Result<()> {
+        while let Ok(request) = self.requests.try_recv() {
+            match request.action {
+                Action::Status => {}
+                Action::Pause => self.service.pause(true),
+                Action::Resume => self.service.pause(false),
+            }
+            request.answer(Box::new(self.service.status()?));
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> Result<()> {
+        let status = self.service.status()?;
+        let written = status.counts.stayed_away + status.counts.for_room;
+        let words = format!("{written} pages written back, {} left today", status.budget_left);
+        let _not_a_service_of_systemd =
+            sd_notify::notify(&[NotifyState::Watchdog, NotifyState::Status(&words)]);
+        if status.stopped != self.said {
+            self.said = status.stopped;
+            if let Some(stopped) = status.stopped {
+                output::remark(obstacle(stopped));
+            }
+        }
+        if let Some(path) = &self.args.metrics_file
+            && let Err(error) = Destination::open(path)
+                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
+        {
+            output::remark(&error.to_string());
+        }
+        Ok(())
+    }
+}
+
+fn obstacle(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Full => "the backing device is full; pages stay in zram",
+        Stopped::LimitOrFailure => {
+            "the kernel wrote nothing back: its writeback_limit is used up, or the backing device \
+             has failed"
+        }
+        Stopped::Busy => "another program writes back; trying again",
+    }
+}
+
+/// Half of the interval that systemd's watchdog allows, at most [`BETWEEN_REPORTS`].
+fn between_reports() -> Nanos {
+    sd_notify::watchdog_enabled()
+        .map_or(BETWEEN_REPORTS, |within| Nanos::from(within / 2).min(BETWEEN_REPORTS))
+}
+
+/// What may still be written, from one start to the next.
+struct Remembered {
+    store: Option<Store>,
+    key: String,
+    budget: Option<Budget>,
+}
+
+impl Remembered {
+    /// Reads the store.
+    ///
+    /// # Errors
+    /// There is no such zram device; the store cannot be used: without it, a service that is started
+    /// again and again would write without a limit.
+    fn recall(args: &ServiceArgs, root: &Root) -> Result<Self> {
+        let name = Zram::find(root, args.zram.as_deref())?.name().to_owned();
+        let key = format!("swap/tierd/{name}/budget");
+        let path = if args.no_store { None } else { storing::store_path(args.store.as_deref()) };
+        let Some(path) = path else { return Ok(Self { store: None, key, budget: None }) };
+        let store = Store::open(&path)?;
+        let text = store.recall(&key)?.unwrap_or_default();
+        let budget = serde_json::from_str(&text).ok();
+        Ok(Self { store: Some(store), key, budget })
+    }
+
+    fn is_out_of_date(&self, budget: Budget) -> bool {
+        let before = self.budget.map_or(Bytes(u64::MAX), |before| before.left());
+        before.get().saturating_sub(budget.left().get()) >= UNSTORED.get()
+    }
+
+    fn keep(&mut self, budget: Budget) -> Result<()> {
+        if let Some(store) = &mut self.store {
+            store.remember(&self.key, &serde_json::to_string(&budget)?)?;
+        }
+        self.budget = Some(budget);
+        Ok(())
+    }
+}
