@@ -84,29 +84,35 @@ fn a_backing_that_fails_gives_no_wrong_page() {
     assert!(stdout.lines().any(|line| line == "faults: two tiers"), "{stdout}");
 }
 
-/// The machine swaps to the tier, and has no other memory any more.
-#[test]
-fn memory_is_exhausted_while_pages_are_swapped() {
-    if !lab() {
-        return;
-    }
-    let stdout = run(&["exhausted"]);
-    assert!(number(&stdout, "exhausted: ", " pages came back") >= 10_000, "{stdout}");
-    assert_eq!(number(&stdout, "exhausted: ", " transfers failed"), 0, "{stdout}");
-}
-
 /// zram is the fast tier: what comes back stays there, and what stays away is written back.
 #[test]
 fn pages_of_zram_that_stay_away_are_written_back() {
     if !lab() {
         return;
     }
-    let stdout = run(&["writeback"]);
+    let stdout = run(&["writeback", "stays"]);
     let back = number(&stdout, "writeback: ", " pages came back");
     let from_device = number(&stdout, "writeback: ", " of them from the device");
     assert!(from_device * 20 <= back, "what comes back stays in zram: {stdout}");
     assert!(number(&stdout, "writeback: ", " pages read back") >= 900, "{stdout}");
+}
+
+/// zram is as it was without the service: every page is compared.
+#[test]
+fn zram_goes_on_when_its_service_is_killed() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["writeback", "kills"]);
     assert!(number(&stdout, "writeback: 10 services killed, ", " pages written") > 0, "{stdout}");
+}
+
+#[test]
+fn no_more_pages_of_zram_are_written_than_the_user_allows() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["writeback", "budget"]);
     let within = number(&stdout, "writeback: ", " pages written within the budget");
     assert_eq!(within, 256, "{stdout}");
 }

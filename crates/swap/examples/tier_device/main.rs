@@ -4,7 +4,8 @@
 //! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `device`, a new
 //! one, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
 //! `tier_device measure POLICY IDENTITY` swaps without kills, and prints the counts of the tier.
-//! `tier_device faults` has backings fail, and two tiers at a time. `tier_device writeback` checks the
+//! `tier_device faults` has backings fail, and two tiers at a time. `tier_device exhausted` swaps while there
+//! is no other memory. `tier_device writeback PART` checks the
 //! service that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it
 //! spares. Prints what was done. Needs `unjank` in the path.
 
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         ["hot-and-cold", millis] => user::hot_and_cold(millis),
         ["churn"] => user::churn(),
         ["evict"] => user::evict_and_end(),
-        ["writeback"] => writeback::run(),
+        ["writeback", part] => writeback::run(part),
         ["measure-writeback", policy] => writeback::measure(policy),
         ["swap"] => user::swap(Some(user::MEMORY)),
         ["swap-freely"] => user::swap(None),

@@ -28,11 +28,15 @@ const BUDGET: u64 = 256;
 /// The time that shows that nothing is written.
 const NOTHING: Duration = Duration::from_secs(4);
 
-pub(crate) fn run() -> Result<()> {
+/// `stays`, `kills` or `budget`.
+pub(crate) fn run(part: &str) -> Result<()> {
     let backing = MemoryDevice::start(user::SIZE)?;
-    what_comes_back_stays(&backing.path())?;
-    killed_at_any_moment(&backing.path())?;
-    budget_and_pause(&backing.path())
+    match part {
+        "stays" => what_comes_back_stays(&backing.path()),
+        "kills" => killed_at_any_moment(&backing.path()),
+        "budget" => budget_and_pause(&backing.path()),
+        _ => Err(format!("{part} is no part").into()),
+    }
 }
 
 /// Pages that stay away are written back, those that come back are not, and no page is changed.

@@ -1,35 +1,19 @@
-//! When the machine is too busy with I/O for pages to be written back: pure.
+//! How fast pages are written back while programs wait for I/O: pure.
+//!
+//! A program that waits for a page in zram counts as one that waits for I/O, so a machine that
+//! thrashes in zram never seems to be without such waits. That is when zram needs room: pages are
+//! written back more slowly then, but not never.
 
-use serde::{Deserialize, Serialize};
 use unjank_host::machine::pressure::Pressure;
 
-/// From these shares of the last 10 s in which every task waited for I/O on, in percent, fewer pages
-/// are written back, and none.
-const SLOW: f64 = 5.0;
-const STOP: f64 = 20.0;
+/// The least share of the time for writing.
+pub const SLOWEST: f64 = 0.1;
 
-/// How fast pages may be written back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Pace {
-    /// As fast as the device takes them.
-    #[default]
-    Full,
-    /// A tenth of the time.
-    Slow,
-    /// Not now: programs wait for I/O.
-    Stopped,
-}
-
-impl Pace {
-    /// The pace at this pressure.
-    pub fn at(pressure: &Pressure) -> Self {
-        match pressure.io.full_avg10 {
-            full if full >= STOP => Self::Stopped,
-            full if full >= SLOW => Self::Slow,
-            _ => Self::Full,
-        }
-    }
+/// The share of the time for writing at this pressure: less than in proportion to the time in which
+/// at least one task makes progress.
+pub fn share_at(pressure: &Pressure) -> f64 {
+    let progress = 1.0 - pressure.io.full_avg10 / 100.0;
+    (progress * progress).clamp(SLOWEST, 1.0)
 }
 
 #[cfg(test)]
@@ -39,13 +23,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_that_wait_for_io_come_first() {
+    fn programs_that_wait_for_io_come_first_but_not_alone() {
         let at = |full_avg10| {
             let io = Stall { full_avg10, some_avg10: 100.0, ..Stall::default() };
-            Pace::at(&Pressure { io, ..Pressure::default() })
+            share_at(&Pressure { io, ..Pressure::default() })
         };
-        assert_eq!([0.0, 4.9].map(at), [Pace::Full; 2]);
-        assert_eq!([5.0, 19.9].map(at), [Pace::Slow; 2]);
-        assert_eq!([20.0, 100.0].map(at), [Pace::Stopped; 2]);
+        for (waiting, share) in [(0.0, 1.0), (10.0, 0.81), (50.0, 0.25), (100.0, SLOWEST)] {
+            assert!((at(waiting) - share).abs() < 1e-9, "{waiting}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::super::tier::map::Slot;
 use super::super::tier::server::PAGE;
 use super::budget::Budget;
 use super::demotion::Demotion;
-use super::pace::Pace;
+use super::pace;
 use super::status::Status;
 use super::zram::{Stopped, Zram};
 
@@ -25,9 +25,8 @@ const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
 const BETWEEN_IDLE_LOOKS: Nanos = Nanos::from_millis(5_000);
 /// A look takes at most one part of so many of a processor's time.
 const SHARE: u64 = 50;
-/// How long a round writes back, and how long while the machine is busy.
+/// How long a round writes back at most.
 const WRITING: Nanos = Nanos::from_millis(200);
-const WRITING_SLOWLY: Nanos = Nanos::from_millis(20);
 /// Slots that are written back at once.
 const BATCH: usize = 128;
 
@@ -38,8 +37,8 @@ pub struct Options {
     pub device: Option<String>,
     /// Which pages stay in zram.
     pub policy: TierPolicy,
-    /// How much of them, before compression; half of the device without a size.
-    pub keep: Option<Bytes>,
+    /// How much zram holds, before compression; half of the device without a size.
+    pub room: Option<Bytes>,
     /// How long all other pages stay.
     pub after: Nanos,
     /// How much may be written to the backing device.
@@ -61,7 +60,8 @@ pub struct Service {
     writes: u64,
     not_before: Timestamp,
     began: Timestamp,
-    pace: Pace,
+    /// The share of the time for writing.
+    pace: f64,
     stopped: Option<Stopped>,
     paused: bool,
 }
@@ -83,9 +83,9 @@ impl Service {
         };
         let slots = zram.slots();
         let all = u64::from(slots) * PAGE;
-        let keep = options.keep.unwrap_or(Bytes(all / 2)).get().min(all);
-        let frames = Slot::try_from(keep / PAGE).unwrap_or(Slot::MAX);
-        let invalid = |error| Error::Invalid(format!("{keep} bytes to keep in zram: {error}"));
+        let held = options.room.unwrap_or(Bytes(all / 2)).get().min(all);
+        let frames = Slot::try_from(held / PAGE).unwrap_or(Slot::MAX);
+        let invalid = |error| Error::Invalid(format!("{held} bytes in zram: {error}"));
         let policy = policy::make(options.policy, Identity::Page, (frames, slots));
         let policy = policy.map_err(invalid)?;
         let mut budget = budget.unwrap_or_else(|| Budget::full(options.per_day, wall_clock()));
@@ -103,7 +103,7 @@ impl Service {
             swaps: None,
             not_before: now,
             began: now,
-            pace: Pace::default(),
+            pace: 1.0,
             stopped: None,
             paused: false,
         })
@@ -144,14 +144,13 @@ impl Service {
         }
         self.budget.refill(self.options.per_day, wall_clock());
         self.pace = match pressure::read(&self.root)? {
-            Support::Yes(pressure) => Pace::at(&pressure),
-            Support::No(_) => Pace::Full,
+            Support::Yes(pressure) => pace::share_at(&pressure),
+            Support::No(_) => 1.0,
         };
         // Slots may have other pages since a look that is out of date.
         let is_current = self.swaps == Some(swaps);
         let is_left = if is_current && !self.paused { self.write_back()? } else { false };
         let pause = match (is_left, has_swapped) {
-            (true, _) if self.pace == Pace::Full => Nanos::ZERO,
             (false, false) => BETWEEN_IDLE_LOOKS,
             _ => BETWEEN_LOOKS,
         };
@@ -182,14 +181,9 @@ impl Service {
         Ok(())
     }
 
-    /// Writes back for some time. Returns whether there is more to do at once.
+    /// Writes back for some time. Returns whether there is more to do.
     fn write_back(&mut self) -> Result<bool> {
-        let length = match self.pace {
-            Pace::Full => WRITING,
-            Pace::Slow => WRITING_SLOWLY,
-            Pace::Stopped => return Ok(false),
-        };
-        let end = Timestamp::now() + length;
+        let end = Timestamp::now() + Nanos((WRITING.get() as f64 * self.pace) as u64);
         self.stopped = None;
         loop {
             self.count_writes()?;

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use unjank_host::{Bytes, Nanos};
 
 use super::demotion::Counts;
-use super::pace::Pace;
 use super::zram::{Stats, Stopped};
 
 /// The state of the service at a moment.
@@ -36,8 +35,8 @@ pub struct Status {
     pub counts: Counts,
     /// What may still be written today.
     pub budget_left: Bytes,
-    /// How busy the machine is with I/O.
-    pub pace: Pace,
+    /// The share of the usual time for writing: less while programs wait for I/O.
+    pub pace: f64,
     /// Why nothing could be written at last.
     pub stopped: Option<Stopped>,
     /// CPU time of the service.

@@ -20,9 +20,9 @@ pub(super) struct ServiceArgs {
     /// Which pages stay in zram, by a name of `swap simulate --policy`; none: a sweep by age alone
     #[arg(long, value_name = "POLICY", default_value = "paper")]
     policy: TierPolicy,
-    /// How much of them stays, before compression [default: half of the zram device]
+    /// How much zram holds, before compression [default: half of the zram device]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
-    keep: Option<Bytes>,
+    room: Option<Bytes>,
     /// How long all other pages stay
     #[arg(long, value_name = "TIME", default_value = "5min", value_parser = values::duration)]
     after: Nanos,
@@ -53,7 +53,7 @@ impl ServiceArgs {
         Options {
             device: self.zram.clone(),
             policy: self.policy,
-            keep: self.keep,
+            room: self.room,
             after: self.after,
             per_day: self.per_day,
         }

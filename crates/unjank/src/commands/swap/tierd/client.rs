@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_swap::remedy::writeback::pace::Pace;
 use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::Stopped;
 
@@ -12,6 +11,9 @@ use super::args::SOCKET;
 use crate::commands::service;
 use crate::commands::service::requests::Action;
 use crate::{exit, output};
+
+/// The share of the usual time for writing below which that is slow.
+const SLOW: f64 = 0.5;
 
 /// Arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]
@@ -62,16 +64,15 @@ fn ask(socket: &Path, action: Action) -> Result<Status> {
 
 fn text(status: &Status) -> String {
     let Status { zram, counts, .. } = status;
-    let state = match (status.paused, status.pace, status.stopped) {
-        (true, ..) => "paused",
-        (_, Pace::Stopped, _) => "waiting: programs wait for I/O",
-        (_, Pace::Slow, _) => "slow: programs wait for I/O",
-        (.., Some(Stopped::Full)) => "the backing device is full",
-        (.., Some(Stopped::LimitOrFailure)) => {
+    let state = match (status.paused, status.stopped) {
+        (true, _) => "paused",
+        (_, Some(Stopped::Full)) => "the backing device is full",
+        (_, Some(Stopped::LimitOrFailure)) => {
             "the kernel's writeback_limit is used up, or the backing device has failed"
         }
-        (.., Some(Stopped::Busy)) => "another program writes back",
+        (_, Some(Stopped::Busy)) => "another program writes back",
         _ if status.budget_left.get() == 0 => "today's budget is used up",
+        _ if status.pace < SLOW => "writing back slowly, as programs wait for I/O",
         _ => "writing back what stays away",
     };
     let percent = status.cpu_time.as_secs_f64() / status.up.as_secs_f64().max(1e-9) * 100.0;
