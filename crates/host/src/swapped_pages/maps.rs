@@ -47,10 +47,15 @@ fn has_swap(status: &[u8]) -> bool {
     status.split(|byte| *byte == b'\n').find_map(size).is_some_and(|kib| kib > 0)
 }
 
-/// The range of a line of maps: `7f12a000-7f12c000 rw-p …`.
+/// The range of a line of maps: `7f12a000-7f12c000 rw-p …`. `None` for one that is only reserved,
+/// and may be very large.
 fn mapped(line: &[u8]) -> Option<Range<u64>> {
-    let word = line.split(|byte| *byte == b' ').next()?;
-    let (start, end) = std::str::from_utf8(word).ok()?.split_once('-')?;
+    let mut words = line.split(|byte| *byte == b' ');
+    let range = words.next()?;
+    if words.next() == Some(b"---p") {
+        return None;
+    }
+    let (start, end) = std::str::from_utf8(range).ok()?.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
     Some(number(start)?..number(end)?)
 }
@@ -66,7 +71,7 @@ mod tests {
             Some(0x7f12_a000..0x7f12_c000)
         );
         assert_eq!(mapped(b"ffffffffff600000-ffffffffff601000 --xp\n").unwrap().end % 4096, 0);
-        for line in ["", "\n", "x-y r", "12 34", "12-"] {
+        for line in ["", "\n", "x-y r", "12 34", "12-", "1000-9000 ---p 0"] {
             assert_eq!(mapped(line.as_bytes()), None, "{line}");
         }
         assert!(has_swap(b"Name:\tx\nVmSwap:\t      12 kB\nThreads:\t1\n"));

@@ -18,9 +18,12 @@ const UBLK: &str = "/sys/class/misc/ublk-control";
 pub fn fitting(root: &Root) -> Result<Option<&'static str>> {
     let swaps = swap::devices(root)?;
     let has = |kind: SwapKind| swaps.iter().any(|device| device.kind == kind);
-    let zram_is_backed = zram::devices(root)?.iter().any(|it| it.backing_device.is_some());
+    let is_backed = |device: &zram::Zram| {
+        let is_at = |path: &str| path.rsplit('/').next() == Some(&device.name);
+        device.backing_device.is_some() && swaps.iter().any(|swap| is_at(&swap.path))
+    };
     let is_on_storage = has(SwapKind::Disk) || has(SwapKind::RotatingDisk) || has(SwapKind::File);
-    Ok(if has(SwapKind::Zram) && zram_is_backed {
+    Ok(if zram::devices(root)?.iter().any(is_backed) {
         Some(TIERD)
     } else if is_on_storage && root.exists(UBLK) {
         Some(TIER)

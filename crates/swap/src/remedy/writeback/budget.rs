@@ -33,6 +33,13 @@ impl Budget {
         self.at = now;
     }
 
+    /// Whether it differs by `least` or more from what it would be at `now` if nothing had been
+    /// written since `earlier`.
+    pub fn has_spent(&self, mut earlier: Self, least: Bytes, per_day: Bytes, now: u64) -> bool {
+        earlier.refill(per_day, now);
+        earlier.left - self.left >= least.get() as f64
+    }
+
     /// So much was written.
     pub fn spend(&mut self, written: Bytes) {
         self.left -= written.get() as f64;
@@ -63,6 +70,17 @@ mod tests {
         assert_eq!(budget.left(), Bytes(6_000), "the clock was set back");
         budget.refill(PER_DAY, 1_000_000);
         assert_eq!(budget.left(), PER_DAY);
+    }
+
+    #[test]
+    fn what_has_accumulated_and_was_spent_counts() {
+        let stored = Budget { left: 0.0, at: 0 };
+        let mut budget = stored;
+        budget.refill(PER_DAY, 1_000);
+        assert!(!budget.has_spent(stored, Bytes(1), PER_DAY, 1_000));
+        budget.spend(Bytes(1_000_000));
+        assert_eq!(budget.left(), Bytes(0), "as when it was stored");
+        assert!(budget.has_spent(stored, Bytes(1_000_000), PER_DAY, 1_000));
     }
 
     #[test]

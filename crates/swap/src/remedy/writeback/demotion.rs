@@ -23,7 +23,8 @@ pub struct Counts {
     pub came_back_demoted: u64,
     /// Pages whose process has ended.
     pub ended: u64,
-    /// Pages that were chosen to be written back because they stayed away.
+    /// Pages that were to be written back because they stayed away. The kernel passes over those
+    /// that are gone, or on the backing device already.
     pub stayed_away: u64,
     /// The same for want of room.
     pub for_room: u64,
@@ -44,7 +45,10 @@ pub struct Demotion {
     following: Following,
     /// How long a page that the policy does not keep stays in zram.
     after: Nanos,
-    chosen: VecDeque<Chosen>,
+    /// Slots for whose pages the policy has no room.
+    for_room: VecDeque<Chosen>,
+    /// The last batch.
+    batch: Vec<Chosen>,
     demoted: Box<[bool]>,
     counts: Counts,
 }
@@ -57,7 +61,8 @@ impl Demotion {
             policy,
             following: Following::new(slots),
             after,
-            chosen: VecDeque::new(),
+            for_room: VecDeque::new(),
+            batch: Vec::new(),
             demoted: vec![false; slots as usize].into(),
             counts: Counts::default(),
         }
@@ -75,7 +80,7 @@ impl Demotion {
 
     /// A look ends at the time `at`. `has_ended` tells whether a process has.
     pub fn end_look(&mut self, at: Nanos, mut has_ended: impl FnMut(u32) -> bool) {
-        let Self { policy, following, chosen, demoted, counts, .. } = self;
+        let Self { policy, following, for_room, demoted, counts, .. } = self;
         let mut leaving: Vec<Slot> = Vec::new();
         following.end_look(at, |change| match change {
             Change::Left(slot, key) => {
@@ -101,33 +106,49 @@ impl Demotion {
         while let Some(left) = policy.next_to_leave(at) {
             leaving.push(left.page.0);
         }
-        chosen.extend(leaving.into_iter().filter_map(|slot| {
+        for_room.extend(leaving.into_iter().filter_map(|slot| {
             let since = following.since(slot)?;
             Some(Chosen { slot, since, is_for_room: true })
         }));
+        if for_room.len() > demoted.len() {
+            // Nothing was written back for long.
+            for_room.retain(|it| following.since(it.slot) == Some(it.since));
+        }
     }
 
-    /// Writes the next slots to write back at the time `at` to `batch`, at most `most`: those for
-    /// which there is no room first, then those that have stayed away for the longest.
-    pub fn next(&mut self, at: Nanos, most: usize, batch: &mut Vec<Slot>) {
-        batch.clear();
-        while self.chosen.len() < most
-            && let Some(slot) = self.policy.by_page().and_then(PagePolicy::next_dismissed)
-            && let Some(since) = self.following.since(slot.0)
-            && at.get().saturating_sub(since.get()) >= self.after.get()
-        {
-            self.policy.not_taken(slot);
-            self.chosen.push_back(Chosen { slot: slot.0, since, is_for_room: false });
+    /// Writes the next slots to write back at the time `at` to `slots`, at most `most`: if zram has
+    /// no room, those for which the policy has none; then those that have stayed away for the
+    /// longest.
+    pub fn next(&mut self, at: Nanos, most: usize, has_room: bool, slots: &mut Vec<Slot>) {
+        for undone in self.batch.drain(..).rev() {
+            self.for_room.push_front(undone);
         }
-        let Self { chosen, following, demoted, .. } = self;
-        chosen
-            .retain(|it| following.since(it.slot) == Some(it.since) && !demoted[it.slot as usize]);
-        batch.extend(chosen.iter().take(most).map(|it| it.slot));
+        let Self { policy, following, after, for_room, batch, demoted, .. } = self;
+        let stays_away = |since: Nanos| at.get().saturating_sub(since.get()) >= after.get();
+        let is_there =
+            |it: &Chosen| following.since(it.slot) == Some(it.since) && !demoted[it.slot as usize];
+        while batch.len() < most
+            && let Some(first) = for_room.front()
+            && (!has_room || !first.is_for_room || stays_away(first.since))
+        {
+            batch.extend(for_room.pop_front().filter(is_there));
+        }
+        while batch.len() < most
+            && let Some(slot) = policy.by_page().and_then(PagePolicy::next_dismissed)
+            && let Some(since) = following.since(slot.0)
+            && stays_away(since)
+        {
+            policy.not_taken(slot);
+            let chosen = Chosen { slot: slot.0, since, is_for_room: false };
+            batch.extend(Some(chosen).filter(is_there));
+        }
+        slots.clear();
+        slots.extend(batch.iter().map(|it| it.slot));
     }
 
     /// The first `count` slots of the last batch are written back.
     pub fn done(&mut self, count: usize) {
-        for chosen in self.chosen.drain(..count.min(self.chosen.len())) {
+        for chosen in self.batch.drain(..count.min(self.batch.len())) {
             self.demoted[chosen.slot as usize] = true;
             let counted = if chosen.is_for_room {
                 &mut self.counts.for_room
@@ -171,6 +192,15 @@ mod tests {
     }
 
     fn look(demotion: &mut Demotion, at: u64, seen: &[(Slot, u64)]) -> Vec<Slot> {
+        look_at_zram(demotion, at, seen, false)
+    }
+
+    fn look_at_zram(
+        demotion: &mut Demotion,
+        at: u64,
+        seen: &[(Slot, u64)],
+        has_room: bool,
+    ) -> Vec<Slot> {
         for (slot, page) in seen {
             // Of process 1.
             let key = Key(NonZeroU64::new(1 << 36 | page).unwrap());
@@ -178,7 +208,7 @@ mod tests {
         }
         demotion.end_look(Nanos(at), |_| false);
         let mut batch = Vec::new();
-        demotion.next(Nanos(at), 8, &mut batch);
+        demotion.next(Nanos(at), 8, has_room, &mut batch);
         batch
     }
 
@@ -228,6 +258,17 @@ mod tests {
         assert_eq!(left, [0, 1, 2], "one frame in eight is free, and the oldest leave");
         demotion.done(3);
         assert_eq!(demotion.counts().for_room, 3);
+    }
+
+    #[test]
+    fn while_zram_has_room_no_page_leaves_early() {
+        let mut demotion = demotion("paper");
+        let seen: Vec<_> = (0..10).map(|slot| (slot, 100 + u64::from(slot))).collect();
+        assert_eq!(look_at_zram(&mut demotion, 1, &seen, true), NOTHING, "as after a restart");
+        assert_eq!(look_at_zram(&mut demotion, 100, &seen, true), NOTHING);
+        assert_eq!(look_at_zram(&mut demotion, 101, &seen, true).len(), 8);
+        demotion.done(8);
+        assert_eq!(look_at_zram(&mut demotion, 102, &seen, true).len(), 2);
     }
 
     #[test]

@@ -26,6 +26,8 @@ struct Entry {
     since: Nanos,
     /// The number of the last look that has found it there.
     seen: u32,
+    /// The number of the last look that has found another page there.
+    offered: u32,
 }
 
 /// The pages in the slots of a swap area.
@@ -51,7 +53,8 @@ impl Following {
         let Some(entry) = self.entries.get_mut(slot as usize) else { return };
         if entry.key == Some(key) {
             entry.seen = self.look;
-        } else {
+        } else if entry.seen != self.look && entry.offered != self.look {
+            entry.offered = self.look;
             self.new.push((slot, key));
         }
     }
@@ -70,7 +73,7 @@ impl Following {
         for (slot, key) in self.new.drain(..) {
             let entry = &mut self.entries[slot as usize];
             if entry.seen != self.look {
-                *entry = Entry { key: Some(key), since: at, seen: self.look };
+                *entry = Entry { key: Some(key), since: at, seen: self.look, ..*entry };
                 self.followed += 1;
                 each(Change::Arrived(slot, key));
             }

@@ -12,11 +12,13 @@
 //! | [`following`] | which pages arrive in the slots and leave them: pure |
 //! | [`demotion`] | which slots are written back: pure |
 //! | [`budget`] | how much may be written: pure |
+//! | `area` | the number of the swap area: pure |
 //! | [`pace`] | when the machine is too busy for that: pure |
 //! | [`zram`] | the device: its statistics, writing back |
 //! | [`service`] | looks and writes back, again and again |
-//! | [`status`], [`metrics`] | what it tells |
+//! | [`status`], [`metrics`] | the state, as JSON and for Prometheus |
 
+mod area;
 pub mod budget;
 pub mod demotion;
 pub mod following;

@@ -1,11 +1,13 @@
 //! Looks at which pages are in zram, and writes back, again and again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use unjank_cachesim::tier::TierPolicy;
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::machine::{VmStat, pressure};
+use unjank_host::memory::page_size;
 use unjank_host::process::pid;
 use unjank_host::swapped_pages::SwappedPages;
 use unjank_host::{Bytes, Error, Nanos, Result, Root, Support, Timestamp};
@@ -14,6 +16,7 @@ use super::super::page_key;
 use super::super::policy::{self, Identity};
 use super::super::tier::map::Slot;
 use super::super::tier::server::PAGE;
+use super::area;
 use super::budget::Budget;
 use super::demotion::Demotion;
 use super::pace;
@@ -23,12 +26,18 @@ use super::zram::{Stopped, Zram};
 /// The time between two looks while pages are swapped, and while none are.
 const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
 const BETWEEN_IDLE_LOOKS: Nanos = Nanos::from_millis(5_000);
+/// The longest time between two looks: a process that ends swaps nothing.
+const BETWEEN_LOOKS_AT_MOST: Nanos = Nanos::from_millis(30_000);
+/// Nothing is written back after a look that is older.
+const LONGEST: Nanos = Nanos::from_millis(60_000);
 /// A look takes at most one part of so many of a processor's time.
 const SHARE: u64 = 50;
 /// How long a round writes back at most.
 const WRITING: Nanos = Nanos::from_millis(200);
 /// Slots that are written back at once.
 const BATCH: usize = 128;
+/// zram has room while this part of it is free: one part of so many.
+const FREE: u64 = 8;
 
 /// What the service does.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,8 +63,13 @@ pub struct Service {
     demotion: Demotion,
     budget: Budget,
     batch: Vec<Slot>,
-    /// Page-ins and page-outs at the last look.
+    /// The number of the area in pagemap, as the last look has shown.
+    area: Option<u8>,
+    /// Page-ins and page-outs at the last look, and when it was.
     swaps: Option<(u64, u64)>,
+    looked: Timestamp,
+    /// When the last look began that has told which pages are in the area.
+    known: Option<Timestamp>,
     /// The kernel's count of writes that the budget knows.
     writes: u64,
     not_before: Timestamp,
@@ -72,6 +86,10 @@ impl Service {
     /// # Errors
     /// `Unsupported` with the reason; `Invalid` for a size that is too large or too small.
     pub fn new(options: Options, budget: Option<Budget>, root: &Root) -> Result<Self> {
+        if page_size() != Bytes(PAGE) {
+            let why = format!("this kernel has pages of {}, and not of 4 KiB", page_size());
+            return Err(Error::Unsupported(why));
+        }
         let zram = Zram::find(root, options.device.as_deref())?;
         let pages = match SwappedPages::new(root)? {
             Support::No(_) => SwappedPages::by_maps(root)?,
@@ -81,26 +99,23 @@ impl Service {
             Support::Yes(pages) => pages,
             Support::No(reason) => return Err(Error::Unsupported(reason)),
         };
-        let slots = zram.slots();
-        let all = u64::from(slots) * PAGE;
-        let held = options.room.unwrap_or(Bytes(all / 2)).get().min(all);
-        let frames = Slot::try_from(held / PAGE).unwrap_or(Slot::MAX);
-        let invalid = |error| Error::Invalid(format!("{held} bytes in zram: {error}"));
-        let policy = policy::make(options.policy, Identity::Page, (frames, slots));
-        let policy = policy.map_err(invalid)?;
+        let demotion = demotion(&options, zram.slots())?;
         let mut budget = budget.unwrap_or_else(|| Budget::full(options.per_day, wall_clock()));
         budget.refill(options.per_day, wall_clock());
         let now = Timestamp::now();
         Ok(Self {
             root: root.clone(),
-            demotion: Demotion::new(policy, slots, options.after),
+            demotion,
             writes: zram.stats()?.writes,
             options,
             zram,
             pages,
             budget,
             batch: Vec::with_capacity(BATCH),
+            area: None,
             swaps: None,
+            looked: now,
+            known: None,
             not_before: now,
             began: now,
             pace: 1.0,
@@ -119,37 +134,41 @@ impl Service {
         self.budget
     }
 
-    /// Writes nothing back until it may again. Pages are followed meanwhile.
+    /// Pauses or resumes writing back. Pages are followed meanwhile.
     pub fn pause(&mut self, paused: bool) {
         self.paused = paused;
     }
 
-    /// Looks and writes back once, for less than a second. Returns when the next round is due.
+    /// Looks and writes back once. Returns when the next round is due. While the machine does not
+    /// swap to the device, waits until it does again.
     ///
     /// # Errors
-    /// `Unsupported` if the machine does not swap to the device any more; the kernel's error.
+    /// The kernel's error.
     pub fn round(&mut self) -> Result<Timestamp> {
         let now = Timestamp::now();
-        let Some(area) = self.zram.area()? else {
-            let name = self.zram.name();
-            return Err(Error::Unsupported(format!(
-                "this machine does not swap to {name} any more"
-            )));
+        if self.stopped == Some(Stopped::NoDevice) {
+            self.find_again()?;
+        }
+        let Some(place) = self.zram.area()?.filter(|_| self.stopped != Some(Stopped::NoDevice))
+        else {
+            self.stopped = Some(Stopped::NoDevice);
+            return Ok(now + BETWEEN_IDLE_LOOKS);
         };
         let swaps = swaps(&self.root)?;
         let has_swapped = self.swaps != Some(swaps);
-        if has_swapped && now >= self.not_before {
-            self.look(area)?;
-            self.swaps = Some(swaps);
+        let is_time = has_swapped || now.since(self.looked) >= BETWEEN_LOOKS_AT_MOST;
+        if is_time && now >= self.not_before && self.look(place) {
+            (self.swaps, self.known) = (Some(swaps), Some(now));
         }
         self.budget.refill(self.options.per_day, wall_clock());
         self.pace = match pressure::read(&self.root)? {
             Support::Yes(pressure) => pace::share_at(&pressure),
             Support::No(_) => 1.0,
         };
-        // Slots may have other pages since a look that is out of date.
-        let is_current = self.swaps == Some(swaps);
-        let is_left = if is_current && !self.paused { self.write_back()? } else { false };
+        // A page that stayed away until the last look has hardly come back since, if that was not
+        // long ago.
+        let is_known = self.known.is_some_and(|at| Timestamp::now().since(at) < LONGEST);
+        let is_left = if is_known && !self.paused { self.write_back()? } else { false };
         let pause = match (is_left, has_swapped) {
             (false, false) => BETWEEN_IDLE_LOOKS,
             _ => BETWEEN_LOOKS,
@@ -157,28 +176,57 @@ impl Service {
         Ok(Timestamp::now() + pause)
     }
 
-    /// Finds the pages in the area.
-    fn look(&mut self, area: u8) -> Result<()> {
-        let Self { pages, demotion, root, began, .. } = self;
+    /// Finds the device again, which may have another size. Nothing is known of its pages.
+    fn find_again(&mut self) -> Result<()> {
+        let Ok(zram) = Zram::find(&self.root, self.options.device.as_deref()) else {
+            return Ok(());
+        };
+        self.demotion = demotion(&self.options, zram.slots())?;
+        self.writes = zram.stats()?.writes;
+        self.zram = zram;
+        (self.stopped, self.area, self.swaps, self.known) = (None, None, None, None);
+        Ok(())
+    }
+
+    /// Finds the pages in the area. Returns whether they are known; if not, the next look may tell.
+    fn look(&mut self, (place, lines, used): (usize, usize, u64)) -> bool {
         let before = thread_cpu_time();
+        let guess = self.area.or_else(|| u8::try_from(place).ok());
+        let mut seen: area::Seen = [0; area::NUMBERS];
+        let Self { pages, demotion, .. } = self;
         let looked = pages.visit(|page| {
-            let slot = Slot::try_from(page.slot).ok().filter(|_| page.area == area);
+            if let Some(count) = seen.get_mut(usize::from(page.area)) {
+                *count += 1;
+            }
+            let slot = Slot::try_from(page.slot).ok().filter(|_| Some(page.area) == guess);
             if let Some((slot, key)) = slot.zip(page_key::of(page)) {
                 demotion.see(slot, key);
             }
         });
-        if let Err(error) = looked {
-            demotion.abandon_look();
-            return Err(error);
+        self.area = area::number(place, lines, used, &seen);
+        // A search that fails, as for want of memory, is repeated.
+        let is_known = looked.is_ok() && self.area.is_some() && self.area == guess;
+        if is_known {
+            self.end_look();
+        } else {
+            self.demotion.abandon_look();
+            if looked.is_ok() && self.area.is_none() {
+                self.stopped = Some(Stopped::UnknownArea);
+            }
         }
+        let now = Timestamp::now();
+        self.looked = now;
+        self.not_before = now + (thread_cpu_time() - before).times(SHARE);
+        is_known
+    }
+
+    fn end_look(&mut self) {
         let mut ended: HashMap<u32, bool> = HashMap::new();
+        let root = &self.root;
         let has_ended = |process: u32| {
             *ended.entry(process).or_insert_with(|| !root.exists(format!("/proc/{process}")))
         };
-        demotion.end_look(Timestamp::now().since(*began), has_ended);
-        let cost = thread_cpu_time() - before;
-        self.not_before = Timestamp::now() + cost.times(SHARE);
-        Ok(())
+        self.demotion.end_look(Timestamp::now().since(self.began), has_ended);
     }
 
     /// Writes back for some time. Returns whether there is more to do.
@@ -186,16 +234,18 @@ impl Service {
         let end = Timestamp::now() + Nanos((WRITING.get() as f64 * self.pace) as u64);
         self.stopped = None;
         loop {
-            self.count_writes()?;
+            let pages = self.count_writes()?;
             let allowed = usize::try_from(self.budget.left().get() / PAGE).unwrap_or(usize::MAX);
             let at = Timestamp::now().since(self.began);
-            self.demotion.next(at, BATCH.min(allowed), &mut self.batch);
+            let room = room(&self.options, self.zram.slots());
+            let has_room = pages < room - room / FREE;
+            self.demotion.next(at, BATCH.min(allowed), has_room, &mut self.batch);
             let mut rest = self.batch.as_slice();
             if rest.is_empty() {
                 return Ok(false);
             }
             while !rest.is_empty() {
-                match self.zram.write_back(rest)? {
+                match self.zram.write_back(rest) {
                     Ok(count) => {
                         self.demotion.done(count);
                         rest = &rest[count..];
@@ -214,12 +264,13 @@ impl Service {
         }
     }
 
-    /// Takes what the kernel has written from the budget, for whomever it has.
-    fn count_writes(&mut self) -> Result<()> {
-        let writes = self.zram.stats()?.writes;
-        self.budget.spend(Bytes(writes.saturating_sub(self.writes) * PAGE));
-        self.writes = writes;
-        Ok(())
+    /// Deducts the kernel's writes from the budget, also those that other programs caused. Returns
+    /// the pages in zram.
+    fn count_writes(&mut self) -> Result<u64> {
+        let stats = self.zram.stats()?;
+        self.budget.spend(Bytes(stats.writes.saturating_sub(self.writes) * PAGE));
+        self.writes = stats.writes;
+        Ok(stats.pages)
     }
 
     /// The state at this moment.
@@ -250,6 +301,23 @@ impl Service {
     }
 }
 
+/// How many pages zram may hold.
+fn room(options: &Options, slots: Slot) -> u64 {
+    let held = options.room.map_or(u64::from(slots) / 2, |room| room.get() / PAGE);
+    held.min(slots.into())
+}
+
+/// Decides for a device of so many slots, of which nothing is known yet.
+fn demotion(options: &Options, slots: Slot) -> Result<Demotion> {
+    let frames = Slot::try_from(room(options, slots)).unwrap_or(Slot::MAX);
+    let invalid = |why: &dyn fmt::Display| Error::Invalid(format!("{frames} pages in zram: {why}"));
+    if frames < 2 {
+        return Err(invalid(&"two are the fewest"));
+    }
+    let policy = policy::make(options.policy, Identity::Page, (frames, slots));
+    Ok(Demotion::new(policy.map_err(|error| invalid(&error))?, slots, options.after))
+}
+
 /// Page-ins and page-outs since boot.
 fn swaps(root: &Root) -> Result<(u64, u64)> {
     let counters = VmStat::read(root)?;
@@ -257,6 +325,6 @@ fn swaps(root: &Root) -> Result<(u64, u64)> {
 }
 
 /// Seconds since 1970.
-fn wall_clock() -> u64 {
+pub fn wall_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

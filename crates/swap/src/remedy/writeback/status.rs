@@ -37,7 +37,7 @@ pub struct Status {
     pub budget_left: Bytes,
     /// The share of the usual time for writing: less while programs wait for I/O.
     pub pace: f64,
-    /// Why nothing could be written at last.
+    /// Why the last write-back stopped.
     pub stopped: Option<Stopped>,
     /// CPU time of the service.
     pub cpu_time: Nanos,
@@ -49,8 +49,8 @@ impl Status {
     /// The name and version of its form.
     pub const SCHEMA: &str = "unjank.tierd/1";
 
-    /// The share of the pages in zram whose process and address are known, in percent. Pages that
-    /// processes share, and those of files in memory, are not.
+    /// The share of the pages in zram whose process and address are known, in percent. Shared
+    /// memory and files in memory have none.
     pub fn identified_percent(&self) -> f64 {
         let in_zram = self.followed.saturating_sub(self.demoted);
         let percent = in_zram as f64 / self.zram.pages.max(1) as f64 * 100.0;

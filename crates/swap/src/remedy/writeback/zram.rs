@@ -32,7 +32,8 @@ pub struct Zram {
 /// The statistics of the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Pages in memory (`orig_data_size` of `mm_stat`).
+    /// Pages in memory: those that zram holds (`orig_data_size` of `mm_stat`) but for those that are
+    /// on the backing device.
     pub pages: u64,
     /// The memory that they take.
     pub memory: Bytes,
@@ -50,10 +51,14 @@ pub struct Stats {
 pub enum Stopped {
     /// The backing device is full.
     Full,
-    /// The kernel's `writeback_limit` is used up, or the backing device has failed.
+    /// The kernel's `writeback_limit` is used up, the backing device has failed, or memory is short.
     LimitOrFailure,
     /// The kernel writes back, or compresses, for another program.
     Busy,
+    /// The machine does not swap to the device, or the device was reset.
+    NoDevice,
+    /// Several areas were turned off, so that it is not known which pages are in zram.
+    UnknownArea,
 }
 
 impl Zram {
@@ -63,11 +68,11 @@ impl Zram {
     /// `Unsupported` if there is none, with the reason; `Invalid` if there are several.
     pub fn find(root: &Root, named: Option<&str>) -> Result<Self> {
         let devices = zram::devices(root)?;
-        let named = named.map(|name| name.strip_prefix("/dev/").unwrap_or(name));
+        let named = named.map(file_name);
         let swapped_to = swap::paths(root)?;
         let is_meant = |device: &zram::Zram| {
             named.is_none_or(|name| name == device.name)
-                && swapped_to.iter().any(|path| *path == path_of(&device.name))
+                && swapped_to.iter().any(|path| file_name(path) == device.name)
         };
         let meant: Vec<_> = devices.into_iter().filter(is_meant).collect();
         if meant.is_empty() {
@@ -117,15 +122,19 @@ impl Zram {
         self.slots
     }
 
-    /// The number of its swap area in `/proc/PID/pagemap`; `None` if the machine does not swap to it
-    /// any more.
+    /// The place of its swap area among those of this machine, their number, and the pages that it
+    /// has; `None` if the machine does not swap to it any more.
     ///
     /// # Errors
     /// `/proc/swaps` cannot be read.
-    pub fn area(&self) -> Result<Option<u8>> {
-        let path = path_of(&self.name);
-        let number = swap::paths(&self.root)?.into_iter().position(|it| it == path);
-        Ok(number.and_then(|number| u8::try_from(number).ok()))
+    pub fn area(&self) -> Result<Option<(usize, usize, u64)>> {
+        let paths = swap::paths(&self.root)?;
+        let Some(place) = paths.iter().position(|path| file_name(path) == self.name) else {
+            return Ok(None);
+        };
+        let areas = swap::devices(&self.root)?;
+        let area = areas.iter().find(|area| area.path == paths[place]);
+        Ok(area.map(|area| (place, paths.len(), area.used.get() / PAGE)))
     }
 
     /// The statistics at this moment.
@@ -141,7 +150,7 @@ impl Zram {
         let (memory, backing) = (read("mm_stat")?, read("bd_stat")?);
         let number = |all: &[u64], place: usize| all.get(place).copied().unwrap_or_default();
         Ok(Stats {
-            pages: number(&memory, 0) / PAGE,
+            pages: (number(&memory, 0) / PAGE).saturating_sub(number(&backing, 0)),
             memory: Bytes(number(&memory, 2)),
             written_back: number(&backing, 0),
             reads: number(&backing, 1),
@@ -150,47 +159,44 @@ impl Zram {
     }
 
     /// Writes slots back, as many as one write to the kernel takes. A slot that holds nothing any
-    /// more is passed over. Returns how many it has dealt with, or why none.
+    /// more is passed over. Returns how many it has dealt with.
     ///
     /// # Errors
-    /// The kernel's error; `Busy` if the device was reset.
-    pub fn write_back(&mut self, slots: &[Slot]) -> Result<Result<usize, Stopped>> {
-        let Some((first, more)) = slots.split_first() else { return Ok(Ok(0)) };
+    /// Why none.
+    pub fn write_back(&mut self, slots: &[Slot]) -> std::result::Result<usize, Stopped> {
+        let Some((first, more)) = slots.split_first() else { return Ok(0) };
         if !more.is_empty() && self.takes_many != Some(false) {
             let (text, count) = request(slots);
             match self.write(&text) {
                 Err(Errno::INVAL) if self.takes_many.is_none() => self.takes_many = Some(false),
                 done => {
                     self.takes_many = Some(true);
-                    return self.outcome(done, count);
+                    return outcome(done, count);
                 }
             }
         }
         let (text, count) = request(std::slice::from_ref(first));
-        let done = self.write(&text);
-        self.outcome(done, count)
+        outcome(self.write(&text), count)
     }
 
     fn write(&self, text: &str) -> std::result::Result<(), Errno> {
         let written = self.file.write_all_at(text.as_bytes(), 0);
         written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
+}
 
-    fn outcome(
-        &self,
-        done: std::result::Result<(), Errno>,
-        count: usize,
-    ) -> Result<Result<usize, Stopped>> {
-        Ok(match done {
-            Ok(()) => Ok(count),
-            Err(Errno::NOSPC) => Err(Stopped::Full),
-            Err(Errno::IO) => Err(Stopped::LimitOrFailure),
-            Err(Errno::AGAIN) => Err(Stopped::Busy),
-            Err(error) => {
-                let path = directory(&self.name).join("writeback");
-                return Err(Error::file("write", path, error.into()));
-            }
-        })
+/// What became of a write of so many slots.
+fn outcome(
+    done: std::result::Result<(), Errno>,
+    count: usize,
+) -> std::result::Result<usize, Stopped> {
+    match done {
+        Ok(()) => Ok(count),
+        Err(Errno::NOSPC) => Err(Stopped::Full),
+        Err(Errno::AGAIN) => Err(Stopped::Busy),
+        // Of a device that has no size or backing device any more, or has a smaller size.
+        Err(Errno::INVAL | Errno::NODEV | Errno::RANGE) => Err(Stopped::NoDevice),
+        Err(_) => Err(Stopped::LimitOrFailure),
     }
 }
 
@@ -232,8 +238,9 @@ fn directory(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name)
 }
 
-fn path_of(name: &str) -> String {
-    format!("/dev/{name}")
+/// The name of a device at this path: Android's are below `/dev/block`.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -256,7 +263,7 @@ mod tests {
             }
         }
         let lines: Vec<String> =
-            swaps.iter().map(|name| format!("/dev/{name} partition 1024 0 -2\n")).collect();
+            swaps.iter().map(|name| format!("/dev/block/{name} partition 1024 0 -2\n")).collect();
         fs::create_dir_all(top.path().join("proc")).unwrap();
         let text = format!("Filename Type Size Used Priority\n{}", lines.concat());
         fs::write(top.path().join("proc/swaps"), text).unwrap();
@@ -270,11 +277,13 @@ mod tests {
         let (_top, root) = machine(&devices, &["sdb1", "zram0", "zram1"]);
         let found = Zram::find(&root, None).unwrap();
         assert_eq!((found.name(), found.backing(), found.slots()), ("zram1", "/dev/sda2", 256));
-        assert_eq!(found.area().unwrap(), Some(2));
+        assert_eq!(found.area().unwrap(), Some((2, 3, 0)));
         let stats = found.stats().unwrap();
-        assert_eq!((stats.pages, stats.memory, stats.written_back), (10, Bytes(12_288), 3));
+        assert_eq!((stats.pages, stats.memory, stats.written_back), (7, Bytes(12_288), 3));
         assert_eq!((stats.reads, stats.writes), (70, 5));
-        assert_eq!(Zram::find(&root, Some("/dev/zram1")).unwrap().name(), "zram1");
+        for path in ["/dev/zram1", "/dev/block/zram1", "zram1"] {
+            assert_eq!(Zram::find(&root, Some(path)).unwrap().name(), "zram1");
+        }
         let error = Zram::find(&root, Some("zram0")).unwrap_err().to_string();
         assert!(error.starts_with("zram0 has no backing device"), "{error}");
     }

@@ -28,7 +28,7 @@ pub(super) struct ServiceArgs {
     after: Nanos,
     /// How much may be written to the backing device on a day
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
-    per_day: Bytes,
+    pub(super) per_day: Bytes,
     /// End after this time [default: at Ctrl-C or SIGTERM]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     pub(super) length: Option<Nanos>,

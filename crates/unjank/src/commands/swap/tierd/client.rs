@@ -68,9 +68,13 @@ fn text(status: &Status) -> String {
         (true, _) => "paused",
         (_, Some(Stopped::Full)) => "the backing device is full",
         (_, Some(Stopped::LimitOrFailure)) => {
-            "the kernel's writeback_limit is used up, or the backing device has failed"
+            "the kernel's writeback_limit is used up, the backing device has failed, or memory is short"
         }
         (_, Some(Stopped::Busy)) => "another program writes back",
+        (_, Some(Stopped::NoDevice)) => "waiting: the machine does not swap to the device",
+        (_, Some(Stopped::UnknownArea)) => {
+            "nothing is written back: it is not known which pages are in zram"
+        }
         _ if status.budget_left.get() == 0 => "today's budget is used up",
         _ if status.pace < SLOW => "writing back slowly, as programs wait for I/O",
         _ => "writing back what stays away",

@@ -25,9 +25,9 @@ use args::ServiceArgs;
 zram takes every page that memory evicts. The service looks at which pages of
 processes are in zram, writes those back to its backing device that were evicted
 once and stay away, and leaves those in zram that come back. It needs a zram
-device with a backing device (CONFIG_ZRAM_WRITEBACK) that the machine swaps to,
-and PAGEMAP_SCAN (Linux 6.7). It changes no setting: zram works without it as
-before, also if it is killed.
+device with a backing device (CONFIG_ZRAM_WRITEBACK) that the machine swaps to
+(Linux 5.11; it looks faster from 6.7 on). It changes no setting: zram works
+without it as before, also if it is killed.
 
 systemd unit: dist/unjank-tierd.service. Exit codes: 3 no such zram device, 4 not
 permitted. docs/reference/swap/tierd.md has the details."

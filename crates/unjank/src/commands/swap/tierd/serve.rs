@@ -17,7 +17,7 @@ use unjank_host::{Bytes, Nanos, Root, Timestamp};
 use unjank_measure::Store;
 use unjank_swap::remedy::writeback::budget::Budget;
 use unjank_swap::remedy::writeback::metrics;
-use unjank_swap::remedy::writeback::service::Service;
+use unjank_swap::remedy::writeback::service::{Service, wall_clock};
 use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::{Stopped, Zram};
 
@@ -29,7 +29,7 @@ use crate::{exit, interrupt, output};
 /// The time between two reports: to the watchdog, the metrics file and the store.
 const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
 /// What may be written before it is stored how much is left. A service that is killed and started
-/// again may write so much more.
+/// again may exceed its budget by this much.
 const UNSTORED: Bytes = Bytes::from_mib(16);
 
 /// Runs the service until a signal or `--for` ends it.
@@ -55,11 +55,10 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let mut serving = Serving { args, service, requests, remembered: &mut remembered, said: None };
     let served = serving.until_the_end(&signals, &asked);
     let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Stopping]);
-    let kept = serving.remembered.keep(serving.service.budget());
+    serving.remembered.keep(serving.service.budget());
     // The socket's thread holds it as long as the process lives.
     socket.close();
     served?;
-    kept?;
     Ok(ExitCode::from(exit::FINE))
 }
 
@@ -75,11 +74,11 @@ struct Serving<'a> {
 impl Serving<'_> {
     fn until_the_end(&mut self, mut signals: &UnixStream, asked: &WakeEvent) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
-        let mut next_report = Timestamp::now();
+        let (mut next_round, mut next_report) = (Timestamp::now(), Timestamp::now());
         loop {
-            let next_round = self.service.round()?;
-            if self.remembered.is_out_of_date(self.service.budget()) {
-                self.remembered.keep(self.service.budget())?;
+            if next_round <= Timestamp::now() {
+                next_round = self.service.round()?;
+                self.remembered.keep_what_was_spent(self.service.budget(), self.args.per_day);
             }
             if next_report <= Timestamp::now() {
                 next_report = Timestamp::now() + between_reports();
@@ -139,10 +138,15 @@ fn obstacle(stopped: Stopped) -> &'static str {
     match stopped {
         Stopped::Full => "the backing device is full; pages stay in zram",
         Stopped::LimitOrFailure => {
-            "the kernel wrote nothing back: its writeback_limit is used up, or the backing device \
-             has failed"
+            "the kernel wrote nothing back: its writeback_limit is used up, the backing device has \
+             failed, or memory is short"
         }
         Stopped::Busy => "another program writes back; trying again",
+        Stopped::NoDevice => "the machine does not swap to the device any more; waiting for it",
+        Stopped::UnknownArea => {
+            "swap areas were turned off, so that it is not known which pages are in zram; nothing is \
+             written back"
+        }
     }
 }
 
@@ -157,6 +161,7 @@ struct Remembered {
     store: Option<Store>,
     key: String,
     budget: Option<Budget>,
+    has_failed: bool,
 }
 
 impl Remembered {
@@ -169,23 +174,31 @@ impl Remembered {
         let name = Zram::find(root, args.zram.as_deref())?.name().to_owned();
         let key = format!("swap/tierd/{name}/budget");
         let path = if args.no_store { None } else { storing::store_path(args.store.as_deref()) };
-        let Some(path) = path else { return Ok(Self { store: None, key, budget: None }) };
+        let Some(path) = path else {
+            return Ok(Self { store: None, key, budget: None, has_failed: false });
+        };
         let store = Store::open(&path)?;
         let text = store.recall(&key)?.unwrap_or_default();
         let budget = serde_json::from_str(&text).ok();
-        Ok(Self { store: Some(store), key, budget })
+        Ok(Self { store: Some(store), key, budget, has_failed: false })
     }
 
-    fn is_out_of_date(&self, budget: Budget) -> bool {
-        let before = self.budget.map_or(Bytes(u64::MAX), |before| before.left());
-        before.get().saturating_sub(budget.left().get()) >= UNSTORED.get()
-    }
-
-    fn keep(&mut self, budget: Budget) -> Result<()> {
-        if let Some(store) = &mut self.store {
-            store.remember(&self.key, &serde_json::to_string(&budget)?)?;
+    fn keep_what_was_spent(&mut self, budget: Budget, per_day: Bytes) {
+        let earlier = self.budget;
+        if earlier.is_none_or(|it| budget.has_spent(it, UNSTORED, per_day, wall_clock())) {
+            self.keep(budget);
         }
+    }
+
+    /// Stores the budget. A failure is said once.
+    fn keep(&mut self, budget: Budget) {
         self.budget = Some(budget);
-        Ok(())
+        let Some(store) = &mut self.store else { return };
+        let text = serde_json::to_string(&budget).expect("it has only string keys");
+        if let Err(error) = store.remember(&self.key, &text)
+            && !std::mem::replace(&mut self.has_failed, true)
+        {
+            output::remark(&format!("what may still be written today is not stored: {error}"));
+        }
     }
 }
