@@ -61,8 +61,8 @@ pub fn devices(root: &Root) -> Result<Vec<SwapDevice>> {
 }
 
 /// The paths of the active swap devices and files, in the order of
-/// `/proc/swaps`, which is that of the kernel's numbers for them. Faster than
-/// [`devices`].
+/// `/proc/swaps`, which is that of the kernel's numbers for them; numbers of areas
+/// that were turned off are left out. Faster than [`devices`].
 ///
 /// # Errors
 /// `Parse` with the line.
