@@ -84,7 +84,7 @@ fn a_backing_that_fails_gives_no_wrong_page() {
     assert!(stdout.lines().any(|line| line == "faults: two tiers"), "{stdout}");
 }
 
-/// zram is the fast tier: what comes back stays there, and what stays away is written back.
+/// `swap tierd` leaves pages that come back in zram, and writes cold pages back.
 #[test]
 fn pages_of_zram_that_stay_away_are_written_back() {
     if !lab() {

@@ -1,7 +1,11 @@
 //! The remedy that fits the machine.
 
+use std::path::Path;
+
 use unjank_host::machine::{SwapKind, swap, zram};
 use unjank_host::{Result, Root};
+
+use crate::remedy::tier::room::is_at;
 
 /// The service that writes cold pages of zram back.
 const TIERD: &str = "sudo unjank swap tierd";
@@ -19,8 +23,8 @@ pub fn fitting(root: &Root) -> Result<Option<&'static str>> {
     let swaps = swap::devices(root)?;
     let has = |kind: SwapKind| swaps.iter().any(|device| device.kind == kind);
     let is_backed = |device: &zram::Zram| {
-        let is_at = |path: &str| path.rsplit('/').next() == Some(&device.name);
-        device.backing_device.is_some() && swaps.iter().any(|swap| is_at(&swap.path))
+        let name = Path::new(&device.name);
+        device.backing_device.is_some() && swaps.iter().any(|swap| is_at(&swap.path, name))
     };
     let is_on_storage = has(SwapKind::Disk) || has(SwapKind::RotatingDisk) || has(SwapKind::File);
     Ok(if zram::devices(root)?.iter().any(is_backed) {

@@ -21,6 +21,7 @@ use unjank_host::input::Stopped;
 use unjank_host::swap_header::{LABEL_AT, Label, UUID_AT, header};
 use unjank_host::{Bytes, Error, Nanos, Result, Support, Timestamp};
 
+use super::allocates::may_allocate;
 use super::server::PAGE;
 use super::settings::Backing;
 
@@ -250,15 +251,6 @@ fn ends(size: u64) -> impl Iterator<Item = u64> {
     pages.filter(move |page| *page < size)
 }
 
-/// Whether the device at `path` may allocate memory when a page is written: zram, a loop device, a RAM
-/// disk. The server then waits for the memory that it is to make free, and the machine hangs: seen
-/// with `stress-ng --vm` over zram on Linux 6.12.
-fn may_allocate(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_numbered = |rest: &str| !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_digit());
-    ["zram", "loop", "ram"].iter().any(|kind| name.strip_prefix(kind).is_some_and(is_numbered))
-}
-
 fn mark_page(pages: u32, mark: u64) -> Box<Aligned> {
     let mut page = Box::new(Aligned([0; PAGE as usize]));
     page.0.copy_from_slice(&header(pages.max(1).into(), PAGE, IN_USE));
@@ -309,16 +301,6 @@ mod tests {
     fn write(path: &Path, content: &[u8]) {
         fs::write(path, content).unwrap();
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
-    }
-
-    #[test]
-    fn devices_in_memory_may_allocate() {
-        for path in ["/dev/zram0", "/dev/block/zram12", "/dev/loop3", "/dev/ram0"] {
-            assert!(may_allocate(Path::new(path)), "{path}");
-        }
-        for path in ["/dev/nvme0n1p3", "/dev/sda2", "/dev/pmem0", "/var/ramp1", "/var/zram"] {
-            assert!(!may_allocate(Path::new(path)), "{path}");
-        }
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`service`] | the threads of all queues |
 //! | [`published`] | the counts, for other processes |
 //! | [`plan`], [`settings`] | what a user wants of a tier, and what it is made of |
+//! | `allocates` | devices that no page must be swapped to |
 //! | [`backing`] | the files and devices that hold the pages |
 //! | [`directory`], `files` | the files of a tier in memory; making and removing them |
 //! | [`lock`] | who looks after a tier, serves it, turns its area on or off |
@@ -22,6 +23,7 @@
 //! | [`room`] | memory for the pages of a tier that is taken down |
 //! | [`status`] | the tiers of this machine |
 
+mod allocates;
 pub mod backing;
 pub mod counts;
 pub mod directory;

@@ -30,7 +30,7 @@ pub fn look(root: &Root, path: &Path) -> Result<Option<(SwapDevice, Bytes)>> {
 
 /// Whether a path of `/proc/swaps` is that of the device at `path`. The kernel prints it as seen
 /// from the reader's root directory, and marks one that was deleted.
-pub(super) fn is_at(listed: &str, path: &Path) -> bool {
+pub(crate) fn is_at(listed: &str, path: &Path) -> bool {
     let listed = listed.strip_suffix(" (deleted)").unwrap_or(listed);
     Path::new(listed).file_name() == path.file_name()
 }

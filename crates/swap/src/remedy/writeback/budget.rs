@@ -1,6 +1,6 @@
 //! How much may be written to the backing device: so many bytes a day. Pure.
 //!
-//! Flash wears out. What is not used accumulates for a day at most, so that a service that is
+//! Flash wears out. Unused budget accumulates for at most one day, so that a service that is
 //! started again and again writes no more than one that runs.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use unjank_host::Bytes;
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// What may be written at a moment.
+/// The remaining budget at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     left: f64,
@@ -45,7 +45,7 @@ impl Budget {
         self.left -= written.get() as f64;
     }
 
-    /// What may still be written.
+    /// The remaining budget.
     pub fn left(&self) -> Bytes {
         Bytes(self.left.max(0.0) as u64)
     }

@@ -28,7 +28,7 @@ pub fn prometheus(status: &Status) -> String {
     one("stayed_away_total", "counter", "Pages written back as they stayed away.", away);
     one("for_room_total", "counter", "Pages written back for want of room.", &counts.for_room);
     let left = &status.budget_left.get();
-    one("budget_bytes", "gauge", "What may still be written today.", left);
+    one("budget_bytes", "gauge", "Remaining budget of writes.", left);
     one("paused", "gauge", "Whether nothing is written back.", &u8::from(status.paused));
     let cpu = status.cpu_time.as_secs_f64();
     one("cpu_seconds_total", "counter", "CPU time of the service.", &cpu);

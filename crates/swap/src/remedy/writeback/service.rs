@@ -81,7 +81,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service, which has done nothing yet. `budget` is what an earlier one has left.
+    /// The service, before its first round. `budget` is the remaining budget of an earlier one.
     ///
     /// # Errors
     /// `Unsupported` with the reason; `Invalid` for a size that is too large or too small.
@@ -129,7 +129,7 @@ impl Service {
         &self.zram
     }
 
-    /// What may still be written.
+    /// The remaining budget.
     pub fn budget(&self) -> Budget {
         self.budget
     }

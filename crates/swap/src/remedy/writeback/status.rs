@@ -33,7 +33,7 @@ pub struct Status {
     pub demoted: u64,
     /// Counts since the service began.
     pub counts: Counts,
-    /// What may still be written today.
+    /// The remaining budget.
     pub budget_left: Bytes,
     /// The share of the usual time for writing: less while programs wait for I/O.
     pub pace: f64,

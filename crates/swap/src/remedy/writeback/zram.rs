@@ -11,6 +11,7 @@ use unjank_host::machine::{swap, zram};
 use unjank_host::{Bytes, Error, Result, Root};
 
 use super::super::tier::map::Slot;
+use super::super::tier::room::is_at;
 use super::super::tier::server::PAGE;
 
 /// The longest text that a file of sysfs takes.
@@ -72,7 +73,7 @@ impl Zram {
         let swapped_to = swap::paths(root)?;
         let is_meant = |device: &zram::Zram| {
             named.is_none_or(|name| name == device.name)
-                && swapped_to.iter().any(|path| file_name(path) == device.name)
+                && swapped_to.iter().any(|path| is_at(path, Path::new(&device.name)))
         };
         let meant: Vec<_> = devices.into_iter().filter(is_meant).collect();
         if meant.is_empty() {
@@ -129,7 +130,7 @@ impl Zram {
     /// `/proc/swaps` cannot be read.
     pub fn area(&self) -> Result<Option<(usize, usize, u64)>> {
         let paths = swap::paths(&self.root)?;
-        let Some(place) = paths.iter().position(|path| file_name(path) == self.name) else {
+        let Some(place) = paths.iter().position(|path| is_at(path, Path::new(&self.name))) else {
             return Ok(None);
         };
         let areas = swap::devices(&self.root)?;

@@ -38,11 +38,10 @@ pub(super) struct ServiceArgs {
     /// Where to listen for status, pause and resume
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub(super) socket: PathBuf,
-    /// Do not store what may still be written today
+    /// Do not store the remaining budget
     #[arg(long)]
     pub(super) no_store: bool,
-    /// Store for what may still be written [default: unjank/runs.sqlite in the user's data
-    /// directory]
+    /// Store for the remaining budget [default: unjank/runs.sqlite in the user's data directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
     pub(super) store: Option<PathBuf>,
 }

@@ -28,7 +28,7 @@ use crate::{exit, interrupt, output};
 
 /// The time between two reports: to the watchdog, the metrics file and the store.
 const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
-/// What may be written before it is stored how much is left. A service that is killed and started
+/// The remaining budget is stored each time that this much was written. A service that is killed and started
 /// again may exceed its budget by this much.
 const UNSTORED: Bytes = Bytes::from_mib(16);
 
@@ -156,7 +156,7 @@ fn between_reports() -> Nanos {
         .map_or(BETWEEN_REPORTS, |within| Nanos::from(within / 2).min(BETWEEN_REPORTS))
 }
 
-/// What may still be written, from one start to the next.
+/// The remaining budget, from one start to the next.
 struct Remembered {
     store: Option<Store>,
     key: String,
@@ -198,7 +198,7 @@ impl Remembered {
         if let Err(error) = store.remember(&self.key, &text)
             && !std::mem::replace(&mut self.has_failed, true)
         {
-            output::remark(&format!("what may still be written today is not stored: {error}"));
+            output::remark(&format!("the remaining budget is not stored: {error}"));
         }
     }
 }
