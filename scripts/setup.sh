@@ -81,6 +81,7 @@ test)
     fi
     # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
     need qemu-system-x86_64 qemu-system-x86
+    need mke2fs e2fsprogs
     need dpkg-deb dpkg
     need apt-get apt
     [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"

@@ -89,6 +89,7 @@ pub mod memory;
 pub mod memory_fs;
 pub mod notify;
 pub mod page_cache;
+pub mod page_sample;
 pub mod perf_event;
 pub mod pm_qos;
 pub mod process;
@@ -118,6 +119,7 @@ pub mod ublk;
 pub mod virtio_port;
 pub mod wait;
 pub mod waiting_call;
+pub mod zram_device;
 
 pub use clock::Timestamp;
 pub use error::{Error, ErrorClass, Result};

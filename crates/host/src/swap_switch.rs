@@ -13,6 +13,8 @@ const DISCARD_PAGES: libc::c_int = 0x1_0000 | 0x4_0000;
 
 /// The highest priority.
 pub const HIGHEST: u16 = 0x7fff;
+/// The priority of a temporary area on storage: above all but what is preferred to storage.
+pub const ON_STORAGE: u16 = HIGHEST - 1;
 
 /// Swaps to the area at `path`, with this priority (0 to [`HIGHEST`]). With `discards`, the kernel
 /// discards pages that are free again.

@@ -11,27 +11,47 @@ pub struct Wanted {
     pub name: &'static str,
     /// Its parameters, as `init_module(2)` takes them; empty for the defaults.
     pub parameters: &'static str,
-    /// Whether it is needed only with P-states.
-    pub with_pstates: bool,
+    /// What alone needs it; `None` if every phone does.
+    pub only_for: Option<Part>,
+}
+
+/// A part that not every phone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// P-states.
+    Clock,
+    /// A disk.
+    Disk,
 }
 
 const fn wanted(name: &'static str) -> Wanted {
-    Wanted { name, parameters: "", with_pstates: false }
+    Wanted { name, parameters: "", only_for: None }
 }
 
 const fn clock(name: &'static str) -> Wanted {
-    Wanted { name, parameters: "", with_pstates: true }
+    Wanted { name, parameters: "", only_for: Some(Part::Clock) }
+}
+
+const fn storage(name: &'static str) -> Wanted {
+    Wanted { name, parameters: "", only_for: Some(Part::Disk) }
 }
 
 /// All of them, each after its dependencies. Governors come before the driver,
 /// which starts with one of them.
-pub const WANTED: [Wanted; 11] = [
-    Wanted { name: "binder_linux", parameters: "devices=binder,hwbinder", with_pstates: false },
+pub const WANTED: [Wanted; 18] = [
+    Wanted { name: "binder_linux", parameters: "devices=binder,hwbinder", only_for: None },
     wanted("ublk_drv"),
     wanted("loop"),
     wanted("lz4_compress"),
     wanted("lz4hc_compress"),
     wanted("zram"),
+    storage("virtio_blk"),
+    storage("crc16"),
+    storage("crc32c_generic"),
+    storage("libcrc32c"),
+    storage("mbcache"),
+    storage("jbd2"),
+    storage("ext4"),
     clock("cpufreq_ondemand"),
     clock("cpufreq_conservative"),
     clock("cpufreq_powersave"),

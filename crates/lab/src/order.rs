@@ -21,6 +21,9 @@ pub struct Order {
     /// directory or that of a policy: `ondemand/sampling_rate`.
     #[serde(default)]
     pub tunables: BTreeMap<String, i64>,
+    /// Whether there is a disk to mount.
+    #[serde(default)]
+    pub disk: bool,
 }
 
 /// A module to load.

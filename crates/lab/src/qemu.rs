@@ -73,6 +73,8 @@ pub struct Machine<'a> {
     pub initramfs: &'a Path,
     /// An ACPI table besides QEMU's own.
     pub table: Option<&'a Path>,
+    /// The file of its disk, if it has one.
+    pub disk: Option<&'a Path>,
     /// The kernel's parameters, and after `--` the arguments of `init`.
     pub parameters: &'a str,
 }
@@ -158,6 +160,14 @@ impl Machine<'_> {
         let table = self
             .table
             .map(|table| ("-acpitable", format!("file={}", file(table).replace(',', ",,"))));
+        // The host's page cache holds it: its speed is not that of a disk.
+        let disk = self.disk.map(|disk| {
+            let file = file(disk).replace(',', ",,");
+            [
+                ("-drive", format!("file={file},if=none,id=disk,format=raw,cache=unsafe")),
+                ("-device", "virtio-blk-pci,drive=disk".to_owned()),
+            ]
+        });
         // If all CPUs are idle, time advances at once to the next timer.
         let icount = match self.accelerator {
             Accelerator::Icount(time) => {
@@ -165,7 +175,9 @@ impl Machine<'_> {
             }
             Accelerator::Kvm | Accelerator::Tcg => None,
         };
-        for (name, value) in pairs.into_iter().chain(table).chain(icount) {
+        for (name, value) in
+            pairs.into_iter().chain(table).chain(disk.into_iter().flatten()).chain(icount)
+        {
             arguments.extend([name.to_owned(), value]);
         }
         arguments
@@ -184,6 +196,7 @@ mod tests {
             kernel: Path::new("/k"),
             initramfs: Path::new("/i"),
             table: Some(Path::new("/a,b")),
+            disk: Some(Path::new("/d")),
             parameters: "quiet -- lab init",
         }
     }
@@ -201,6 +214,7 @@ mod tests {
         assert_eq!(value(&arguments, "-m"), "512M");
         assert_eq!(value(&arguments, "-acpitable"), "file=/a,,b");
         assert_eq!(value(&arguments, "-append"), "quiet -- lab init");
+        assert!(value(&arguments, "-drive").starts_with("file=/d,if=none"));
         assert!(value(&arguments, "-cpu").starts_with("max,"));
         assert!(!arguments.contains(&"-icount".to_owned()));
         machine.accelerator = Accelerator::Icount(InstructionTime::new(Nanos(2)).unwrap());

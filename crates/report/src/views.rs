@@ -47,7 +47,7 @@ const TABLES: [(&str, View); 12] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 15] = [
+const IN_SHORT: [&str; 16] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
@@ -62,6 +62,7 @@ const IN_SHORT: [&str; 15] = [
     "swap paper",
     "swap simulate",
     "swap sweep",
+    "swap tune",
     "why",
 ];
 

@@ -3,6 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`analyze`] | statistics of a trace: skew, reuse, thrashing, launches |
+//! | [`bench`](mod@bench) | the experiment of Bahn & Kim with real memory |
 //! | [`probe`] | the time of a page-in on this machine |
 //! | [`explain`] | the verdict on page-in times |
 //! | [`mrc`] | miss-ratio curves of a trace under any policy |
@@ -17,6 +18,7 @@
 //! | [`workload`] | turns traces into workloads of [`unjank_cachesim`] |
 
 pub mod analyze;
+pub mod bench;
 pub mod explain;
 mod launches;
 pub mod mrc;

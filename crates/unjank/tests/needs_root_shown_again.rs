@@ -21,6 +21,14 @@ fn runs_that_need_root_are_shown_again() {
     let directory = tempfile::tempdir().expect("a directory");
     let trace = directory.path().join("trace.parquet").display().to_string();
     check(&["swap", "record", "--for", "300ms", "--out", &trace]);
+    let turn = unjank_needs::turns::swap();
+    let zram = std::path::Path::new("/sys/class/zram-control/hot_add").exists();
+    if unjank_needs::is_there("zram", zram) {
+        check(&["swap", "tune", "--sample-size", "1MiB"]);
+    }
+    let bench = ["swap", "bench", "--scale", "0.02", "--pinned", "0", "--memory", "64MiB"];
+    check(&[&bench[..], &["--arm", "swap,no-swap", "--runs", "1"]].concat());
+    drop(turn);
     check(&["launch", "verify", "burst"]);
     let why = check(&["why", "--", "sh", "-c", "ls / | cat"]);
     assert!(why.contains("The critical path") && why.contains("Where the time went"), "{why}");

@@ -6,13 +6,13 @@
 //! | `owned` | the anonymous pages of each process or app |
 //! | `span` | which steps are part of a launch |
 //! | `pages` | backing and owner of each page |
-//! | `steps` | accesses, launches and exits in their order |
+//! | [`steps`] | accesses, launches and exits in their order |
 //! | `times` | the times of steps |
 
 mod owned;
 mod pages;
 mod span;
-pub(crate) mod steps;
+pub mod steps;
 mod times;
 
 pub use owned::OwnedPages;

@@ -7,7 +7,8 @@ use super::{Launch, Process, SpanCursor, Workload};
 
 /// One step of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
+    /// A process ends.
     Exit(Process),
     /// An app is launched.
     Launch(Launch),
@@ -16,7 +17,8 @@ pub(crate) enum Step {
 }
 
 /// Merges accesses, launches and exits in their order.
-pub(crate) struct Steps<'a> {
+#[derive(Debug)]
+pub struct Steps<'a> {
     accesses: usize,
     exits: Peekable<Iter<'a, (usize, Process)>>,
     launches: Peekable<Iter<'a, Launch>>,
@@ -27,7 +29,7 @@ pub(crate) struct Steps<'a> {
 
 impl Workload {
     /// All steps in their order.
-    pub(crate) fn steps(&self) -> Steps<'_> {
+    pub fn steps(&self) -> Steps<'_> {
         Steps {
             accesses: self.accesses.len(),
             exits: self.exits.iter().peekable(),

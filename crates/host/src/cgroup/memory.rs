@@ -24,9 +24,41 @@ impl MemoryGroup {
             Support::Yes(group) => group,
             Support::No(reason) => return Ok(Support::No(reason)),
         };
-        let file = if group.version() == 1 { "memory.limit_in_bytes" } else { "memory.max" };
-        group.write(file, &limit.get().to_string())?;
-        Ok(Support::Yes(Self(group)))
+        let group = Self(group);
+        group.set_limit(limit)?;
+        Ok(Support::Yes(group))
+    }
+
+    /// Changes the limit.
+    ///
+    /// # Errors
+    /// A limit that the kernel refuses: `EBUSY` if more is in use that cannot be evicted.
+    pub fn set_limit(&self, limit: Bytes) -> Result<()> {
+        let file = if self.0.version() == 1 { "memory.limit_in_bytes" } else { "memory.max" };
+        self.0.write(file, &limit.get().to_string())
+    }
+
+    /// Sets how much rather the kernel swaps than drops files, as `vm.swappiness`. In version 2,
+    /// where groups have no value of their own, nothing is done.
+    ///
+    /// # Errors
+    /// A value that the kernel refuses.
+    pub fn set_swappiness(&self, value: u32) -> Result<()> {
+        match self.0.version() {
+            1 => self.0.write("memory.swappiness", &value.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The anonymous memory of its members that is not in swap.
+    ///
+    /// # Errors
+    /// As [`counters`](Self::counters).
+    pub fn anonymous(&self) -> Result<Bytes> {
+        let name = if self.0.version() == 1 { "rss" } else { "anon" };
+        let counters = self.counters()?;
+        let found = counters.into_iter().find(|(counter, _)| counter == name);
+        Ok(Bytes(found.map_or(0, |(_, value)| value)))
     }
 
     /// Makes `command` run in the group, from its first instruction.

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             wrong(&format!("{head}{}", line(&"nonsense"))),
             "cannot parse j, line 2: unknown variant `nonsense`, expected one of `intent`, `set`, \
-             `settled`, `restored` at line 1 column 10"
+             `settled`, `restored`, `kept` at line 1 column 10"
         );
         assert_eq!(
             wrong(&format!("{head}{}", line(&Entry::Restored { seq: 4 }))),

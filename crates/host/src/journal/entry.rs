@@ -62,7 +62,7 @@ pub enum Entry {
         seq: u64,
         /// What the file reads now, which may differ from what was written:
         /// kernels round, clamp and spell values differently. Absent for
-        /// directories and swap areas.
+        /// directories, swap areas and zram devices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
     },
@@ -70,6 +70,11 @@ pub enum Entry {
     Restored {
         /// Number of the change.
         seq: u64,
+    },
+    /// All changes stay until the command that made them takes them back.
+    Kept {
+        /// That command: `swap tune`.
+        by: String,
     },
 }
 
@@ -88,6 +93,8 @@ pub enum Change {
     Directory,
     /// A loop device is turned on as swap area.
     SwapArea,
+    /// A zram device is set up.
+    Zram,
 }
 
 impl Header {
@@ -156,6 +163,8 @@ pub(super) mod tests {
         );
         assert_eq!(json(&Entry::Settled { seq: 2, value: None }), "{\"settled\":{\"seq\":2}}");
         assert_eq!(json(&Entry::Restored { seq: 2 }), "{\"restored\":{\"seq\":2}}");
+        let kept = Entry::Kept { by: "swap tune".to_owned() };
+        assert_eq!(json(&kept), "{\"kept\":{\"by\":\"swap tune\"}}");
     }
 
     pub(in crate::journal) fn any_entry() -> impl Strategy<Value = Entry> {
@@ -174,6 +183,7 @@ pub(super) mod tests {
             (seq.clone(), proptest::option::of(value))
                 .prop_map(|(seq, value)| Entry::Settled { seq, value }),
             seq.prop_map(|seq| Entry::Restored { seq }),
+            value.prop_map(|by| Entry::Kept { by }),
         ]
     }
 

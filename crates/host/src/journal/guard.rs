@@ -1,10 +1,13 @@
 //! The guards of a session's changes.
 
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use super::shared_state::SharedState;
-use super::taken::{ActiveSwapArea, MadeDirectory, TakenKnob};
+use super::taken::{ActiveSwapArea, AddedZram, MadeDirectory, TakenKnob};
 use crate::error::Result;
+use crate::root::Root;
+use crate::{swap_switch, zram_device};
 
 /// A changed knob. Dropping it puts the old value back, unless another program
 /// has changed the knob meanwhile.
@@ -33,6 +36,16 @@ pub struct Directory {
 pub struct SwapArea {
     shared: SharedState,
     turned_on: ActiveSwapArea,
+}
+
+/// A zram device that the session added. Dropping it removes the device with its
+/// content.
+#[derive(Debug)]
+#[must_use = "the zram device is removed when this is dropped"]
+pub struct Zram {
+    shared: SharedState,
+    added: AddedZram,
+    node: PathBuf,
 }
 
 impl Knob {
@@ -127,5 +140,37 @@ impl SwapArea {
 impl Drop for SwapArea {
     fn drop(&mut self) {
         self.shared.lock().remove(self.turned_on.seq);
+    }
+}
+
+impl Zram {
+    pub(super) fn new(shared: SharedState, added: AddedZram, root: &Root) -> Result<Self> {
+        let node = zram_device::node(root, added.number);
+        let zram = Self { shared, added, node: node.as_deref().unwrap_or(Path::new("")).into() };
+        node.map(|_| zram)
+    }
+
+    /// Its number: 2 for `/dev/zram2`.
+    pub fn number(&self) -> u32 {
+        self.added.number
+    }
+
+    /// Path of its device.
+    pub fn path(&self) -> &Path {
+        &self.node
+    }
+
+    /// Swaps to it, in preference to all other areas. It is turned off when it is removed.
+    ///
+    /// # Errors
+    /// The kernel's refusal.
+    pub fn swap_on(&self) -> Result<()> {
+        swap_switch::turn_on(&self.node, swap_switch::HIGHEST, true)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        self.shared.lock().remove(self.added.seq);
     }
 }

@@ -9,6 +9,9 @@ use super::entry::{Change, Entry};
 /// The values of a directory in reports.
 pub(super) const ABSENT: &str = "not there";
 pub(super) const PRESENT: &str = "there";
+/// The values of a zram device in reports.
+pub(super) const REMOVED: &str = "not added";
+pub(super) const ADDED: &str = "added";
 /// The values of a swap area in reports.
 pub(super) const OFF: &str = "off";
 pub(super) const ON: &str = "on";
@@ -23,6 +26,8 @@ pub enum ChangeKind {
     Directory,
     /// A swap area that the session turned on.
     SwapArea,
+    /// A zram device that the session added.
+    Zram,
 }
 
 /// A change that is not put back yet.
@@ -52,9 +57,15 @@ pub struct Held {
 pub struct Ledger {
     held: Vec<Held>,
     last_seq: u64,
+    kept_by: Option<String>,
 }
 
 impl Ledger {
+    /// The command that left the changes in place on purpose.
+    pub fn kept_by(&self) -> Option<&str> {
+        self.kept_by.as_deref()
+    }
+
     /// The changes that are not put back, oldest first.
     pub fn held(&self) -> &[Held] {
         &self.held
@@ -103,6 +114,10 @@ impl Ledger {
                 self.held.retain(|held| held.seq != *seq);
                 Ok(())
             }
+            Entry::Kept { by } => {
+                self.kept_by = Some(by.clone());
+                Ok(())
+            }
         }
     }
 
@@ -131,6 +146,7 @@ impl Ledger {
             Change::File { before, wanted } => (ChangeKind::File, before.as_str(), wanted.as_str()),
             Change::Directory => (ChangeKind::Directory, ABSENT, PRESENT),
             Change::SwapArea => (ChangeKind::SwapArea, OFF, ON),
+            Change::Zram => (ChangeKind::Zram, REMOVED, ADDED),
         };
         self.held.push(Held {
             seq,

@@ -6,12 +6,16 @@
 //! *announced* in the journal, on the disk, before it is made, and *settled*
 //! afterwards with the value that the knob reads. It is put back
 //!
-//! - when its guard ([`Knob`], [`Directory`], [`SwapArea`]) is dropped, or the session ends;
+//! - when its guard ([`Knob`], [`Directory`], [`SwapArea`], [`Zram`]) is dropped, or the session
+//!   ends;
 //! - when the process is killed: a [keeper](crate::keeper) process waits for the
 //!   lock, which the kernel releases;
 //! - when the keeper is killed too: by the next session, or [`restore`]. A
 //!   journal whose lock is free is stale; the process that gets the lock clears
 //!   it.
+//!
+//! A session can end and leave its changes in place ([`Session::keep`]) until the
+//! command that made them takes them back ([`undo_kept`]).
 //!
 //! A knob that another program has changed meanwhile is left alone
 //! ([`decide`] is the rule). Everything a journal can hold lies in `/proc`,
@@ -26,6 +30,7 @@
 //! {"set":{"seq":1,"value":"20"}}          another value from the same guard
 //! {"settled":{"seq":1,"value":"20"}}
 //! {"restored":{"seq":1}}
+//! {"kept":{"by":"swap tune"}}             the changes stay
 //! ```
 //!
 //! `unjank.journal/1`, without checksums, is read as well.
@@ -35,12 +40,13 @@
 //! | `session`, `guard`, `taken`, `pending_change` | changing knobs and putting them back |
 //! | `session_state`, `shared_state` | the state of a session, shared with its guards |
 //! | `stale` | journals of sessions that could not put their changes back |
+//! | `kept` | changes that a command leaves in place, and takes back later |
 //! | `entry`, `ledger`, `content`, `rule`, `value` | the lines, and decisions from them: pure |
 //! | `undo` | applying the rule |
 //! | `report` | the result of putting a change back |
 //! | `visible`, `covered` | whether a file is gone or only hidden, and whether another is mounted over it |
 //! | `dependants` | knobs that the kernel resets when another one changes |
-//! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
+//! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place`, `zram_place` | what may be changed, and how |
 //! | `state_dir`, `file` | the directory of the journals, the files and their locks |
 //! | `failpoint` | failures for tests |
 
@@ -52,6 +58,7 @@ mod entry;
 mod failpoint;
 mod file;
 mod guard;
+mod kept;
 mod kernel_fs;
 mod knob_file;
 mod ledger;
@@ -69,6 +76,7 @@ mod taken;
 mod undo;
 mod value;
 pub(crate) mod visible;
+mod zram_place;
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +84,8 @@ mod tests;
 pub(crate) use content::DAMAGED;
 pub use content::Journal;
 pub use entry::{Change, Entry, Header, LARGEST_JOURNAL, SCHEMA};
-pub use guard::{Directory, Knob, SwapArea};
+pub use guard::{Directory, Knob, SwapArea, Zram};
+pub use kept::{kept, undo_kept};
 pub use ledger::{ChangeKind, Held, Ledger};
 pub use report::{ChangeReport, Obstacle, RestoreOutcome};
 pub use rule::{Action, CurrentState, decide};

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorClass};
 pub struct ChangeReport {
     /// Its path on the machine, without symbolic links.
     pub path: String,
-    /// File, directory or swap area.
+    /// File, directory, swap area or zram device.
     pub kind: ChangeKind,
     /// Its value before the change.
     pub before: String,
@@ -119,7 +119,9 @@ impl fmt::Display for ChangeReport {
         let (before, during) = (quoted(before), quoted(during));
         write!(f, "{path}: ")?;
         match &self.outcome {
-            RestoreOutcome::PutBack if self.kind == ChangeKind::Directory => {
+            RestoreOutcome::PutBack
+                if matches!(self.kind, ChangeKind::Directory | ChangeKind::Zram) =>
+            {
                 write!(f, "removed again")
             }
             RestoreOutcome::PutBack if self.kind == ChangeKind::SwapArea => {

@@ -5,7 +5,7 @@
 use super::ledger::{ChangeKind, Held};
 use super::report::RestoreOutcome;
 
-/// The current state of a changed file, directory or swap area.
+/// The current state of a changed file, directory, swap area or zram device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CurrentState {
     /// It does not exist.
@@ -21,12 +21,14 @@ pub enum CurrentState {
     Directory,
     /// A swap area that is in use.
     SwapArea,
+    /// A zram device that unjank has set up.
+    Zram,
 }
 
 /// What to do about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Write the old value, remove the directory or turn the swap area off.
+    /// Write the old value, remove the directory or the zram device, or turn the swap area off.
     Undo,
     /// Leave it unchanged, with this outcome.
     Leave(RestoreOutcome),
@@ -47,18 +49,20 @@ pub enum Action {
 /// neither the old one nor known as unjank's may still be unjank's. The change
 /// is then neither undone nor given up: failed.
 ///
-/// An existing directory is removed, and an active swap area is turned off.
-/// Otherwise they are already back.
+/// An existing directory and a zram device are removed, and an active swap area
+/// is turned off. Otherwise they are already back.
 ///
 /// An unsettled write may have been made, and the kernel may spell its value
 /// differently. So another value does not show that another program wrote it.
 pub fn decide(held: &Held, seen: &CurrentState) -> Action {
     match (held.kind, seen) {
         (ChangeKind::Directory, CurrentState::Directory)
-        | (ChangeKind::SwapArea, CurrentState::SwapArea) => Action::Undo,
-        (ChangeKind::Directory | ChangeKind::SwapArea, CurrentState::Missing) => {
-            Action::Leave(RestoreOutcome::AlreadyBack)
-        }
+        | (ChangeKind::SwapArea, CurrentState::SwapArea)
+        | (ChangeKind::Zram, CurrentState::Zram) => Action::Undo,
+        (
+            ChangeKind::Directory | ChangeKind::SwapArea | ChangeKind::Zram,
+            CurrentState::Missing,
+        ) => Action::Leave(RestoreOutcome::AlreadyBack),
         (ChangeKind::File, CurrentState::Missing) => Action::Leave(RestoreOutcome::Gone),
         (_, CurrentState::Hidden(why)) => Action::Leave(RestoreOutcome::hidden(why)),
         (ChangeKind::File, CurrentState::Reads(value)) if *value == held.before => {
@@ -76,9 +80,13 @@ pub fn decide(held: &Held, seen: &CurrentState) -> Action {
             Action::Undo
         }
         (_, CurrentState::Unreadable(outcome)) => Action::Leave(outcome.clone()),
-        (_, CurrentState::Reads(_) | CurrentState::Directory | CurrentState::SwapArea) => {
-            Action::Leave(RestoreOutcome::LeftToOthers)
-        }
+        (
+            _,
+            CurrentState::Reads(_)
+            | CurrentState::Directory
+            | CurrentState::SwapArea
+            | CurrentState::Zram,
+        ) => Action::Leave(RestoreOutcome::LeftToOthers),
     }
 }
 

@@ -6,18 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{Header, SCHEMA};
 use super::file::JournalFile;
-use super::guard::{Directory, Knob, SwapArea};
+use super::guard::{Directory, Knob, SwapArea, Zram};
 use super::report::ChangeReport;
 use super::session_state::SessionState;
 use super::shared_state::SharedState;
 use super::site::Site;
-use super::stale::{FoundJournal, JournalStatus, clear_all};
+use super::stale::{FoundJournal, clear_all};
 use super::state_dir::StateDir;
 use super::undo::Mode;
 use crate::error::Result;
 use crate::keeper::{Keeper, Order};
 use crate::process::HelperCommand;
 use crate::root::Root;
+use crate::support::Support;
+use crate::zram_device;
+use unjank_units::Bytes;
 
 /// Counts the sessions of this process.
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
@@ -64,7 +67,7 @@ impl Session {
         let mut keeper = Keeper::start(keeper, order)?;
         let lock = state.lock()?;
         let mut recovered = clear_all(&site, &state, Mode::Act)?;
-        recovered.retain(|found| found.status != JournalStatus::Live);
+        recovered.retain(|found| !found.status.is_intended());
         let journal = JournalFile::create(&state, &name, &header)?;
         drop(lock);
         if let Err(error) = keeper.watch() {
@@ -129,7 +132,8 @@ impl Session {
     }
 
     /// Turns on the loop device `path`, which has the header of a swap area, as
-    /// swap with the highest priority until the guard is dropped.
+    /// swap, preferred to all areas but those with the highest priority, until the
+    /// guard is dropped.
     ///
     /// # Errors
     /// As [`change_all`](Self::change_all); `Busy` if it is in use already;
@@ -137,6 +141,39 @@ impl Session {
     pub fn swap_on(&self, path: impl AsRef<Path>) -> Result<SwapArea> {
         let turned_on = self.holding.lock().take_swap_area(path.as_ref())?;
         Ok(SwapArea::new(self.holding.clone(), turned_on))
+    }
+
+    /// Adds a zram device of `size` that compresses with `algorithm`, with the header of
+    /// a swap area, until the guard is dropped. Cold pages can be written back to a
+    /// `backing` device. `No` if the kernel cannot.
+    ///
+    /// # Errors
+    /// `Permission`; `Invalid` for an unknown algorithm; as [`change_all`](Self::change_all).
+    pub fn add_zram(
+        &self,
+        algorithm: &str,
+        size: Bytes,
+        backing: Option<&Path>,
+    ) -> Result<Support<Zram>> {
+        let root = self.holding.lock().root().clone();
+        let number = match zram_device::add(&root)? {
+            Support::Yes(number) => number,
+            Support::No(reason) => return Ok(Support::No(reason)),
+        };
+        let added = self.holding.lock().take_zram(number, algorithm, size, backing)?;
+        Zram::new(self.holding.clone(), added, &root).map(Support::Yes)
+    }
+
+    /// Ends the session and leaves its changes as they are, until [`undo_kept`] takes
+    /// them back or the machine is booted. Guards have no effect afterwards. `by` is
+    /// the command that makes the changes.
+    ///
+    /// # Errors
+    /// The journal cannot be written; everything is put back then.
+    ///
+    /// [`undo_kept`]: super::undo_kept
+    pub fn keep(self, by: &str) -> Result<()> {
+        self.holding.lock().keep(by)
     }
 
     /// Ends the session: puts back the changes of all remaining guards (which

@@ -18,10 +18,14 @@ use super::site::Site;
 use super::stale::free_paths;
 use super::state_dir::StateDir;
 use super::swap_place::SwapPlace;
-use super::taken::{ActiveSwapArea, MadeDirectory, TakenKnob};
+use super::taken::{ActiveSwapArea, AddedZram, MadeDirectory, TakenKnob};
 use super::undo::{Mode, look, put_back_all};
+use super::zram_place::ZramPlace;
 use crate::error::{Error, Result};
 use crate::keeper::Keeper;
+use crate::root::Root;
+use crate::zram_device;
+use unjank_units::Bytes;
 
 /// The state of one session, until it has ended.
 #[derive(Debug)]
@@ -178,6 +182,51 @@ impl SessionState {
         Ok(ActiveSwapArea { seq, path: place.path().to_owned() })
     }
 
+    /// Sets up a zram device that was added just now, or removes it again.
+    pub(super) fn take_zram(
+        &mut self,
+        number: u32,
+        algorithm: &str,
+        size: Bytes,
+        backing: Option<&Path>,
+    ) -> Result<AddedZram> {
+        let place = ZramPlace::numbered(&self.site, number);
+        let paths = [place.path().to_owned()];
+        let announced = self.announce(&paths, |holding| {
+            let seq = holding.ledger.next_seq();
+            let path = place.path().to_owned();
+            Ok((seq, vec![Entry::Intent { seq, path, change: Change::Zram }]))
+        });
+        let set_up = announced.and_then(|seq| {
+            let done = place.set_up(algorithm, size, backing);
+            match done.and_then(|()| self.note(&[Entry::Settled { seq, value: None }])) {
+                Ok(()) => Ok(AddedZram { seq, number }),
+                Err(error) => {
+                    self.forget(&[seq]);
+                    Err(error)
+                }
+            }
+        });
+        if set_up.is_err() {
+            // It holds nothing yet.
+            let _the_error_is_reported = zram_device::remove(self.site.root(), number);
+        }
+        set_up
+    }
+
+    /// The machine.
+    pub(super) fn root(&self) -> &Root {
+        self.site.root()
+    }
+
+    /// Leaves all changes as they are.
+    pub(super) fn keep(&mut self, by: &str) -> Result<()> {
+        self.running()?.journal.announce(&[Entry::Kept { by: by.to_owned() }])?;
+        self.knobs.clear();
+        self.live = None;
+        Ok(())
+    }
+
     /// The last value that a guard gave its knob.
     pub(super) fn value(&self, seq: u64, layer: u64) -> String {
         let layers = self.knobs.get(&seq).into_iter().flat_map(|knob| &knob.layers);
@@ -233,7 +282,7 @@ impl SessionState {
         }
     }
 
-    /// Handles the drop of a directory's or swap area's guard.
+    /// Handles the drop of the guard of a directory, a swap area or a zram device.
     pub(super) fn remove(&mut self, seq: u64) {
         if self.live.is_some() {
             self.put_back(&[seq]);

@@ -55,6 +55,11 @@ pub enum JournalStatus {
     Live,
     /// Its session is over.
     Stale,
+    /// Its session is over, and left its changes in place on purpose.
+    Kept {
+        /// The command that made them, and takes them back.
+        by: String,
+    },
     /// It is about another tree than the given one.
     Elsewhere {
         /// Path of the tree that the journal is about.
@@ -65,6 +70,13 @@ pub enum JournalStatus {
         /// Why it cannot be read.
         reason: String,
     },
+}
+
+impl JournalStatus {
+    /// Whether the changes are meant to be there.
+    pub(super) fn is_intended(&self) -> bool {
+        matches!(self, Self::Live | Self::Kept { .. })
+    }
 }
 
 impl FoundJournal {
@@ -120,7 +132,7 @@ pub(crate) fn wait_and_restore(
     let Claim::Ours(file, bytes) = JournalFile::wait_for(&state, journal)? else {
         return Ok(KeeperReport::default());
     };
-    let found = clear(&site, &state, file, &bytes, Mode::Act);
+    let found = clear(&site, &state, file, &bytes, Mode::Act, None);
     let left = found.is_unresolved().then(|| found.file.clone());
     let is_damaged = !found.damaged.is_empty();
     let outcomes = found.changes.into_iter().map(|change| change.outcome).collect();
@@ -131,20 +143,12 @@ pub(crate) fn wait_and_restore(
 pub(super) fn clear_all(site: &Site, state: &StateDir, mode: Mode) -> Result<Vec<FoundJournal>> {
     let began = Instant::now();
     let clear_one = |name: String| {
-        let mut claim = JournalFile::claim(state, &name);
-        while let Ok(Claim::Held(bytes)) = &claim
-            && owner(bytes).is_some_and(|header| !is_alive(header.pid))
-            && began.elapsed() < KEEPER_TIMEOUT
-        {
-            thread::sleep(POLL_INTERVAL);
-            claim = JournalFile::claim(state, &name);
-        }
-        let found = match claim {
+        let found = match claim(state, &name, began) {
             Ok(Claim::Gone) => return None,
             Ok(Claim::Held(bytes)) => {
                 FoundJournal::new(state, &name, owner(&bytes), JournalStatus::Live)
             }
-            Ok(Claim::Ours(journal, bytes)) => clear(site, state, journal, &bytes, mode),
+            Ok(Claim::Ours(journal, bytes)) => clear(site, state, journal, &bytes, mode, None),
             Err(error) => FoundJournal::unreadable(state, &name, &error),
         };
         Some(found)
@@ -152,13 +156,30 @@ pub(super) fn clear_all(site: &Site, state: &StateDir, mode: Mode) -> Result<Vec
     Ok(state.journals()?.into_iter().filter_map(clear_one).collect())
 }
 
-/// Puts back the changes in one journal, and removes it if nothing is left.
+/// Claims a journal. If only a keeper holds it, waits for it, but not long after `began`.
+pub(super) fn claim(state: &StateDir, name: &str, began: Instant) -> Result<Claim> {
+    loop {
+        match JournalFile::claim(state, name)? {
+            Claim::Held(bytes)
+                if owner(&bytes).is_some_and(|header| !is_alive(header.pid))
+                    && began.elapsed() < KEEPER_TIMEOUT =>
+            {
+                thread::sleep(POLL_INTERVAL);
+            }
+            claim => return Ok(claim),
+        }
+    }
+}
+
+/// Puts back the changes in one journal, and removes it if nothing is left. Changes
+/// that a command has kept are put back only for that command, `undone`.
 pub(super) fn clear(
     site: &Site,
     state: &StateDir,
     mut file: JournalFile,
     bytes: &[u8],
     mode: Mode,
+    undone: Option<&str>,
 ) -> FoundJournal {
     let name = file.name().to_owned();
     let journal = match Journal::parse(&state.journal_path(&name), bytes) {
@@ -184,6 +205,12 @@ pub(super) fn clear(
     };
     let mut damaged = Vec::new();
     let another_boot = is_of_another_boot(site, header.as_ref());
+    if let Some(by) = journal.ledger.kept_by().filter(|by| Some(*by) != undone)
+        && another_boot != Ok(true)
+    {
+        let status = JournalStatus::Kept { by: by.to_owned() };
+        return FoundJournal::new(state, &name, header, status);
+    }
     let changes = if another_boot == Ok(true) {
         all(&RestoreOutcome::ResetByBoot)
     } else if let Err(why) = another_boot {
@@ -275,6 +302,16 @@ pub(super) fn free_paths(site: &Site, state: &StateDir, own: &str, paths: &[&str
     }
 }
 
+/// Why one of `paths` is not free, if another journal than `own` holds it.
+pub(super) fn holder(
+    site: &Site,
+    state: &StateDir,
+    own: &str,
+    paths: &[&str],
+) -> Result<Option<String>> {
+    Ok(first_conflict(site, state, own, paths)?.map(|conflict| conflict.reason))
+}
+
 /// Another journal that holds a wanted path.
 struct Conflict {
     /// The process that holds the path, if waiting for it may help.
@@ -305,7 +342,7 @@ fn first_conflict(
                 })
             }
             Ok(Claim::Ours(journal, bytes)) => {
-                let found = clear(site, state, journal, &bytes, Mode::Act);
+                let found = clear(site, state, journal, &bytes, Mode::Act, None);
                 let failed = found.changes.iter().filter(|change| change.outcome.is_failure());
                 failed.map(|change| &change.path).find(|path| paths.contains(&path.as_str())).map(
                     |path| {

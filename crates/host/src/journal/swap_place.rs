@@ -67,13 +67,13 @@ impl SwapPlace {
         Ok(label == *LABEL)
     }
 
-    /// Turns it on, with the highest priority.
+    /// Turns it on, preferred to all areas but those with the highest priority.
     pub(super) fn turn_on(&self) -> Result<()> {
         self.check()?;
         if !self.is_ours()? {
             return Err(Error::Invalid(format!("{} has no swap area made by unjank", self.path)));
         }
-        swap_switch::turn_on(Path::new(&self.path), swap_switch::HIGHEST, false)
+        swap_switch::turn_on(Path::new(&self.path), swap_switch::ON_STORAGE, false)
     }
 
     /// Brings its pages back into memory and turns it off.

@@ -19,6 +19,13 @@ pub(super) struct MadeDirectory {
     pub(super) place: DirectoryPlace,
 }
 
+/// A zram device that a session has just set up.
+#[derive(Debug)]
+pub(super) struct AddedZram {
+    pub(super) seq: u64,
+    pub(super) number: u32,
+}
+
 /// A swap area that a session has just turned on.
 #[derive(Debug)]
 pub(super) struct ActiveSwapArea {

@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::dependants;
 use super::directory::DirectoryPlace;
 use super::knob_file::{KnobFile, lags, refusal};
-use super::ledger::{ABSENT, ChangeKind, Held, OFF, ON, PRESENT};
+use super::ledger::{ABSENT, ADDED, ChangeKind, Held, OFF, ON, PRESENT, REMOVED};
 use super::report::{ChangeReport, Obstacle, RestoreOutcome};
 use super::rule::{Action, CurrentState, decide};
 use super::site::Site;
 use super::swap_place::SwapPlace;
+use super::zram_place::ZramPlace;
 use crate::error::{Error, Result};
 
 /// Whether to put changes back, or only to report what would be done.
@@ -84,6 +85,7 @@ pub(super) fn look(site: &Site, held: &Held) -> CurrentState {
         }
         ChangeKind::Directory => DirectoryPlace::open(site, path).and_then(|place| place.look()),
         ChangeKind::SwapArea => SwapPlace::open(site, path).and_then(|place| place.look()),
+        ChangeKind::Zram => ZramPlace::open(site, path).and_then(|place| place.look()),
     };
     let seen = seen.unwrap_or_else(|error| {
         if means_gone(&error) {
@@ -100,8 +102,9 @@ pub(super) fn look(site: &Site, held: &Held) -> CurrentState {
 
 /// Decides whether a missing file or directory is missing or hidden.
 fn nothing(site: &Site, held: &Held) -> CurrentState {
-    // Swap areas and tracefs are found without going through /dev and /sys.
-    let by_other_means = held.kind == ChangeKind::SwapArea
+    // Swap areas and tracefs are found without going through /dev and /sys, and a place of zram has
+    // looked at /sys itself.
+    let by_other_means = matches!(held.kind, ChangeKind::SwapArea | ChangeKind::Zram)
         || held.kind == ChangeKind::Directory && DirectoryPlace::is_in_tracefs(site, &held.path);
     match site.why_hidden(&held.path) {
         Some(why) if !by_other_means => CurrentState::Hidden(why),
@@ -161,6 +164,10 @@ fn undo(site: &Site, held: &Held) -> Result<CurrentState> {
             SwapPlace::open(site, path)?.turn_off()?;
             Ok(CurrentState::Missing)
         }
+        ChangeKind::Zram => {
+            ZramPlace::open(site, path)?.remove()?;
+            Ok(CurrentState::Missing)
+        }
     }
 }
 
@@ -178,7 +185,9 @@ fn value_of(held: &Held, seen: &CurrentState) -> Option<String> {
         CurrentState::Reads(value) => Some(value.clone()),
         CurrentState::Directory => Some(PRESENT.to_owned()),
         CurrentState::SwapArea => Some(ON.to_owned()),
+        CurrentState::Zram => Some(ADDED.to_owned()),
         CurrentState::Missing if held.kind == ChangeKind::SwapArea => Some(OFF.to_owned()),
+        CurrentState::Missing if held.kind == ChangeKind::Zram => Some(REMOVED.to_owned()),
         CurrentState::Missing => Some(ABSENT.to_owned()),
         CurrentState::Hidden(_) | CurrentState::Unreadable(_) => None,
     }

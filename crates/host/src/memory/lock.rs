@@ -23,6 +23,12 @@ impl MemoryLock {
         Self::lock(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
     }
 
+    /// As [`everything`](Self::everything), but only what is mapped now: later mappings stay as they
+    /// are.
+    pub fn what_is_mapped() -> Support<Self> {
+        Self::lock(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT)
+    }
+
     fn lock(flags: MlockAllFlags) -> Support<Self> {
         match mlockall(flags) {
             Ok(()) => Support::Yes(Self(())),

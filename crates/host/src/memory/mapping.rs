@@ -120,6 +120,33 @@ impl Mapping {
         words.fill_with(&mut word);
     }
 
+    /// Reads the word `at` of the page `index`, which the compiler does not leave out.
+    ///
+    /// # Panics
+    /// If there is no such page or word.
+    pub fn read(&self, index: usize, at: usize) -> u64 {
+        let word = self.word(index, at);
+        // SAFETY: the word lies in the mapping, which is readable and lives as long as this value.
+        unsafe { ptr::read_volatile(word) }
+    }
+
+    /// Writes the word `at` of the page `index` of an anonymous mapping.
+    ///
+    /// # Panics
+    /// If there is no such page or word.
+    pub fn write(&mut self, index: usize, at: usize, value: u64) {
+        let word = self.word(index, at);
+        // SAFETY: the word lies in the mapping and is borrowed exclusively.
+        unsafe { ptr::write_volatile(word, value) }
+    }
+
+    fn word(&self, index: usize, at: usize) -> *mut u64 {
+        let words = self.page / size_of::<u64>();
+        assert!(index < self.pages && at < words, "word {at} of page {index} of {}", self.pages);
+        // SAFETY: the word lies in the mapping, which is aligned to a page.
+        unsafe { self.start.add(index * self.page).cast::<c_void>().cast::<u64>().add(at) }
+    }
+
     /// Asks the kernel to page this memory out (`MADV_PAGEOUT`). Touches no
     /// memory of other programs.
     ///

@@ -29,9 +29,19 @@ pub fn is_first() -> bool {
 /// # Errors
 /// `Unsupported` if the kernel has no such file system.
 pub fn mount(kind: &str, target: &str) -> Result<()> {
+    mount_device(kind, kind, target)
+}
+
+/// Mounts the file system of type `kind` on `device` at `target`, which is
+/// created if missing.
+///
+/// # Errors
+/// `Unsupported` if the kernel has no such file system; `File` if the device has
+/// none.
+pub fn mount_device(device: &str, kind: &str, target: &str) -> Result<()> {
     fs::create_dir_all(target).map_err(|error| Error::file("create", target, error))?;
-    rustix::mount::mount(kind, target, kind, MountFlags::empty(), None).map_err(|error| match error
-    {
+    let mounted = rustix::mount::mount(device, target, kind, MountFlags::empty(), None);
+    mounted.map_err(|error| match error {
         Errno::NODEV => Error::Unsupported(format!("this kernel has no {kind}")),
         error => Error::file("mount", target, error.into()),
     })

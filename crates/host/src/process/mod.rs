@@ -84,8 +84,21 @@ impl Helper {
     /// # Errors
     /// The program could not be started.
     pub fn start_tied(command: &mut Command) -> Result<Self> {
+        Self::start_with_end(command, Signal::KILL)
+    }
+
+    /// As [`start_tied`](Self::start_tied), but the kernel asks it to end
+    /// (`SIGTERM`), so that it can put back what it has changed.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub fn start_asked_to_end(command: &mut Command) -> Result<Self> {
+        Self::start_with_end(command, Signal::TERM)
+    }
+
+    fn start_with_end(command: &mut Command, signal: Signal) -> Result<Self> {
         let parent = std::process::id();
-        let tie = move || match die_with_parent(parent) {
+        let tie = move || match end_with_parent(parent, signal) {
             Ok(true) => Ok(()),
             _ => Err(io::Error::from_raw_os_error(libc::ESRCH)),
         };
@@ -146,7 +159,11 @@ impl Drop for Helper {
 /// # Errors
 /// None for a valid signal.
 pub fn die_with_parent(parent: u32) -> Result<bool> {
-    set_parent_process_death_signal(Some(Signal::KILL))
+    end_with_parent(parent, Signal::KILL)
+}
+
+fn end_with_parent(parent: u32, signal: Signal) -> Result<bool> {
+    set_parent_process_death_signal(Some(signal))
         .map_err(|error| Error::syscall("prctl", "PR_SET_PDEATHSIG", error))?;
     Ok(self::parent() == parent)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use unjank_host::Root;
-use unjank_host::process::init::{load_module, mount, power_off};
+use unjank_host::process::init::{load_module, mount, mount_device, power_off};
 use unjank_host::sched::CpuSet;
 
 use crate::error::Result;
@@ -24,6 +24,9 @@ const OPTIONAL: [(&str, &str); 5] = [
     ("debugfs", "/sys/kernel/debug"),
 ];
 
+/// The longest time until there is a disk.
+const TIME_TO_FIND: Duration = Duration::from_secs(60);
+
 /// The longest time that the host takes to end a finished phone.
 const TIME_TO_END: Duration = Duration::from_secs(600);
 
@@ -36,6 +39,16 @@ pub(super) fn mount_all() -> Result<()> {
         let _a_kernel_may_be_without = mount(kind, target);
     }
     Ok(())
+}
+
+/// Mounts the disk, once the kernel has found it.
+pub(super) fn mount_disk() -> Result<()> {
+    const DISK: &str = "/dev/vda";
+    let began = Instant::now();
+    while !Path::new(DISK).exists() && began.elapsed() < TIME_TO_FIND {
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(mount_device(DISK, "ext4", "/data")?)
 }
 
 /// Lets control groups limit memory, as systemd and Android's init do. A kernel

@@ -46,6 +46,11 @@ pub fn run(build: Option<String>) -> Result<()> {
     for complaint in complaints.chain(machine::tune(&root, &order.tunables)) {
         host.send(&Frame::Remark(complaint))?;
     }
+    if order.disk
+        && let Err(error) = machine::mount_disk()
+    {
+        host.send(&Frame::Remark(format!("there is no /data: {error}")))?;
+    }
     let interrupt = Interrupt::listen(&Root::system())?;
     host.send(&Frame::Greeting(build))?;
     let mut sent = Vec::new();

@@ -76,6 +76,7 @@ impl Boot {
             kernel: &options.kernel.image,
             initramfs: &image.initramfs,
             table: image.table.as_deref(),
+            disk: image.disk.as_deref(),
             parameters: &parameters(options, accelerator),
         };
         let start = Timestamp::now();

@@ -9,10 +9,11 @@ use unjank_host::Error as HostError;
 use unjank_host::input::Stop;
 
 use super::boot_directory::BootDirectory;
+use super::disk;
 use super::options::Options;
 use crate::error::Result;
 use crate::initramfs::Archive;
-use crate::modules::{self, WANTED};
+use crate::modules::{self, Part, WANTED};
 use crate::order::{self, Module, Order};
 use crate::packed_file;
 use crate::program::{Library, Program};
@@ -25,7 +26,7 @@ const MODULES: &str = "lib/modules";
 /// The directory of the libraries of the guest's programs.
 pub(super) const LIBRARIES: &str = "/lib";
 /// The directories of the initramfs.
-const DIRECTORIES: [&str; 5] = ["bin", "lib", "lib64", MODULES, "root"];
+const DIRECTORIES: [&str; 6] = ["bin", "lib", "lib64", MODULES, "root", "data"];
 
 /// Files that are removed when this is dropped.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(super) struct Image {
     pub(super) initramfs: PathBuf,
     /// The ACPI table, if there are P-states.
     pub(super) table: Option<PathBuf>,
+    /// The disk, if there is one.
+    pub(super) disk: Option<PathBuf>,
     _directory: BootDirectory,
 }
 
@@ -50,6 +53,14 @@ impl Image {
                 let path = directory.path().join("pstates.aml");
                 let table = profile.table(options.cpus)?;
                 fs::write(&path, table).map_err(|e| HostError::file("write", &path, e))?;
+                Some(path)
+            }
+            None => None,
+        };
+        let disk = match options.disk {
+            Some(size) => {
+                let path = directory.path().join("disk");
+                disk::make(&path, size)?;
                 Some(path)
             }
             None => None,
@@ -71,8 +82,13 @@ impl Image {
             pack(&mut archive, &name, program, &mut packed, &options.stop, &failed)?;
         }
         let tunables = options.profile.as_ref().map(Profile::tunable_files).unwrap_or_default();
-        let mut order =
-            Order { modules: Vec::new(), commands: commands.to_vec(), labels, tunables };
+        let mut order = Order {
+            modules: Vec::new(),
+            commands: commands.to_vec(),
+            labels,
+            tunables,
+            disk: disk.is_some(),
+        };
         for (name, parameters, source) in chosen(options)? {
             let file = format!("{MODULES}/{name}");
             let content = packed_file::read(&source, &options.stop)?;
@@ -82,7 +98,7 @@ impl Image {
         let order = serde_json::to_vec(&order).expect("an order has only string keys");
         archive.file(order::PATH, &order).map_err(failed)?;
         archive.finish().map_err(failed)?;
-        Ok(Self { initramfs, table, _directory: directory })
+        Ok(Self { initramfs, table, disk, _directory: directory })
     }
 }
 
@@ -90,8 +106,12 @@ impl Image {
 fn chosen(options: &Options) -> Result<Vec<(String, String, PathBuf)>> {
     let Some(directory) = &options.kernel.modules else { return Ok(Vec::new()) };
     let found = modules::find(directory)?;
-    let with_pstates = options.profile.is_some();
-    let wanted = WANTED.iter().zip(found).filter(|(w, _)| with_pstates || !w.with_pstates);
+    let is_there = |part: Part| match part {
+        Part::Clock => options.profile.is_some(),
+        Part::Disk => options.disk.is_some(),
+    };
+    let wanted = WANTED.iter().zip(found);
+    let wanted = wanted.filter(|(wanted, _)| wanted.only_for.is_none_or(is_there));
     Ok(wanted
         .filter_map(|(wanted, file)| {
             let file = file?;

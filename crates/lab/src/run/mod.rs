@@ -2,6 +2,7 @@
 
 mod boot;
 mod boot_directory;
+mod disk;
 mod event;
 mod image;
 mod interrupt;

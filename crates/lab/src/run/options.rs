@@ -1,5 +1,6 @@
 //! The configuration of a phone, and its time limit.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use unjank_host::input::Stop;
@@ -12,6 +13,8 @@ use crate::qemu::Accelerator;
 
 /// The kernel and its initramfs need at least this.
 const LEAST_MEMORY: Bytes = Bytes::from_mib(256);
+/// The allowed sizes of a disk.
+const DISKS: RangeInclusive<Bytes> = Bytes::from_mib(8)..=Bytes::from_mib(64 << 10);
 /// The most CPUs of QEMU's q35 machine.
 const MOST_CPUS: usize = 255;
 
@@ -31,6 +34,8 @@ pub struct Options {
     pub cpus: usize,
     /// Its RAM, at least 256 MiB.
     pub memory: Bytes,
+    /// The size of its disk, if it has one: an empty file system at `/data`.
+    pub disk: Option<Bytes>,
     /// Its P-states, if any.
     pub profile: Option<Profile>,
     /// What executes its instructions; `None` tries KVM and falls back to
@@ -52,6 +57,9 @@ impl Options {
         let wrong = |what: String| Err(HostError::Invalid(what).into());
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             return wrong(format!("a phone has 1 to {MOST_CPUS} CPUs, not {}", self.cpus));
+        }
+        if self.disk.is_some_and(|size| !DISKS.contains(&size)) {
+            return wrong(format!("a disk has {} to {}", DISKS.start(), DISKS.end()));
         }
         if self.memory < LEAST_MEMORY {
             return wrong(format!(

@@ -30,9 +30,13 @@ impl Random {
     /// Puts `items` in random order (Fisher and Yates).
     pub(crate) fn shuffle(&mut self, items: &mut [u32]) {
         for last in (1..items.len()).rev() {
-            let chosen = (u128::from(self.0.next_u64()) * (last as u128 + 1)) >> 64;
-            items.swap(last, chosen as usize);
+            items.swap(last, self.below(last as u64 + 1) as usize);
         }
+    }
+
+    /// A number below `bound`; 0 if that is 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 }
 

@@ -13,7 +13,7 @@ pub use options::{Options, Pages};
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
-use content::Random;
+pub(crate) use content::Random;
 use counters::Counters;
 use plan::{Plan, Source};
 use source::Evictable;

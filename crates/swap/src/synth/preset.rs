@@ -87,6 +87,36 @@ pub struct Apps {
     pub background_share: f64,
 }
 
+impl Preset {
+    /// The same with this share of all pages, in memory and of apps.
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Self {
+        let scale = |pages: u32| (f64::from(pages) * share).round() as u32;
+        let Self { phone, apps, .. } = self;
+        Self {
+            phone: Phone {
+                memory: scale(phone.memory),
+                minfree: scale(phone.minfree),
+                pinned: scale(phone.pinned),
+            },
+            libraries: scale(self.libraries),
+            services: scale(self.services),
+            apps: Apps {
+                hot: scale(apps.hot),
+                hot_renewed: scale(apps.hot_renewed),
+                warm: scale(apps.warm),
+                new: scale(apps.new),
+                cold: scale(apps.cold),
+                code: scale(apps.code),
+                assets: scale(apps.assets),
+                data: scale(apps.data),
+                ..apps
+            },
+            ..self
+        }
+    }
+}
+
 impl Phone {
     /// Memory that a phone with 1 GiB leaves to apps.
     pub fn memory(&self) -> Bytes {

@@ -154,6 +154,11 @@ fn text(found: &[FoundJournal], traces: &[String]) -> String {
             JournalStatus::Live => {
                 lines.add(format_args!("{session} is running, and puts its changes back itself"));
             }
+            JournalStatus::Kept { by } => {
+                lines.add(format_args!(
+                    "{session} has left its changes in place: unjank {by} --undo takes them back"
+                ));
+            }
             JournalStatus::Stale if journal.changes.is_empty() => {
                 lines.add(format_args!("{session} had nothing changed"));
             }

@@ -4,6 +4,7 @@
 mod damage;
 mod hidden;
 mod interleavings;
+mod kept;
 mod recovery;
 mod sessions;
 

@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// The phone's memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
     memory: Bytes,
+    /// Give the phone a disk of this size, empty, at /data (needs e2fsprogs)
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
+    disk: Option<Bytes>,
     /// P-states: a name from profiles/ (exynos4210), or a file of that form
     #[arg(long, value_name = "NAME|FILE")]
     pstates: Option<String>,
@@ -125,6 +128,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         programs: args.add.clone(),
         cpus: args.cpu_count,
         memory: args.memory,
+        disk: args.disk,
         profile,
         accelerator: match args.accel {
             Accel::Auto => None,

@@ -1,6 +1,7 @@
 //! `unjank swap`: the delay of swapped-out pages.
 
 pub(crate) mod analyze;
+pub(crate) mod bench;
 pub(crate) mod convert;
 mod input;
 pub(crate) mod mrc;
@@ -14,6 +15,7 @@ pub(crate) mod sweep;
 pub(crate) mod synth;
 pub(crate) mod tier;
 pub(crate) mod tierd;
+pub(crate) mod tune;
 mod write_cost;
 
 use std::process::ExitCode;
@@ -42,11 +44,18 @@ pub(crate) enum Verb {
     Paper(paper::Args),
     /// Write the trace of a synthetic phone
     Synth(synth::Args),
+    /// Repeat the experiment of Bahn & Kim with real memory, beside the model
+    Bench(Box<bench::Args>),
+    /// An app of the bench; started by it
+    #[command(hide = true)]
+    BenchApp(bench::app::Args),
     /// Swap to a small fast memory over a slow device, which keeps what comes back
     #[command(subcommand)]
     Tier(tier::Verb),
     /// Write pages of zram that stay away back to its backing device, as a service
     Tierd(Box<tierd::Args>),
+    /// Measure what this machine's swap should be, and set it so
+    Tune(Box<tune::Args>),
 }
 
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
@@ -60,7 +69,10 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Sweep(args) => sweep::run(args),
         Verb::Paper(args) => paper::run(args),
         Verb::Synth(args) => synth::run(args),
+        Verb::Bench(args) => bench::run(args),
+        Verb::BenchApp(args) => bench::app::run(args),
         Verb::Tier(verb) => tier::run(verb),
         Verb::Tierd(args) => tierd::run(args),
+        Verb::Tune(args) => tune::run(args),
     }
 }

@@ -1,0 +1,100 @@
+//! `unjank swap bench` with real processes, swap and zram.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use unjank_needs::printed::stderr;
+
+/// A small phone: nine apps with 24 MiB in all.
+const SMALL: [&str; 8] =
+    ["swap", "bench", "--no-store", "--scale", "0.05", "--pinned", "0", "--runs"];
+
+fn number(cell: &Value) -> f64 {
+    cell["value"].as_f64().unwrap_or_else(|| panic!("no number: {cell}"))
+}
+
+/// What the bench borrows.
+fn borrowed() -> [String; 3] {
+    ["/proc/swaps", "/proc/sys/vm/page-cluster", "/proc/sys/vm/swappiness"]
+        .map(|file| fs::read_to_string(file).unwrap())
+}
+
+fn rows<'a>(record: &'a Value, name: &str) -> &'a Vec<Value> {
+    let tables = record["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["name"] == name);
+    table.unwrap_or_else(|| panic!("no {name}"))["rows"].as_array().unwrap()
+}
+
+#[test]
+fn apps_swap_or_are_killed_and_every_page_comes_back_as_it_was() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let _turn = unjank_needs::turns::swap();
+    let before = borrowed();
+    let arms = ["1", "--json", "--memory", "12MiB", "--arm", "swap,no-swap,zram:4MiB"];
+    let mut unjank = Command::new(unjank_needs::unjank!());
+    let output = unjank.args(SMALL).args(arms).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(borrowed(), before);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rounds = rows(&record, "swap/bench/rounds");
+    let zram = std::path::Path::new("/sys/class/zram-control/hot_add").exists();
+    assert_eq!(rounds.len(), if zram { 3 } else { 2 });
+    for row in rounds {
+        assert!((1..=5).all(|round| number(&row[round]) > 0.0), "{row}");
+    }
+    let storage = rows(&record, "swap/bench/storage");
+    let (swap, none) = (&storage[0], &storage[1]);
+    assert!(number(&swap[4]) > 100.0 && number(&swap[5]) > 100.0, "it swaps: {swap}");
+    assert!(number(&swap[8]) < 1.0, "and kills nothing: {swap}");
+    assert!(number(&none[8]) > 0.0, "without swap it kills: {none}");
+    if zram {
+        assert!(number(&storage[2][6]) > 0.0, "pages come from zram: {}", storage[2]);
+        assert!(number(&storage[2][9]) > 0.0, "zram takes memory: {}", storage[2]);
+    }
+    let beside = rows(&record, "swap/bench/modelled");
+    let swapped_in = beside.iter().find(|row| row[0] == "swap" && row[1] == "swapped in").unwrap();
+    assert!(number(&swapped_in[3]) > 0.0, "the model swaps, too: {swapped_in}");
+}
+
+#[test]
+fn a_killed_bench_leaves_no_swap_and_no_app() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let _turn = unjank_needs::turns::swap();
+    let before = borrowed();
+    let mut unjank = Command::new(unjank_needs::unjank!());
+    unjank.args(SMALL).args(["5", "--memory", "12MiB", "--arm", "swap"]);
+    let mut bench = unjank.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let swaps =
+        || fs::read_to_string("/proc/swaps").unwrap().lines().count() > before[0].lines().count();
+    let began = (0..600).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        swaps()
+    });
+    assert!(began, "it did not swap in 30 s");
+    thread::sleep(Duration::from_millis(500));
+    bench.kill().unwrap();
+    bench.wait().unwrap();
+    let mut unjank = Command::new(unjank_needs::unjank!());
+    let restored = unjank.arg("restore").output().unwrap();
+    assert!(restored.status.success(), "{}", stderr(&restored));
+    assert_eq!(borrowed(), before);
+    let is_app = |process: &String| {
+        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        line.windows(9).any(|words| words == b"bench-app")
+    };
+    let processes = fs::read_dir("/proc").unwrap();
+    let processes = processes.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let left: Vec<String> = processes.filter(is_app).collect();
+    assert_eq!(left, [""; 0]);
+}
