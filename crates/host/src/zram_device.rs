@@ -49,7 +49,14 @@ pub fn available_algorithms(root: &Root) -> Result<Support<Vec<String>>> {
     Ok(match add(root)? {
         Support::Yes(number) => {
             let found = algorithms(root, number);
-            remove(root, number)?;
+            let began = Instant::now();
+            // Whoever is told of new devices may have it open for a moment.
+            while let Err(error) = remove(root, number) {
+                if began.elapsed() > NODE_TIMEOUT {
+                    return Err(error);
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
             Support::Yes(found?)
         }
         Support::No(reason) => Support::No(reason),
@@ -122,6 +129,19 @@ pub(crate) fn is_ours(root: &Root, number: u32) -> Result<bool> {
         })
         .map_err(|source| Error::file("read", &path, source))?;
     Ok(label == *LABEL)
+}
+
+/// Whether the first page of this device is all zeros.
+///
+/// # Errors
+/// The device cannot be read.
+pub(crate) fn is_blank(root: &Root, number: u32) -> Result<bool> {
+    let path = node(root, number)?;
+    let mut page = vec![0; page_size().get() as usize];
+    File::open(&path)
+        .and_then(|device| device.read_exact_at(&mut page, 0))
+        .map_err(|source| Error::file("read", &path, source))?;
+    Ok(page.iter().all(|byte| *byte == 0))
 }
 
 /// The number in `/dev/zram2` or `/dev/block/zram2`.

@@ -197,21 +197,22 @@ impl SessionState {
             let path = place.path().to_owned();
             Ok((seq, vec![Entry::Intent { seq, path, change: Change::Zram }]))
         });
-        let set_up = announced.and_then(|seq| {
-            let done = place.set_up(algorithm, size, backing);
-            match done.and_then(|()| self.note(&[Entry::Settled { seq, value: None }])) {
-                Ok(()) => Ok(AddedZram { seq, number }),
-                Err(error) => {
-                    self.forget(&[seq]);
-                    Err(error)
-                }
+        let seq = match announced {
+            Ok(seq) => seq,
+            Err(error) => {
+                // It holds nothing yet.
+                let _the_error_is_reported = zram_device::remove(self.site.root(), number);
+                return Err(error);
             }
-        });
-        if set_up.is_err() {
-            // It holds nothing yet.
-            let _the_error_is_reported = zram_device::remove(self.site.root(), number);
+        };
+        let set_up = place.set_up(algorithm, size, backing);
+        match set_up.and_then(|()| self.note(&[Entry::Settled { seq, value: None }])) {
+            Ok(()) => Ok(AddedZram { seq, number }),
+            Err(error) => {
+                self.put_back(&[seq]);
+                Err(error)
+            }
         }
-        set_up
     }
 
     /// The machine.

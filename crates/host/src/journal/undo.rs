@@ -85,7 +85,7 @@ pub(super) fn look(site: &Site, held: &Held) -> CurrentState {
         }
         ChangeKind::Directory => DirectoryPlace::open(site, path).and_then(|place| place.look()),
         ChangeKind::SwapArea => SwapPlace::open(site, path).and_then(|place| place.look()),
-        ChangeKind::Zram => ZramPlace::open(site, path).and_then(|place| place.look()),
+        ChangeKind::Zram => ZramPlace::open(site, path).and_then(|place| place.look(held.settled)),
     };
     let seen = seen.unwrap_or_else(|error| {
         if means_gone(&error) {

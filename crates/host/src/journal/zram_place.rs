@@ -44,17 +44,23 @@ impl ZramPlace {
         &self.path
     }
 
-    /// Whether it holds what unjank wrote.
-    pub(super) fn look(&self) -> Result<CurrentState> {
+    /// Whether it holds what unjank wrote. While its set-up is not `settled`, it may have no size and
+    /// no header yet.
+    pub(super) fn look(&self, settled: bool) -> Result<CurrentState> {
         let sysfs = format!("/sys/block/zram{}", self.number);
         let hidden = self.site.why_hidden(&sysfs);
         if let Some(why) = hidden.or_else(|| why_no_proc(self.site.root(), "/proc/swaps")) {
             return Ok(CurrentState::Hidden(why));
         }
         match zram_device::size(self.site.root(), self.number)? {
-            None | Some(Bytes(0)) => Ok(CurrentState::Missing),
+            None => Ok(CurrentState::Missing),
+            Some(Bytes(0)) if settled => Ok(CurrentState::Missing),
+            Some(Bytes(0)) => Ok(CurrentState::Zram),
             Some(_) => match zram_device::is_ours(self.site.root(), self.number) {
                 Ok(true) => Ok(CurrentState::Zram),
+                Ok(false) if !settled && zram_device::is_blank(self.site.root(), self.number)? => {
+                    Ok(CurrentState::Zram)
+                }
                 // Numbers of zram devices are reused.
                 Ok(false) => Ok(CurrentState::Reads("another program's zram device".to_owned())),
                 Err(error) if error.is_not_found() => {
@@ -113,13 +119,19 @@ mod tests {
         let site = Site::of(&Root::at(top.path())).unwrap();
         assert!(ZramPlace::open(&site, Path::new("/dev/sda")).is_err());
         let place = ZramPlace::open(&site, Path::new("/dev/zram3")).unwrap();
-        assert_eq!(place.look().unwrap(), CurrentState::Missing, "it has no size");
+        let look = |settled: bool| place.look(settled).unwrap();
+        assert_eq!(look(true), CurrentState::Missing, "there is none");
+        fs::write(top.path().join("sys/block/zram3/disksize"), "0\n").unwrap();
+        assert_eq!((look(true), look(false)), (CurrentState::Missing, CurrentState::Zram));
         fs::write(top.path().join("sys/block/zram3/disksize"), "1048576\n").unwrap();
         fs::write(top.path().join("dev/zram3"), [0; 4096]).unwrap();
-        assert!(matches!(place.look().unwrap(), CurrentState::Reads(_)));
+        assert!(matches!(look(true), CurrentState::Reads(_)));
+        assert_eq!(look(false), CurrentState::Zram, "blank: the header was to come");
+        fs::write(top.path().join("dev/zram3"), [7; 4096]).unwrap();
+        assert!(matches!(look(false), CurrentState::Reads(_)), "another program's");
         let header = crate::swap_header::header(256, 4096, b"unjank zram\0\0\0\0\0");
         fs::write(top.path().join("dev/zram3"), header).unwrap();
-        assert_eq!(place.look().unwrap(), CurrentState::Zram);
+        assert_eq!(look(true), CurrentState::Zram);
         assert!(matches!(place.remove(), Err(Error::Unsupported(_))), "not this machine's");
     }
 }

@@ -35,9 +35,11 @@ pub use options::{Options, Programs};
 
 use unjank_cachesim::workload::Workload;
 use unjank_host::journal::Session;
+use unjank_host::memory::page_size;
 use unjank_host::{Error, Result, Root, Support};
 use unjank_measure::{Findings, Monitor};
 
+use crate::trace::PAGE;
 use plan::Plan;
 use run::Measured;
 
@@ -56,6 +58,10 @@ pub fn run(
 ) -> Result<Findings> {
     if workload.launches.is_empty() {
         return Err(Error::Invalid("the trace launches no app".to_owned()));
+    }
+    if page_size().get() != PAGE {
+        let why = format!("the trace has pages of {PAGE} bytes, and this kernel others");
+        return Err(Error::Unsupported(why));
     }
     for arm in &options.arms {
         options.memory_in(*arm)?;
@@ -88,7 +94,7 @@ pub fn run(
             Support::No(reason) if repeat == 0 => {
                 findings.not_supported(format!("swap/bench/{arm}"), reason);
             }
-            Support::No(_) => {}
+            Support::No(reason) => findings.warn(format!("a run of {arm} is missing: {reason}")),
         }
     }
     measured.sort_by_key(|(arm, _)| options.arms.iter().position(|wanted| wanted == arm));

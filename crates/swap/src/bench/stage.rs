@@ -1,13 +1,15 @@
 //! The apps in their control group, and the one to kill.
 
 use std::io::BufReader;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
+use rustix::process::Signal;
 use unjank_host::cgroup::memory::MemoryGroup;
 use unjank_host::memory::page_size;
 use unjank_host::process::{Helper, HelperCommand};
-use unjank_host::{Bytes, Error, Result};
+use unjank_host::{Bytes, Error, Result, Root};
 
 use super::app::Setup;
 use super::message::{self, Done, Touch};
@@ -24,6 +26,8 @@ pub(super) struct Stage<'a> {
     actors: Vec<Option<Actor>>,
     /// Apps that live, the one that was launched longest ago first.
     order: Vec<usize>,
+    /// Apps that the kernel has killed.
+    buried: u64,
 }
 
 /// A process that touches its pages.
@@ -44,7 +48,8 @@ impl<'a> Stage<'a> {
         pinned: Bytes,
     ) -> Result<Self> {
         let actors = (0..plan.actors()).map(|_| None).collect();
-        let mut stage = Self { plan, command, group, file, pinned, actors, order: Vec::new() };
+        let mut stage =
+            Self { plan, command, group, file, pinned, actors, order: Vec::new(), buried: 0 };
         stage.start(SYSTEM)?;
         Ok(stage)
     }
@@ -70,24 +75,43 @@ impl<'a> Stage<'a> {
         Ok(starts)
     }
 
-    /// Whether an app lives; the services always do.
-    pub(super) fn is_alive(&self, actor: usize) -> bool {
+    /// Whether an app lives. The kernel may have killed it: without swap, memory can run out between
+    /// two looks.
+    pub(super) fn is_alive(&mut self, actor: usize) -> bool {
+        let ended = self.actors[actor].as_mut().is_some_and(|app| app.process.ended().is_some());
+        if ended {
+            self.bury(actor);
+        }
         self.actors[actor].is_some()
     }
 
-    /// Has one app touch its pages; `None` if it does not live.
+    /// How many apps the kernel has killed.
+    pub(super) fn killed_by_kernel(&self) -> u64 {
+        self.buried
+    }
+
+    fn bury(&mut self, actor: usize) {
+        self.actors[actor] = None;
+        self.order.retain(|other| *other != actor);
+        self.buried += 1;
+    }
+
+    /// Has one app touch its pages; `None` if it does not live, or is killed meanwhile.
     pub(super) fn touch(&mut self, actor: usize, touches: &[Touch]) -> Result<Option<Done>> {
-        let name = self.plan.name(actor).to_owned();
         let Some(app) = &mut self.actors[actor] else { return Ok(None) };
         let done = message::send_touches(&mut app.input, touches)
             .and_then(|()| message::receive_done(&mut app.output));
-        done.map(Some).map_err(|error| {
-            let ended = app.process.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
-            Error::Unsupported(format!(
-                "{name} ended ({ended}; {error}): without room in memory and swap, the kernel kills \
-                 it"
-            ))
-        })
+        let error = match done {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) => error,
+        };
+        let ended = app.process.wait()?;
+        if ended.signal() == Some(Signal::KILL.as_raw()) {
+            self.bury(actor);
+            return Ok(None);
+        }
+        let name = self.plan.name(actor);
+        Err(Error::Unsupported(format!("{name} ended ({ended}; {error})")))
     }
 
     /// Kills the app that was launched longest ago, but not `front`, while less than `free` of
@@ -122,6 +146,11 @@ impl<'a> Stage<'a> {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(Error::Unsupported("an app has no pipes".to_owned()));
         };
+        if is_app {
+            // If the kernel has to choose, it chooses an app, as on a phone.
+            let path = format!("/proc/{}/oom_score_adj", process.id());
+            Root::system().write(path, "900")?;
+        }
         self.actors[actor] = Some(Actor { input, output: BufReader::new(output), process });
         Ok(())
     }

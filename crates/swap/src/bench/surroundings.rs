@@ -1,5 +1,7 @@
 //! Swap areas and settings of an arm.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
@@ -15,7 +17,7 @@ use unjank_host::{Bytes, Error, Result, Root, Support, temporary_swap, zram_devi
 
 use super::arm::Arm;
 use super::options::{Options, Programs};
-use crate::remedy::tier::directory::{self, TierDirectory};
+use crate::remedy::tier::directory;
 use crate::remedy::tier::status;
 use crate::remedy::writeback;
 use crate::trace::PAGE;
@@ -24,6 +26,7 @@ use crate::trace::PAGE;
 const RATIO: u64 = 2;
 /// How long a service may take to begin, and to end: it brings all pages back first.
 const PATIENCE: Duration = Duration::from_secs(120);
+const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What an arm needs, until it is dropped. The parts are dropped in this order.
@@ -41,7 +44,7 @@ enum Kind {
     /// Storage alone, or nothing.
     Plain,
     Zram(Zram),
-    /// The directory of all tiers.
+    /// The slow backing of the tier.
     Tier(PathBuf),
     /// The device that is written back, and its name.
     Tierd(Zram, String),
@@ -53,6 +56,8 @@ type Part = (Option<Service>, Kind);
 /// A service of this binary.
 struct Service {
     helper: Helper,
+    /// What it prints.
+    said: File,
     /// A directory of its own, removed after it.
     _directory: Option<tempfile::TempDir>,
 }
@@ -93,10 +98,15 @@ impl Surroundings {
             }
             return Ok(Support::no("this machine swaps: turn its swap areas off (swapoff -a)"));
         }
-        let knobs = session.change_all(&[
+        let mut wanted = vec![
             ("/proc/sys/vm/page-cluster", options.readahead.to_string()),
             ("/proc/sys/vm/swappiness", options.swappiness.to_string()),
-        ])?;
+        ];
+        // zswap would be in front of every arm.
+        if root.read_if_there(ZSWAP)?.is_some_and(|on| on.trim() == "Y") {
+            wanted.push((ZSWAP, "N".to_owned()));
+        }
+        let knobs = session.change_all(&wanted)?;
         let storage = if matches!(arm, Arm::Tier(_)) {
             None
         } else {
@@ -131,11 +141,10 @@ impl Surroundings {
                 let [reads, writes] = requests(&self.root, device.number())?;
                 [reads, writes, page_ins.saturating_sub(reads), page_outs.saturating_sub(writes)]
             }
-            Kind::Tier(directory) => {
-                let found = TierDirectory::list(directory)?;
-                let state =
-                    found.iter().find_map(|tier| status::of(tier).transpose()).transpose()?;
-                let counts = state.map(|state| state.progress.pages).unwrap_or_default();
+            Kind::Tier(slow) => {
+                let all = status::of_all(&directory::of_all())?;
+                let ours = all.into_iter().find(|tier| tier.slow == *slow);
+                let counts = ours.map(|tier| tier.progress.pages).unwrap_or_default();
                 [counts.fast_reads, counts.fast_writes, counts.slow_reads, counts.slow_writes]
             }
             Kind::Tierd(device, name) => {
@@ -231,11 +240,10 @@ fn tier(
     let mut command = programs.tier.with_arguments(["up", "--slow"]);
     command.arg(&slow).args(["--fast-memory", &memory.get().to_string()]);
     command.args(["--size", &size.get().to_string()]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let before = swap::paths(root)?;
     let service = Service::start(&mut command, Some(directory))?;
     let is_on = || Ok(swap::paths(root)?.iter().any(|path| !before.contains(path)));
-    service.once(is_on).map(|service| service.map(|it| (Some(it), Kind::Tier(directory::of_all()))))
+    service.once(is_on).map(|service| service.map(|it| (Some(it), Kind::Tier(slow))))
 }
 
 fn tierd(
@@ -271,7 +279,6 @@ fn tierd(
     let socket = directory.path().join("tierd.sock");
     let mut command = programs.tierd.with_arguments(["--no-store", "--zram", &name, "--socket"]);
     command.arg(&socket).args(["--after", "10s", "--per-day", "1TiB"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let service = Service::start(&mut command, Some(directory))?;
     let listens = || Ok(socket.exists());
     service.once(listens).map(|service| service.map(|it| (Some(it), Kind::Tierd(device, name))))
@@ -283,7 +290,12 @@ impl Service {
         command: &mut std::process::Command,
         directory: Option<tempfile::TempDir>,
     ) -> Result<Self> {
-        Ok(Self { helper: Helper::start_asked_to_end(command)?, _directory: directory })
+        let failed = |source| Error::file("make a file in", std::env::temp_dir(), source);
+        let said = tempfile::tempfile().map_err(failed)?;
+        let errors = said.try_clone().map_err(failed)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        let helper = Helper::start_asked_to_end(command)?;
+        Ok(Self { helper, said, _directory: directory })
     }
 
     /// Waits until `is_up`; `No` with its message if it ends before.
@@ -292,9 +304,8 @@ impl Service {
         while !is_up()? {
             if self.helper.ended().is_some() || began.elapsed() > PATIENCE {
                 let mut said = String::new();
-                if let (_, Some(mut errors)) = self.helper.take_output() {
-                    let _what_there_is = std::io::Read::read_to_string(&mut errors, &mut said);
-                }
+                let _what_there_is =
+                    self.said.rewind().and_then(|()| self.said.read_to_string(&mut said));
                 let said = said.lines().last().unwrap_or("it did not begin").to_owned();
                 return Ok(Support::No(said));
             }

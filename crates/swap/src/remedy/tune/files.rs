@@ -33,7 +33,10 @@ pub fn write(proposal: &Proposal, etc: &Path) -> Result<Vec<PathBuf>> {
     for (name, _) in &texts {
         check_ours(&etc.join(name))?;
     }
-    remove(etc, |name| texts.iter().all(|(written, _)| *written != name))?;
+    // What could not be decided stays.
+    if proposal.backend != Backend::Unchanged {
+        remove(etc, |name| name != SYSCTL && texts.iter().all(|(written, _)| *written != name))?;
+    }
     let mut paths = Vec::new();
     for (name, text) in texts {
         let path = etc.join(name);

@@ -1,7 +1,9 @@
 //! Measures what the settings depend on, in turns.
 
 use unjank_host::journal::Session;
+use unjank_host::memory::MemoryLock;
 use unjank_host::page_sample::{self, PageSample};
+use unjank_host::process::never_dump_core;
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::Monitor;
 
@@ -34,6 +36,9 @@ pub fn measure(
     monitor: &dyn Monitor,
 ) -> Result<Measured> {
     let wanted = options.pages()?;
+    // Pages of other programs pass through this process.
+    let _locked = MemoryLock::everything();
+    never_dump_core();
     let mut random = Random::seeded(seed);
     let mut measured = Measured::default();
     monitor.progress(0.0, "taking a sample of programs' pages");

@@ -58,6 +58,12 @@ pub(super) fn swap_area(root: &Root) -> Result<Option<Support<Place>>> {
     let Some(area) = swap::devices(root)?.into_iter().find(is_on_storage) else {
         return Ok(None);
     };
+    if area.kind == SwapKind::File {
+        // Extents that were only allocated read as zeros, although swap has written there.
+        return Ok(Some(Support::no(
+            "a swap file cannot be read past its file system; files stand for it",
+        )));
+    }
     let path = Path::new(&area.path);
     let file = match File::open(path) {
         Ok(file) => file,

@@ -66,7 +66,8 @@ fn time_of_swap(measured: &Measured, backend: &Backend) -> Result<(f64, [f64; 2]
         let it = measured.compressors.iter().find(|it| it.algorithm == name)?;
         median(&it.read)
     };
-    let area = measured.swap_area.as_ref();
+    // A swap file is on a file system.
+    let area = measured.swap_area.as_ref().or(measured.file_system.as_ref());
     let on_storage = area.and_then(|area| Some((median(&area.read)?, area.name.clone())));
     match (backend, on_storage) {
         (Backend::Zram { algorithm, .. }, _) => {
@@ -132,8 +133,8 @@ mod tests {
         let mut set = present();
         set.memory.swappiness = Some(190);
         assert!(!decide(&measured, &set, &zram).1.is_changed());
-        let (none, setting) = decide(&measured, &present(), &Backend::Unchanged);
-        assert_eq!((none, setting.proposed), (None, None));
+        let (alike, _) = decide(&measured, &present(), &Backend::Unchanged);
+        assert_eq!(alike, Some(100), "a swap file is a file");
         measured.swap_area = Some(storage(95_000, 1_000));
         let zswap = Backend::Zswap { compressor: Some("lz4".to_owned()), shrinker: true };
         let (mixed, setting) = decide(&measured, &present(), &zswap);

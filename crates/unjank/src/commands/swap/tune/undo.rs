@@ -24,8 +24,10 @@ struct Document<'a> {
 
 /// Takes the settings back, removes the files below `etc`, and prints both.
 pub(super) fn run(state: &Path, etc: &Path, json: bool) -> Result<ExitCode> {
-    let changes = apply::undo(&Root::system(), state).context("while taking back the settings")?;
-    let removed = files::undo(etc).context("while removing the files of --write")?;
+    // Each is tried, even if the other fails.
+    let changes = apply::undo(&Root::system(), state).context("while taking back the settings");
+    let removed = files::undo(etc).context("while removing the files of --write");
+    let (changes, removed) = (changes?, removed?);
     if json {
         let document =
             Document { schema: "unjank.swap-tune-undo/1", changes: &changes, removed: &removed };
