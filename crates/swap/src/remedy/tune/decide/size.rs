@@ -71,6 +71,6 @@ mod tests {
         assert!(why.starts_with("holds 100 % of the 20480 page-ins"), "{why}");
         let (size, why) = decide(2.0, Bytes::from_mib(70), Some(&reuse));
         assert_eq!(size, Bytes::from_mib(70));
-        assert!(why.contains("100 % of the recording's page-ins needed more, up to 80"), "{why}");
+        assert!(why.contains("12.5 % of the recording's page-ins needed more, up to 80"), "{why}");
     }
 }
