@@ -43,9 +43,16 @@ fn check(fast: &str, policy: &str, identity: &str) -> Option<Value> {
 
 /// Runs the program in the phone, and returns what it prints.
 fn run(arguments: &[&str]) -> String {
+    run_in(&[], arguments)
+}
+
+/// The same in a phone with these options.
+fn run_in(phone: &[&str], arguments: &[&str]) -> String {
     until_ok(|| {
         let output = lab_run()
-            .args(["--cpu-count", "2", "--no-store", "--add"])
+            .args(["--cpu-count", "2", "--no-store"])
+            .args(phone)
+            .arg("--add")
             .arg(example("tier_device"))
             .args(["--", "tier_device"])
             .args(arguments)
@@ -82,6 +89,17 @@ fn a_backing_that_fails_gives_no_wrong_page() {
     assert!(number(&stdout, "faults: fast is gone, ", " transfers failed") > 0, "{stdout}");
     assert!(number(&stdout, "faults: slow is gone, ", " transfers failed") > 0, "{stdout}");
     assert!(stdout.lines().any(|line| line == "faults: two tiers"), "{stdout}");
+}
+
+/// The server needs memory for page-outs while only page-outs can make memory free.
+#[test]
+fn a_machine_without_any_memory_left_goes_on() {
+    if !lab() {
+        return;
+    }
+    let stdout = run_in(&["--memory", "384MiB", "--disk", "256MiB"], &["exhausted", "disk"]);
+    assert!(number(&stdout, "exhausted: ", " pages came back") >= 5_000, "{stdout}");
+    assert_eq!(number(&stdout, "exhausted: ", " transfers failed"), 0, "{stdout}");
 }
 
 /// `swap tierd` leaves pages that come back in zram, and writes cold pages back.

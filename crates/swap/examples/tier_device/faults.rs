@@ -13,9 +13,10 @@ use crate::{Result, kernel, user};
 const SMALL: u64 = 1 << 20;
 /// The room of a device that fills up.
 const ROOM: u64 = 2 << 20;
-/// The backings when memory is exhausted.
-const LARGE_SLOW: u64 = 160 << 20;
-const LARGE_FAST: &str = "16MiB";
+/// The backings when memory is exhausted. The slow one is the phone's disk: a device that another
+/// process serves from memory would itself have to be swapped.
+const DISK: &str = "/data";
+const LARGE_FAST: [&str; 4] = ["--fast-memory", "16MiB", "--policy", "paper"];
 /// The time for which a backing does not answer.
 const STALL: Duration = Duration::from_secs(5);
 
@@ -115,12 +116,16 @@ fn two_tiers() -> Result<()> {
     Ok(())
 }
 
-/// Pages go to the tier and come back while there is no memory at all.
-pub(crate) fn memory_is_exhausted() -> Result<()> {
-    let slow = MemoryDevice::start(LARGE_SLOW)?;
-    let path = slow.path();
-    let options = ["--slow", &path, "--fast-memory", LARGE_FAST, "--policy", "paper"];
-    let tier = Tier::up(&options)?;
+/// Pages go to the tier and come back while there is no memory at all. `slow` is a file on the disk,
+/// or `disk`.
+pub(crate) fn memory_is_exhausted(slow: &str) -> Result<()> {
+    let tier = match slow {
+        "disk" => {
+            let disk = kernel::unmount(DISK)?;
+            Tier::up(&[["--slow", disk.as_str(), "--format"].as_slice(), &LARGE_FAST].concat())?
+        }
+        file => Tier::up(&[["--slow", file, "--size", "160MiB"].as_slice(), &LARGE_FAST].concat())?,
+    };
     beside(&["exhaust"], || Ok(()))?;
     let counted = tier.down()?;
     let failed = failures(&counted, "slow_failed")? + failures(&counted, "fast_failed")?;

@@ -1,5 +1,6 @@
 //! Files of the kernel.
 
+use std::ffi::CString;
 use std::fs::{self, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -94,6 +95,23 @@ pub(crate) fn reclaim(bytes: usize) -> Result<()> {
         // Less was possible.
         Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(()),
         written => Ok(written?),
+    }
+}
+
+/// Unmounts the file system in a directory, and returns its device.
+pub(crate) fn unmount(directory: &str) -> Result<String> {
+    let mounts = fs::read_to_string("/proc/mounts")?;
+    let mut mounts = mounts.lines().map(|line| line.split(' '));
+    let device = mounts.find_map(|mut words| {
+        let device = words.next()?;
+        (words.next()? == directory).then(|| device.to_owned())
+    });
+    let device = device.ok_or_else(|| format!("nothing is mounted at {directory}"))?;
+    let path = CString::new(directory)?;
+    // SAFETY: the path ends with NUL.
+    match unsafe { libc::umount2(path.as_ptr(), 0) } {
+        0 => Ok(device),
+        _ => Err(std::io::Error::last_os_error().into()),
     }
 }
 

@@ -4,10 +4,10 @@
 //! Usage, as root: `tier_device check FAST POLICY IDENTITY`, where FAST is `memory` or `device`, a new
 //! one, and IDENTITY is what a page is for the policy of the area: `slot` or `page`.
 //! `tier_device measure POLICY IDENTITY` swaps without kills, and prints the counts of the tier.
-//! `tier_device faults` has backings fail, and two tiers at a time. `tier_device exhausted` swaps while there
-//! is no other memory. `tier_device writeback PART` checks the
-//! service that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it
-//! spares. Prints what was done. Needs `unjank` in the path.
+//! `tier_device faults` has backings fail, and two tiers at a time. `tier_device exhausted SLOW` swaps
+//! to the phone's disk while there is no other memory. `tier_device writeback PART` checks the service
+//! that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it spares.
+//! Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         ["swap-freely"] => user::swap(None),
         ["device", bytes, room] => memory_device::serve(bytes, room),
         ["exhaust"] => user::exhaust(),
-        ["exhausted"] => faults::memory_is_exhausted(),
+        ["exhausted", slow] => faults::memory_is_exhausted(slow),
         _ => Err("usage: tier_device check FAST POLICY IDENTITY, or: tier_device faults".into()),
     };
     match done {

@@ -165,8 +165,8 @@ pub(crate) fn swap(memory: Option<usize>) -> Result<()> {
 
 /// Uses more pages than there is memory for until many have come back; each must be as it was.
 pub(crate) fn exhaust() -> Result<()> {
-    const MORE: u64 = 120 << 20;
-    const ENOUGH_OF_ALL: u64 = 10_000;
+    const MORE: u64 = 100 << 20;
+    const ENOUGH_OF_ALL: u64 = 5_000;
     /// Pages between two looks at the counter.
     const LOOK: usize = 1_000;
     let bytes = kernel::available()? + MORE;

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use unjank_cachesim::tier::TierPolicy;
 use unjank_host::Bytes;
 
 /// A way to run out of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arm {
     /// Swap on storage.
     Swap,
@@ -14,21 +15,23 @@ pub enum Arm {
     NoSwap,
     /// zram that takes this much of the memory, over swap on storage.
     Zram(Bytes),
-    /// The tier of `unjank swap tier`, with this much of the memory as its fast backing.
-    Tier(Bytes),
-    /// zram that takes this much of the memory, with `unjank swap tierd`.
-    Tierd(Bytes),
+    /// The tier of `unjank swap tier`, with this much memory as its fast backing, and its policy.
+    Tier(Bytes, TierPolicy),
+    /// zram that takes this much of the memory, with `unjank swap tierd` and its policy.
+    Tierd(Bytes, TierPolicy),
 }
 
 /// The smallest part of the memory for a fast swap.
 const SMALLEST: Bytes = Bytes::from_mib(1);
+/// The policy of a tier without one.
+const USUAL: TierPolicy = TierPolicy::PAPER;
 
 impl Arm {
     /// The fast part.
     pub fn fast(self) -> Bytes {
         match self {
             Self::Swap | Self::NoSwap => Bytes(0),
-            Self::Zram(size) | Self::Tier(size) | Self::Tierd(size) => size,
+            Self::Zram(size) | Self::Tier(size, _) | Self::Tierd(size, _) => size,
         }
     }
 
@@ -44,10 +47,15 @@ impl fmt::Display for Arm {
             Self::Swap => f.write_str("swap"),
             Self::NoSwap => f.write_str("no-swap"),
             Self::Zram(size) => write!(f, "zram:{}", mib(*size)),
-            Self::Tier(size) => write!(f, "tier:{}", mib(*size)),
-            Self::Tierd(size) => write!(f, "tierd:{}", mib(*size)),
+            Self::Tier(size, policy) => write!(f, "tier:{}{}", mib(*size), suffix(*policy)),
+            Self::Tierd(size, policy) => write!(f, "tierd:{}{}", mib(*size), suffix(*policy)),
         }
     }
+}
+
+/// `:refault`; nothing for the usual policy.
+fn suffix(policy: TierPolicy) -> String {
+    if policy == USUAL { String::new() } else { format!(":{policy}") }
 }
 
 /// `64MiB`, or KiB if it is no whole number of MiB.
@@ -62,19 +70,24 @@ impl FromStr for Arm {
     fn from_str(typed: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{typed:?} is not swap, no-swap, or zram, tier or tierd with a size: tier:64MiB"
+                "{typed:?} is not swap, no-swap, zram with a size, or tier or tierd with a size \
+                 and perhaps a policy: tier:64MiB, tier:64MiB:refault"
             )
         };
-        let (name, size) = match typed.split_once(':') {
-            None => (typed, None),
-            Some((name, size)) => (name, Some(bytes(size).ok_or_else(wrong)?)),
-        };
-        let arm = match (name, size) {
-            ("swap", None) => Self::Swap,
-            ("no-swap", None) => Self::NoSwap,
-            ("zram", Some(size)) => Self::Zram(size),
-            ("tier", Some(size)) => Self::Tier(size),
-            ("tierd", Some(size)) => Self::Tierd(size),
+        let mut parts = typed.splitn(3, ':');
+        let name = parts.next().unwrap_or_default();
+        let size = parts.next().map(|size| bytes(size).ok_or_else(wrong)).transpose()?;
+        let policy = parts.next().map(|policy| {
+            let unknown = |error| format!("{typed:?}: {error}");
+            policy.parse::<TierPolicy>().map_err(unknown)
+        });
+        let policy = policy.transpose()?;
+        let arm = match (name, size, policy) {
+            ("swap", None, None) => Self::Swap,
+            ("no-swap", None, None) => Self::NoSwap,
+            ("zram", Some(size), None) => Self::Zram(size),
+            ("tier", Some(size), policy) => Self::Tier(size, policy.unwrap_or(USUAL)),
+            ("tierd", Some(size), policy) => Self::Tierd(size, policy.unwrap_or(USUAL)),
             _ => return Err(wrong()),
         };
         if arm != Self::Swap && arm != Self::NoSwap && arm.fast() < SMALLEST {
@@ -99,12 +112,25 @@ mod tests {
 
     #[test]
     fn arms_are_written_as_they_are_typed() {
-        for typed in ["swap", "no-swap", "zram:64MiB", "tier:1536KiB", "tierd:1024MiB"] {
+        for typed in [
+            "swap",
+            "no-swap",
+            "zram:64MiB",
+            "tier:1536KiB",
+            "tier:2MiB:refault",
+            "tierd:1024MiB",
+            "tierd:8MiB:none",
+        ] {
             assert_eq!(typed.parse::<Arm>().unwrap().to_string(), typed);
         }
-        assert_eq!("tier:1GiB".parse(), Ok(Arm::Tier(Bytes::from_mib(1024))));
+        let tier = Arm::Tier(Bytes::from_mib(1024), TierPolicy::PAPER);
+        assert_eq!("tier:1GiB".parse(), Ok(tier));
+        assert_eq!("tier:1GiB:paper".parse(), Ok(tier));
         for wrong in ["", "swap:1MiB", "tier", "tier:", "tier:x", "zram:1KiB", "tier:64", "x:1MiB"]
         {
+            assert!(wrong.parse::<Arm>().is_err(), "{wrong}");
+        }
+        for wrong in ["tier:2MiB:nonsense", "zram:2MiB:paper", "tier:refault", "tier:2MiB:"] {
             assert!(wrong.parse::<Arm>().is_err(), "{wrong}");
         }
     }

@@ -47,8 +47,8 @@ pub(super) fn all(
 fn one(load: &Load, arm: Arm, options: &Options, machine: &Memory) -> Result<Option<Modelled>> {
     let policy = match arm {
         Arm::Swap | Arm::NoSwap => TierPolicy::NONE,
-        Arm::Tier(_) => TierPolicy::PAPER,
-        Arm::Zram(_) | Arm::Tierd(_) => return Ok(None),
+        Arm::Tier(_, policy) => policy,
+        Arm::Zram(_) | Arm::Tierd(..) => return Ok(None),
     };
     let generational = machine.mglru == Some(true);
     let memory = MemoryOptions {
@@ -130,7 +130,7 @@ mod tests {
         let tight = modelled(Arm::Swap, 0.4).unwrap();
         assert!(tight.page_ins > 0 && tight.page_outs > 0, "{tight:?}");
         assert_eq!(tight.storage, tight.page_ins + tight.page_outs + tight.file_reads);
-        let tier = Arm::Tier(Bytes(pages / 5 * 4096));
+        let tier = Arm::Tier(Bytes(pages / 5 * 4096), TierPolicy::PAPER);
         assert!(modelled(tier, 0.6).unwrap().storage < tight.storage);
         assert!(modelled(Arm::NoSwap, 0.4).unwrap().kills > 0);
         assert_eq!(modelled(Arm::Zram(Bytes::from_mib(1)), 0.4), None);

@@ -38,8 +38,8 @@ impl Options {
     pub(super) fn memory_in(&self, arm: Arm) -> Result<Bytes> {
         let taken = match arm {
             Arm::Swap | Arm::NoSwap => Bytes(0),
-            Arm::Tier(_) if !self.tier_from_memory => Bytes(0),
-            Arm::Tier(size) | Arm::Zram(size) | Arm::Tierd(size) => size,
+            Arm::Tier(..) if !self.tier_from_memory => Bytes(0),
+            Arm::Tier(size, _) | Arm::Zram(size) | Arm::Tierd(size, _) => size,
         };
         let left = self.memory.get().checked_sub(taken.get()).filter(|left| *left > 0);
         left.map(Bytes).ok_or_else(|| {

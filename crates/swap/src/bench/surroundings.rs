@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use unjank_cachesim::tier::TierPolicy;
 use unjank_host::journal::{Knob, Session, SwapArea, Zram};
 use unjank_host::loop_device::LoopDevice;
 use unjank_host::machine::{VmStat, swap};
@@ -26,6 +27,8 @@ use crate::trace::PAGE;
 const RATIO: u64 = 2;
 /// How long a service may take to begin, and to end: it brings all pages back first.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a page stays in zram that is written back by age: about a round of launches.
+const AFTER: &str = "10s";
 const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -107,7 +110,7 @@ impl Surroundings {
             wanted.push((ZSWAP, "N".to_owned()));
         }
         let knobs = session.change_all(&wanted)?;
-        let storage = if matches!(arm, Arm::Tier(_)) {
+        let storage = if matches!(arm, Arm::Tier(..)) {
             None
         } else {
             match temporary_swap::make(session, &options.directory, size)? {
@@ -118,8 +121,10 @@ impl Surroundings {
         let kind = match arm {
             Arm::Swap | Arm::NoSwap => Support::Yes((None, Kind::Plain)),
             Arm::Zram(memory) => zram(memory, session, root)?,
-            Arm::Tier(memory) => tier(memory, size, options, programs, root)?,
-            Arm::Tierd(memory) => tierd(memory, size, options, programs, session, root)?,
+            Arm::Tier(memory, policy) => tier(memory, policy, size, options, programs, root)?,
+            Arm::Tierd(memory, policy) => {
+                tierd(memory, policy, size, options, programs, session, root)?
+            }
         };
         Ok(kind.map(|(service, kind)| Self {
             _service: service,
@@ -228,6 +233,7 @@ fn new_zram(
 
 fn tier(
     memory: Bytes,
+    policy: TierPolicy,
     size: Bytes,
     options: &Options,
     programs: &Programs,
@@ -239,7 +245,7 @@ fn tier(
     let slow = directory.path().join("slow");
     let mut command = programs.tier.with_arguments(["up", "--slow"]);
     command.arg(&slow).args(["--fast-memory", &memory.get().to_string()]);
-    command.args(["--size", &size.get().to_string()]);
+    command.args(["--size", &size.get().to_string(), "--policy", &policy.to_string()]);
     let before = swap::paths(root)?;
     let service = Service::start(&mut command, Some(directory))?;
     let is_on = || Ok(swap::paths(root)?.iter().any(|path| !before.contains(path)));
@@ -248,6 +254,7 @@ fn tier(
 
 fn tierd(
     memory: Bytes,
+    policy: TierPolicy,
     size: Bytes,
     options: &Options,
     programs: &Programs,
@@ -278,7 +285,8 @@ fn tierd(
         tempfile::tempdir().map_err(|e| Error::file("make", std::env::temp_dir(), e))?;
     let socket = directory.path().join("tierd.sock");
     let mut command = programs.tierd.with_arguments(["--no-store", "--zram", &name, "--socket"]);
-    command.arg(&socket).args(["--after", "10s", "--per-day", "1TiB"]);
+    command.arg(&socket).args(["--policy", &policy.to_string()]);
+    command.args(["--after", AFTER, "--per-day", "1TiB"]);
     let service = Service::start(&mut command, Some(directory))?;
     let listens = || Ok(socket.exists());
     service.once(listens).map(|service| service.map(|it| (Some(it), Kind::Tierd(device, name))))

@@ -12,14 +12,16 @@ const TIERD: &str = "sudo unjank swap tierd";
 /// A tier over a new file.
 const TIER: &str =
     "sudo unjank swap tier up --fast-memory 256MiB --slow /var/swap/slow --size 4GiB";
+/// What this machine's swap should be.
+const TUNE: &str = "sudo unjank swap tune";
 /// The driver of block devices that a process serves.
 const UBLK: &str = "/sys/class/misc/ublk-control";
 
-/// The command that makes page-ins of this machine faster; `None` if unjank has none for it.
+/// The command that makes page-ins of this machine faster.
 ///
 /// # Errors
 /// A file of the kernel cannot be read.
-pub fn fitting(root: &Root) -> Result<Option<&'static str>> {
+pub fn fitting(root: &Root) -> Result<&'static str> {
     let swaps = swap::devices(root)?;
     let has = |kind: SwapKind| swaps.iter().any(|device| device.kind == kind);
     let is_backed = |device: &zram::Zram| {
@@ -28,11 +30,11 @@ pub fn fitting(root: &Root) -> Result<Option<&'static str>> {
     };
     let is_on_storage = has(SwapKind::Disk) || has(SwapKind::RotatingDisk) || has(SwapKind::File);
     Ok(if zram::devices(root)?.iter().any(is_backed) {
-        Some(TIERD)
+        TIERD
     } else if is_on_storage && root.exists(UBLK) {
-        Some(TIER)
+        TIER
     } else {
-        None
+        TUNE
     })
 }
 
@@ -58,9 +60,9 @@ mod tests {
             fs::write(top.path().join("proc/swaps"), swaps).unwrap();
             fitting(&Root::at(top.path())).unwrap()
         };
-        assert_eq!(of("/dev/zram0 partition", "/dev/sda2", true), Some(TIERD));
-        assert_eq!(of("/dev/zram0 partition", "none", true), None);
-        assert_eq!(of("/swap file", "none", true), Some(TIER));
-        assert_eq!(of("/dev/sda1 partition", "/dev/sda2", false), None, "no ublk");
+        assert_eq!(of("/dev/zram0 partition", "/dev/sda2", true), TIERD);
+        assert_eq!(of("/dev/zram0 partition", "none", true), TUNE);
+        assert_eq!(of("/swap file", "none", true), TIER);
+        assert_eq!(of("/dev/sda1 partition", "/dev/sda2", false), TUNE, "no ublk");
     }
 }

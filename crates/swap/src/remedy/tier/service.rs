@@ -12,6 +12,7 @@ use unjank_host::{Error, Result};
 
 use super::engine::Engine;
 use super::published::Published;
+use super::reserve;
 use super::server::{Fast, PAGE, Server};
 
 /// Spare buffers of each queue, for copies to the slow backing.
@@ -81,6 +82,7 @@ pub fn serve(
             let serve = move || {
                 let _guard = AbortOnPanic;
                 let prepared = become_io_flusher().and_then(|()| PreparedQueue::new(shape, SPARES));
+                reserve::use_it();
                 let sizes = (shape.depth, pages, SPARES);
                 let mut server = Server::new(engine, fast, verify, published, sizes);
                 let Some((prepared, device)) = thread.next(prepared) else { return };

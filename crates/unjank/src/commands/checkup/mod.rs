@@ -204,7 +204,7 @@ impl Run<'_> {
             ));
         }
         // Without it, the row leads to more details.
-        let remedy = unjank_swap::explain::fitting(self.root).ok().flatten();
+        let remedy = unjank_swap::explain::fitting(self.root).ok();
         for (delay, probe) in self.probes {
             let was_cut_short = self.late > 0 || probe.timed_out() > 0;
             match probe.findings() {

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Task::Swap(options, seed.wrapping_add(turn.into()))
         });
         let mut findings = repeated::run(repeated, starts, seed, monitor)?;
-        findings.verdicts.push(explain::verdict(&findings, explain::fitting(root)?));
+        findings.verdicts.push(explain::verdict(&findings, Some(explain::fitting(root)?)));
         Ok(findings)
     })
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use unjank_cachesim::tier::TierPolicy;
 use unjank_host::process::HelperCommand;
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_measure::{Findings, Monitor};
@@ -25,7 +26,7 @@ use crate::{paths, values};
 #[command(after_help = "Examples:
   sudo unjank swap bench                                    # nine games, five rounds
   sudo unjank swap bench --scale 0.25 --runs 6 --html bench.html
-  sudo unjank swap bench --arm swap,tier:64MiB,tier:128MiB,tier:256MiB
+  sudo unjank swap bench --arm swap,tier:64MiB,tier:64MiB:refault,tier:256MiB
   sudo unjank swap bench --preset many-games --memory 1600MiB --arm no-swap,swap
 
 Each app of a synthetic phone is a process that touches its pages, as often and in
@@ -39,6 +40,8 @@ An arm is one of
   zram:SIZE   zram, in SIZE of the memory, over swap
   tier:SIZE   unjank swap tier, with SIZE as its fast memory (needs ublk)
   tierd:SIZE  zram, in SIZE of the memory, with unjank swap tierd
+The last two can have a policy of unjank swap simulate (default: paper):
+tier:64MiB:refault; tierd:64MiB:none writes pages back by their age alone.
 
 Exit codes: 3 not possible on this machine, 4 not permitted (this needs root).
 docs/reference/swap/bench.md has the details.")]
@@ -151,7 +154,12 @@ fn usual(memory: Bytes) -> Vec<Arm> {
         let mib = (memory.get() * of / whole) >> 20;
         Bytes(mib.max(1) << 20)
     };
-    vec![Arm::NoSwap, Arm::Swap, Arm::Zram(part(1, 8)), Arm::Tier(part(256, 619))]
+    vec![
+        Arm::NoSwap,
+        Arm::Swap,
+        Arm::Zram(part(1, 8)),
+        Arm::Tier(part(256, 619), TierPolicy::PAPER),
+    ]
 }
 
 fn programs() -> Programs {
