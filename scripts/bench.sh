@@ -78,3 +78,5 @@ echo
 "$(dirname "$0")/bench-caffeine.sh"
 echo
 "$(dirname "$0")/bench-binder.sh"
+echo
+"$(dirname "$0")/bench-tier.sh"

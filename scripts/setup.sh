@@ -93,6 +93,8 @@ bench)
     need stress-ng stress-ng
     need c++ g++
     [ -e /usr/include/benchmark/benchmark.h ] || missing="$missing libbenchmark-dev"
+    # The bindings of libublk, with which the tier's device is compared.
+    ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 || missing="$missing libclang-dev"
     need_python
     # Ubuntu has perf in a package for each kernel; there it is not installed.
     ! apt-cache show linux-perf >/dev/null 2>&1 || need perf linux-perf

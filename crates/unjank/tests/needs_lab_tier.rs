@@ -136,6 +136,18 @@ fn no_more_pages_of_zram_are_written_than_the_user_allows() {
 }
 
 #[test]
+fn pages_of_zram_are_written_back_by_age_where_they_are_not_known() {
+    if !lab() {
+        return;
+    }
+    let stdout = run(&["writeback", "age"]);
+    let written = |words| number(&stdout, "writeback: ", words);
+    assert_eq!(written(" pages written without a budget for all"), 0, "{stdout}");
+    assert!(written(" pages written by age") >= 1_000, "{stdout}");
+    assert!(written(" pages read back") >= 900, "{stdout}");
+}
+
+#[test]
 fn no_page_is_lost_between_memory_and_a_device() {
     let Some(counts) = check("memory", "paper", "page") else { return };
     let count = |name: &str| counts["pages"][name].as_u64().unwrap_or_default();

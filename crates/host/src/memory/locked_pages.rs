@@ -1,25 +1,16 @@
 //! Pages for content that must not spread: they are neither swapped out nor in a core dump.
 
-use std::ffi::c_void;
-use std::ptr;
 use std::slice;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap_anonymous, munmap};
-
-use super::page_size;
+use super::{Mapping, page_size};
 use crate::error::{Error, Result};
 
 /// Anonymous pages, locked in memory until they are dropped.
 #[derive(Debug)]
 pub struct LockedPages {
-    start: *mut u8,
+    mapping: Mapping,
     page: usize,
-    pages: usize,
 }
-
-// SAFETY: the mapping belongs to this value alone, and memory is not tied to
-// the thread that mapped it.
-unsafe impl Send for LockedPages {}
 
 impl LockedPages {
     /// Maps and locks so many pages of zeros.
@@ -27,34 +18,17 @@ impl LockedPages {
     /// # Errors
     /// `Invalid` for no pages; the kernel's error: too little memory, or `RLIMIT_MEMLOCK`.
     pub fn new(pages: usize) -> Result<Self> {
-        let page = page_size().get() as usize;
-        let length = pages
-            .checked_mul(page)
-            .filter(|length| *length > 0)
-            .ok_or_else(|| Error::Invalid(format!("{pages} pages cannot be mapped")))?;
-        let failed = |call| move |error| Error::syscall(call, format!("{length} bytes"), error);
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice
-        // overlaps nothing (mmap(2)).
-        let start = unsafe {
-            mmap_anonymous(
-                ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
+        if pages == 0 {
+            return Err(Error::Invalid("no pages cannot be mapped".to_owned()));
         }
-        .map_err(failed("mmap"))?;
-        let this = Self { start: start.cast(), page, pages };
-        // SAFETY: the range is the mapping.
-        unsafe { mlock(start, length) }.map_err(failed("mlock"))?;
-        // SAFETY: as above; the advice changes no content.
-        let _no_dumps_either_way = unsafe { madvise(start, length, Advice::LinuxDontDump) };
-        Ok(this)
+        let mapping = Mapping::anonymous(pages)?;
+        mapping.lock()?;
+        Ok(Self { mapping, page: page_size().get() as usize })
     }
 
     /// The number of pages.
     pub fn pages(&self) -> usize {
-        self.pages
+        self.mapping.pages()
     }
 
     /// The content of `count` pages from `index` on.
@@ -62,9 +36,9 @@ impl LockedPages {
     /// # Panics
     /// If there are fewer.
     pub fn get(&self, index: usize, count: usize) -> &[u8] {
-        self.check(index, count);
+        let start = self.start(index, count);
         // SAFETY: the pages are in the mapping, which lives as long as `self`.
-        unsafe { slice::from_raw_parts(self.start.add(index * self.page), count * self.page) }
+        unsafe { slice::from_raw_parts(start, count * self.page) }
     }
 
     /// As [`get`](Self::get), to be changed.
@@ -72,21 +46,17 @@ impl LockedPages {
     /// # Panics
     /// If there are fewer.
     pub fn get_mut(&mut self, index: usize, count: usize) -> &mut [u8] {
-        self.check(index, count);
+        let start = self.start(index, count);
         // SAFETY: as in `get`, and `self` is borrowed exclusively.
-        unsafe { slice::from_raw_parts_mut(self.start.add(index * self.page), count * self.page) }
+        unsafe { slice::from_raw_parts_mut(start, count * self.page) }
     }
 
-    fn check(&self, index: usize, count: usize) {
+    fn start(&self, index: usize, count: usize) -> *mut u8 {
         let end = index.checked_add(count);
-        assert!(end.is_some_and(|end| end <= self.pages), "page {index} + {count} is not there");
-    }
-}
-
-impl Drop for LockedPages {
-    fn drop(&mut self) {
-        // SAFETY: nothing else uses the mapping.
-        let _cannot_fail = unsafe { munmap(self.start.cast::<c_void>(), self.pages * self.page) };
+        let is_there = end.is_some_and(|end| end <= self.pages());
+        assert!(is_there, "page {index} + {count} is not there");
+        // SAFETY: the page is in the mapping, or just behind it.
+        unsafe { self.mapping.start().add(index * self.page) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::ptr;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
 
 use crate::error::{Error, Result};
 use crate::memory::page_size;
@@ -79,6 +79,22 @@ impl Mapping {
             mapping.advise(Advice::Random)?;
         }
         Ok(mapping)
+    }
+
+    /// Its first byte. An anonymous mapping may be written, too.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Locks the pages in memory, and keeps them out of core dumps.
+    pub(super) fn lock(&self) -> Result<()> {
+        let length = self.pages * self.page;
+        // SAFETY: the range is this mapping's own.
+        unsafe { mlock(self.start.cast::<c_void>(), length) }
+            .map_err(|error| Error::syscall("mlock", format!("{length} bytes"), error))?;
+        // Kernels know the advice since 3.4.
+        let _no_dumps_either_way = self.advise(Advice::LinuxDontDump);
+        Ok(())
     }
 
     /// Its first address.

@@ -15,7 +15,7 @@ const SMALL: u64 = 1 << 20;
 const ROOM: u64 = 2 << 20;
 /// The backings when memory is exhausted. The slow one is the phone's disk: a device that another
 /// process serves from memory would itself have to be swapped.
-const DISK: &str = "/data";
+pub(crate) const DISK: &str = "/data";
 const LARGE_FAST: [&str; 4] = ["--fast-memory", "16MiB", "--policy", "paper"];
 /// The time for which a backing does not answer.
 const STALL: Duration = Duration::from_secs(5);

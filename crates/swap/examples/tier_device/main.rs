@@ -7,7 +7,8 @@
 //! `tier_device faults` has backings fail, and two tiers at a time. `tier_device exhausted SLOW` swaps
 //! to the phone's disk while there is no other memory. `tier_device writeback PART` checks the service
 //! that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it spares.
-//! Prints what was done. Needs `unjank` in the path.
+//! `tier_device speed` compares the device with those of libublk's examples, `null` and `loop`, on the
+//! phone's disk. Prints what was done. Needs `unjank` in the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
@@ -20,6 +21,7 @@ mod faults;
 mod kernel;
 mod killed_server;
 mod memory_device;
+mod speed;
 mod tier;
 mod user;
 mod writeback;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ["check", fast, policy, identity] => check::run(fast, policy, identity),
         ["helper", task, all, name] => help(task, all, name),
         ["measure", policy, identity] => check::measure(policy, identity),
+        ["speed"] => speed::run(),
         ["faults"] => faults::run(),
         ["requests", device] => user::requests(device),
         ["many-requests", device, count] => user::many_requests(device, count),

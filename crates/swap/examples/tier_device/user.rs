@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::tier::until;
 use crate::{Result, kernel};
 
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// Pages of the slow backing, and their bytes.
 const SLOTS: u32 = 4096;
 pub(crate) const SIZE: u64 = SLOTS as u64 * PAGE as u64;
@@ -38,7 +38,7 @@ const BLKDISCARD: libc::c_ulong = 0x1277;
 
 /// A page, aligned for direct I/O.
 #[repr(C, align(4096))]
-struct Aligned([u8; PAGE]);
+pub(crate) struct Aligned(pub(crate) [u8; PAGE]);
 
 /// Becomes true when the input of this process ends.
 fn end_of_input() -> Arc<AtomicBool> {

@@ -1,6 +1,7 @@
 //! `unjank swap tierd` beside a process of which some pages come back and others stay away.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,16 +26,19 @@ const MEASURED: Duration = Duration::from_secs(90);
 const KILLS: u32 = 10;
 /// Pages that it may write within a small budget.
 const BUDGET: u64 = 256;
+/// `CAP_SYS_ADMIN` of `include/uapi/linux/capability.h`.
+const CAP_SYS_ADMIN: libc::c_ulong = 21;
 /// The time that shows that nothing is written.
 const NOTHING: Duration = Duration::from_secs(4);
 
-/// `stays`, `kills` or `budget`.
+/// `stays`, `kills`, `budget` or `age`.
 pub(crate) fn run(part: &str) -> Result<()> {
     let backing = MemoryDevice::start(user::SIZE)?;
     match part {
         "stays" => what_comes_back_stays(&backing.path()),
         "kills" => killed_at_any_moment(&backing.path()),
         "budget" => budget_and_pause(&backing.path()),
+        "age" => by_age_alone(&backing.path()),
         _ => Err(format!("{part} is no part").into()),
     }
 }
@@ -121,13 +125,51 @@ fn budget_and_pause(backing: &str) -> Result<()> {
     zram.turn_off()
 }
 
+/// Where it is not known which pages are in zram.
+fn by_age_alone(backing: &str) -> Result<()> {
+    let zram = WrittenBack::swap_to(user::SIZE, backing)?;
+    beside(&HOT_AND_COLD, || {
+        let service = Service::start_blind(&["--after", "2s", "--per-day", "1MiB"])?;
+        until(|| Ok(Service::status()?["stopped"] == "budget"))?;
+        thread::sleep(NOTHING);
+        service.end()?;
+        println!("writeback: {} pages written without a budget for all", zram.statistics()?[2]);
+
+        let service = Service::start_blind(&["--after", "2s"])?;
+        until(|| Ok(zram.statistics()?[2] >= user::COLD))?;
+        print!("{}", unjank(&["swap", "tierd", "status", "--socket", SOCKET])?);
+        service.end()
+    })?;
+    println!("writeback: {} pages written by age", zram.statistics()?[2]);
+    println!("writeback: {} pages read back", zram.statistics()?[1]);
+    zram.turn_off()
+}
+
 /// The service.
 struct Service(Child);
 
 impl Service {
     /// Starts it, and waits until it runs.
     fn start(options: &[&str]) -> Result<Self> {
+        Self::start_as(Command::new("unjank"), options)
+    }
+
+    /// Starts one that cannot see which pages are in zram.
+    fn start_blind(options: &[&str]) -> Result<Self> {
         let mut command = Command::new("unjank");
+        let drop_capability = || {
+            // SAFETY: the call changes this process alone.
+            match unsafe { libc::prctl(libc::PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: the closure makes a system call only.
+        unsafe { command.pre_exec(drop_capability) };
+        Self::start_as(command, options)
+    }
+
+    fn start_as(mut command: Command, options: &[&str]) -> Result<Self> {
         command.args(["swap", "tierd", "--no-store", "--socket", SOCKET]).args(options);
         let mut process = command.stderr(Stdio::piped()).spawn()?;
         let mut messages = BufReader::new(process.stderr.take().ok_or("no messages")?);

@@ -1,11 +1,12 @@
 //! The same through the model.
 
 use unjank_cachesim::memory::{MemoryPolicy, Readahead};
-use unjank_cachesim::paging::PagingKind;
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::paging::{PagingEvent, PagingKind};
 use unjank_cachesim::tier::TierPolicy;
 use unjank_cachesim::workload::Workload;
 use unjank_host::machine::Memory;
-use unjank_host::{Bytes, Machine, Result, Root};
+use unjank_host::{Bytes, Error, Machine, Result, Root};
 use unjank_measure::Silent;
 
 use super::arm::Arm;
@@ -58,47 +59,57 @@ fn one(load: &Load, arm: Arm, options: &Options, machine: &Memory) -> Result<Opt
         pinned: options.pinned,
         minfree: options.minfree,
     };
-    let simulated = simulate::run(
-        load,
-        &simulate::Options {
-            memory: Some(memory),
-            // A tier that keeps nothing needs room for a page, too.
-            tier: arm.fast().max(Bytes(PAGE)),
-            policies: if arm == Arm::Swap { Vec::new() } else { vec![policy] },
-            write_budget: None,
-            swap: if arm == Arm::NoSwap { Swap::Off } else { Swap::On },
-            latency: Latency::default(),
-            write_cost: None,
-        },
-        &Silent,
-    )?;
-    let Some(result) = simulated.results.last() else { return Ok(None) };
-    let kills = result.killed.map_or(0, |[kills, _]| kills);
     if arm == Arm::NoSwap {
-        let file_reads = result.traffic.storage_reads;
-        return Ok(Some(Modelled {
-            kills,
-            file_reads,
-            storage: file_reads,
-            ..Modelled::default()
-        }));
+        return without_swap(load, memory);
     }
     let Load::Programs(workload) = load else { return Ok(None) };
     let paged = simulate::page(load, Some(memory))?;
+    let is_of_file = |event: &PagingEvent| workload.pages.is_of_file(event.page());
     let count = |kind: PagingKind, of_file: bool| {
         let events = paged.stream.iter().filter(|event| event.kind() == kind);
-        events.filter(|event| workload.pages.is_of_file(event.page()) == of_file).count() as u64
+        events.filter(|event| is_of_file(event) == of_file).count() as u64
     };
     let file_reads = count(PagingKind::PageIn, true);
-    let own_writes = paged.written.len() as u64;
-    let storage = result.traffic.storage_reads + result.traffic.storage_writes;
+    // A tier that keeps nothing needs room for a page, too.
+    let capacity = simulate::pages(arm.fast()).max(1);
+    let swapped = swapped(&paged, |event| !is_of_file(event));
+    let replayed = policy.replay(&swapped, capacity, false);
+    let traffic = replayed.map_err(|error| Error::Invalid(error.to_string()))?.traffic;
     Ok(Some(Modelled {
         page_ins: count(PagingKind::PageIn, false),
         page_outs: count(PagingKind::PageOut, false),
         file_reads,
-        storage: storage.saturating_sub(own_writes),
-        kills,
+        storage: traffic.storage_reads + traffic.storage_writes + file_reads,
+        kills: 0,
     }))
+}
+
+fn without_swap(load: &Load, memory: MemoryOptions) -> Result<Option<Modelled>> {
+    let options = simulate::Options {
+        memory: Some(memory),
+        tier: Bytes(PAGE),
+        policies: Vec::new(),
+        write_budget: None,
+        swap: Swap::Off,
+        latency: Latency::default(),
+        write_cost: None,
+    };
+    let simulated = simulate::run(load, &options, &Silent)?;
+    Ok(simulated.results.last().map(|result| {
+        let file_reads = result.traffic.storage_reads;
+        let kills = result.killed.map_or(0, |[kills, _]| kills);
+        Modelled { kills, file_reads, storage: file_reads, ..Modelled::default() }
+    }))
+}
+
+/// The requests that a swap device sees. The paper's tier sees those of files, too.
+fn swapped(paged: &Paged, is_swapped: impl Fn(&PagingEvent) -> bool) -> Paged {
+    let mut swapped = Paged { footprint: paged.footprint, ..Paged::default() };
+    for (index, event) in paged.stream.iter().enumerate().filter(|(_, event)| is_swapped(event)) {
+        swapped.times.note(swapped.stream.len(), paged.times.at(index));
+        swapped.stream.push(*event);
+    }
+    swapped
 }
 
 #[cfg(test)]
@@ -131,7 +142,11 @@ mod tests {
         assert!(tight.page_ins > 0 && tight.page_outs > 0, "{tight:?}");
         assert_eq!(tight.storage, tight.page_ins + tight.page_outs + tight.file_reads);
         let tier = Arm::Tier(Bytes(pages / 5 * 4096), TierPolicy::PAPER);
-        assert!(modelled(tier, 0.6).unwrap().storage < tight.storage);
+        assert!(modelled(tier, 0.4).unwrap().storage < tight.storage);
+        assert!(
+            modelled(tier, 0.4).unwrap().storage >= tight.file_reads,
+            "it holds no page of a file"
+        );
         assert!(modelled(Arm::NoSwap, 0.4).unwrap().kills > 0);
         assert_eq!(modelled(Arm::Zram(Bytes::from_mib(1)), 0.4), None);
     }

@@ -159,6 +159,11 @@ impl Demotion {
         }
     }
 
+    /// The kernel has written so many pages back by their age.
+    pub fn swept(&mut self, pages: u64) {
+        self.counts.stayed_away += pages;
+    }
+
     /// The counts.
     pub fn counts(&self) -> Counts {
         self.counts

@@ -38,6 +38,10 @@ const WRITING: Nanos = Nanos::from_millis(200);
 const BATCH: usize = 128;
 /// zram has room while this part of it is free: one part of so many.
 const FREE: u64 = 8;
+/// Sweeps in the time after which a page is written back by its age.
+const SWEEPS: u64 = 4;
+/// The pace below which there is no sweep: the kernel writes all pages at once.
+const CALM: f64 = 0.5;
 
 /// What the service does.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +63,8 @@ pub struct Service {
     root: Root,
     options: Options,
     zram: Zram,
-    pages: SwappedPages,
+    /// `No` where it is not known which pages are in zram: they are written back by age alone.
+    pages: Support<SwappedPages>,
     demotion: Demotion,
     budget: Budget,
     batch: Vec<Slot>,
@@ -85,7 +90,7 @@ impl Service {
     ///
     /// # Errors
     /// `Unsupported` with the reason; `Invalid` for a size that is too large or too small.
-    pub fn new(options: Options, budget: Option<Budget>, root: &Root) -> Result<Self> {
+    pub fn new(mut options: Options, budget: Option<Budget>, root: &Root) -> Result<Self> {
         if page_size() != Bytes(PAGE) {
             let why = format!("this kernel has pages of {}, and not of 4 KiB", page_size());
             return Err(Error::Unsupported(why));
@@ -95,10 +100,11 @@ impl Service {
             Support::No(_) => SwappedPages::by_maps(root)?,
             pages @ Support::Yes(_) => pages,
         };
-        let pages = match pages {
-            Support::Yes(pages) => pages,
-            Support::No(reason) => return Err(Error::Unsupported(reason)),
-        };
+        if let Support::No(reason) = &pages {
+            options.policy = TierPolicy::NONE;
+            zram.mark_older(options.after)
+                .map_err(|error| Error::Unsupported(format!("{reason}, and {error}")))?;
+        }
         let demotion = demotion(&options, zram.slots())?;
         let mut budget = budget.unwrap_or_else(|| Budget::full(options.per_day, wall_clock()));
         budget.refill(options.per_day, wall_clock());
@@ -129,6 +135,14 @@ impl Service {
         &self.zram
     }
 
+    /// Why pages are written back by their age alone, if they are.
+    pub fn by_age(&self) -> Option<&str> {
+        match &self.pages {
+            Support::Yes(_) => None,
+            Support::No(reason) => Some(reason),
+        }
+    }
+
     /// The remaining budget.
     pub fn budget(&self) -> Budget {
         self.budget
@@ -154,17 +168,16 @@ impl Service {
             self.stopped = Some(Stopped::NoDevice);
             return Ok(now + BETWEEN_IDLE_LOOKS);
         };
+        if self.by_age().is_some() {
+            return self.sweep();
+        }
         let swaps = swaps(&self.root)?;
         let has_swapped = self.swaps != Some(swaps);
         let is_time = has_swapped || now.since(self.looked) >= BETWEEN_LOOKS_AT_MOST;
         if is_time && now >= self.not_before && self.look(place) {
             (self.swaps, self.known) = (Some(swaps), Some(now));
         }
-        self.budget.refill(self.options.per_day, wall_clock());
-        self.pace = match pressure::read(&self.root)? {
-            Support::Yes(pressure) => pace::share_at(&pressure),
-            Support::No(_) => 1.0,
-        };
+        self.refill()?;
         // A page that stayed away until the last look has hardly come back since, if that was not
         // long ago.
         let is_known = self.known.is_some_and(|at| Timestamp::now().since(at) < LONGEST);
@@ -174,6 +187,35 @@ impl Service {
             _ => BETWEEN_LOOKS,
         };
         Ok(Timestamp::now() + pause)
+    }
+
+    /// Adds to the budget what has accumulated, and adapts the pace.
+    fn refill(&mut self) -> Result<()> {
+        self.budget.refill(self.options.per_day, wall_clock());
+        self.pace = match pressure::read(&self.root)? {
+            Support::Yes(pressure) => pace::share_at(&pressure),
+            Support::No(_) => 1.0,
+        };
+        Ok(())
+    }
+
+    /// Has the kernel write back what has been in zram for long. It says only afterwards how much
+    /// that was, so the budget must allow all. Returns when the next sweep is due.
+    fn sweep(&mut self) -> Result<Timestamp> {
+        self.refill()?;
+        let pages = self.count_writes()?;
+        self.stopped = None;
+        if self.budget.left() < Bytes(pages * PAGE) {
+            self.stopped = Some(Stopped::Budget);
+        } else if !self.paused && self.pace >= CALM {
+            self.zram.mark_older(self.options.after)?;
+            self.stopped = self.zram.write_marked_back().err();
+            let before = self.writes;
+            self.count_writes()?;
+            self.demotion.swept(self.writes.saturating_sub(before));
+        }
+        let between = Nanos(self.options.after.get() / SWEEPS);
+        Ok(Timestamp::now() + between.clamp(BETWEEN_LOOKS, BETWEEN_LOOKS_AT_MOST))
     }
 
     /// Finds the device again, which may have another size. Nothing is known of its pages.
@@ -193,7 +235,7 @@ impl Service {
         let before = thread_cpu_time();
         let guess = self.area.or_else(|| u8::try_from(place).ok());
         let mut seen: area::Seen = [0; area::NUMBERS];
-        let Self { pages, demotion, .. } = self;
+        let Self { pages: Support::Yes(pages), demotion, .. } = self else { return false };
         let looked = pages.visit(|page| {
             if let Some(count) = seen.get_mut(usize::from(page.area)) {
                 *count += 1;

@@ -1,14 +1,14 @@
 //! A zram device with a backing device: its statistics, and writing pages back.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use unjank_host::machine::{swap, zram};
-use unjank_host::{Bytes, Error, Result, Root};
+use unjank_host::{Bytes, Error, Nanos, Result, Root};
 
 use super::super::tier::map::Slot;
 use super::super::tier::room::is_at;
@@ -60,6 +60,8 @@ pub enum Stopped {
     NoDevice,
     /// Several areas were turned off, so that it is not known which pages are in zram.
     UnknownArea,
+    /// By age alone: more pages are in zram than the budget allows to write.
+    Budget,
 }
 
 impl Zram {
@@ -180,6 +182,31 @@ impl Zram {
         outcome(self.write(&text), count)
     }
 
+    /// Has the kernel mark all slots that were not used for so long, rounded up to seconds.
+    ///
+    /// # Errors
+    /// `Unsupported` if the kernel does not know how old they are (`CONFIG_ZRAM_TRACK_ENTRY_ACTIME`).
+    pub fn mark_older(&self, age: Nanos) -> Result<()> {
+        let path = self.root.resolve(directory(&self.name).join("idle"));
+        let seconds = age.get().div_ceil(Nanos::from_millis(1_000).get());
+        fs::write(&path, seconds.to_string()).map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::INVAL) => Error::Unsupported(format!(
+                "the kernel does not know how old the pages of {} are \
+                 (CONFIG_ZRAM_TRACK_ENTRY_ACTIME)",
+                self.name
+            )),
+            _ => Error::file("write", &path, error),
+        })
+    }
+
+    /// Writes all marked slots back.
+    ///
+    /// # Errors
+    /// Why not all.
+    pub fn write_marked_back(&self) -> std::result::Result<(), Stopped> {
+        outcome(self.write("idle"), 0).map(drop)
+    }
+
     fn write(&self, text: &str) -> std::result::Result<(), Errno> {
         let written = self.file.write_all_at(text.as_bytes(), 0);
         written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
@@ -246,8 +273,6 @@ fn file_name(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn machine(devices: &[(&str, Option<&str>)], swaps: &[&str]) -> (tempfile::TempDir, Root) {

@@ -75,6 +75,7 @@ fn text(status: &Status) -> String {
         (_, Some(Stopped::UnknownArea)) => {
             "nothing is written back: it is not known which pages are in zram"
         }
+        (_, Some(Stopped::Budget)) => "waiting until the budget allows to write all of zram",
         _ if status.budget_left.get() == 0 => "today's budget is used up",
         _ if status.pace < SLOW => "writing back slowly, as programs wait for I/O",
         _ => "writing back what stays away",

@@ -51,6 +51,9 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         service.zram().backing(),
         socket.path().display()
     ));
+    if let Some(reason) = service.by_age() {
+        output::remark(&format!("pages are written back by their age alone: {reason}"));
+    }
     let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Ready]);
     let mut serving = Serving { args, service, requests, remembered: &mut remembered, said: None };
     let served = serving.until_the_end(&signals, &asked);
@@ -146,6 +149,10 @@ fn obstacle(stopped: Stopped) -> &'static str {
         Stopped::UnknownArea => {
             "swap areas were turned off, so that it is not known which pages are in zram; nothing is \
              written back"
+        }
+        Stopped::Budget => {
+            "zram holds more than the budget allows to write, and the kernel does not say how much \
+             of it is old; nothing is written back until the budget has grown"
         }
     }
 }
