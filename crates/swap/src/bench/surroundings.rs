@@ -27,8 +27,9 @@ use crate::trace::PAGE;
 const RATIO: u64 = 2;
 /// How long a service may take to begin, and to end: it brings all pages back first.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a page stays in zram that is written back by age: about a round of launches.
-const AFTER: &str = "10s";
+/// How long pages stay in zram at most: longer than a run, so that they are written back for want of
+/// room alone. The memory of zram is taken from the apps in any case.
+const AFTER: &str = "60min";
 const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -286,7 +287,8 @@ fn tierd(
     let socket = directory.path().join("tierd.sock");
     let mut command = programs.tierd.with_arguments(["--no-store", "--zram", &name, "--socket"]);
     command.arg(&socket).args(["--policy", &policy.to_string()]);
-    command.args(["--after", AFTER, "--per-day", "1TiB"]);
+    let room = (memory.get() * RATIO).to_string();
+    command.args(["--after", AFTER, "--room", &room, "--per-day", "1TiB"]);
     let service = Service::start(&mut command, Some(directory))?;
     let listens = || Ok(socket.exists());
     service.once(listens).map(|service| service.map(|it| (Some(it), Kind::Tierd(device, name))))

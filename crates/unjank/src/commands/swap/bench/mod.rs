@@ -41,7 +41,7 @@ An arm is one of
   tier:SIZE   unjank swap tier, with SIZE as its fast memory (needs ublk)
   tierd:SIZE  zram, in SIZE of the memory, with unjank swap tierd
 The last two can have a policy of unjank swap simulate (default: paper):
-tier:64MiB:refault; tierd:64MiB:none writes pages back by their age alone.
+tier:64MiB:refault; tierd:64MiB:none writes the oldest pages back.
 
 Exit codes: 3 not possible on this machine, 4 not permitted (this needs root).
 docs/reference/swap/bench.md has the details.")]
