@@ -19,7 +19,7 @@ impl LockedPages {
     /// `Invalid` for no pages; the kernel's error: too little memory, or `RLIMIT_MEMLOCK`.
     pub fn new(pages: usize) -> Result<Self> {
         if pages == 0 {
-            return Err(Error::Invalid("no pages cannot be mapped".to_owned()));
+            return Err(Error::Invalid("at least one page must be mapped".to_owned()));
         }
         let mapping = Mapping::anonymous(pages)?;
         mapping.lock()?;

@@ -5,6 +5,8 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr;
+use std::thread;
+use std::time::Duration;
 
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -278,7 +280,10 @@ impl Queue {
                 // The time is over.
                 Some(libc::ETIME) => Ok(()),
                 // EBUSY: ends of operations are to be taken first.
-                _ if is_passing(&error) => Ok(()),
+                _ if is_passing(&error) => {
+                    pause_if_short_of_memory(&error);
+                    Ok(())
+                }
                 _ => Err(Error::syscall("io_uring_enter", format!("queue {}", self.id), error)),
             },
         }
@@ -301,8 +306,17 @@ impl Queue {
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             if let Err(error) = self.ring.submit() {
                 assert!(is_passing(&error), "the ring of queue {} takes nothing: {error}", self.id);
+                pause_if_short_of_memory(&error);
             }
         }
+    }
+}
+
+/// The kernel has no memory for a request now. The thread may be real-time: it does not try again at
+/// once.
+fn pause_if_short_of_memory(error: &io::Error) {
+    if error.raw_os_error() == Some(libc::EAGAIN) {
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

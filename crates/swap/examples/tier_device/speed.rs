@@ -71,8 +71,7 @@ pub(crate) fn run() -> Result<()> {
         for turn in 0..TARGETS.len() {
             let (target, name) = TARGETS[(turn + round) % TARGETS.len()];
             serve(target, &disk, |device| {
-                // Every page is written before one is read.
-                cell(device, Request::Write, DEPTHS[1])?;
+                fill(device)?;
                 for depth in DEPTHS {
                     for request in [Request::Read, Request::Write] {
                         let (rate, [median, p99]) = cell(device, request, depth)?;
@@ -135,7 +134,10 @@ impl Peer {
 
     fn serve(mut self, act: impl FnOnce(&str) -> Result<()>) -> Result<()> {
         let device = PathBuf::from(format!("/dev/ublkb{PEER}"));
-        until(|| Ok(device.exists()))?;
+        until(|| match self.process.try_wait()? {
+            None => Ok(device.exists()),
+            Some(ended) => Err(format!("{} add: {ended}", self.program).into()),
+        })?;
         act(&device.display().to_string())?;
         let removed = Command::new(self.program).args(["del", "-n", PEER]).status()?;
         if !removed.success() {
@@ -144,6 +146,15 @@ impl Peer {
         self.process.wait()?;
         Ok(())
     }
+}
+
+/// Writes every page once.
+fn fill(device: &str) -> Result<()> {
+    let flags = libc::O_DIRECT;
+    let device = OpenOptions::new().write(true).custom_flags(flags).open(device)?;
+    let page = Aligned([1; PAGE]);
+    Ok((1..=PAGES)
+        .try_for_each(|slot| device.write_all_at(&page.0, u64::from(slot) * PAGE as u64))?)
 }
 
 /// Requests for random pages, `depth` at a time.

@@ -99,7 +99,7 @@ pub(crate) fn until_nothing_is_left() -> Result<()> {
 }
 
 /// Waits until something is so.
-pub(crate) fn until(is_so: impl Fn() -> Result<bool>) -> Result<()> {
+pub(crate) fn until(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     while !is_so()? {
         thread::sleep(LOOK);
     }

@@ -23,7 +23,7 @@ pub enum Arm {
 
 /// The smallest part of the memory for a fast swap.
 const SMALLEST: Bytes = Bytes::from_mib(1);
-/// The policy of a tier without one.
+/// The default policy of a tier.
 const USUAL: TierPolicy = TierPolicy::PAPER;
 
 impl Arm {
@@ -70,8 +70,8 @@ impl FromStr for Arm {
     fn from_str(typed: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{typed:?} is not swap, no-swap, zram with a size, or tier or tierd with a size \
-                 and perhaps a policy: tier:64MiB, tier:64MiB:refault"
+                "{typed:?} is not swap, no-swap, zram:SIZE, tier:SIZE[:POLICY] or \
+                 tierd:SIZE[:POLICY], such as tier:64MiB:refault"
             )
         };
         let mut parts = typed.splitn(3, ':');

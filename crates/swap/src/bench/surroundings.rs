@@ -211,7 +211,7 @@ fn algorithm(root: &Root) -> Result<Support<String>> {
 }
 
 fn zram(memory: Bytes, session: &Session, root: &Root) -> Result<Support<Part>> {
-    Ok(match new_zram(memory, None, session, root)? {
+    Ok(match new_zram(Bytes(memory.get() * RATIO), None, session, root)? {
         Support::Yes(device) => {
             device.swap_on()?;
             Support::Yes((None, Kind::Zram(device)))
@@ -221,13 +221,13 @@ fn zram(memory: Bytes, session: &Session, root: &Root) -> Result<Support<Part>> 
 }
 
 fn new_zram(
-    memory: Bytes,
+    size: Bytes,
     backing: Option<&Path>,
     session: &Session,
     root: &Root,
 ) -> Result<Support<Zram>> {
     match algorithm(root)? {
-        Support::Yes(name) => session.add_zram(&name, Bytes(memory.get() * RATIO), backing),
+        Support::Yes(name) => session.add_zram(&name, size, backing),
         Support::No(reason) => Ok(Support::No(reason)),
     }
 }
@@ -272,7 +272,10 @@ fn tierd(
         Support::Yes(device) => device,
         Support::No(reason) => return Ok(Support::No(reason)),
     };
-    let device = match new_zram(memory, Some(backing.path()), session, root) {
+    // Slots for what is in memory, and for all that is written back: these keep their slots.
+    let held = Bytes(memory.get() * RATIO);
+    let slots = Bytes(held.get() + size.get());
+    let device = match new_zram(slots, Some(backing.path()), session, root) {
         Ok(Support::Yes(device)) => device,
         Ok(Support::No(reason)) => return Ok(Support::No(reason)),
         Err(error) => {
@@ -287,8 +290,8 @@ fn tierd(
     let socket = directory.path().join("tierd.sock");
     let mut command = programs.tierd.with_arguments(["--no-store", "--zram", &name, "--socket"]);
     command.arg(&socket).args(["--policy", &policy.to_string()]);
-    let room = (memory.get() * RATIO).to_string();
-    command.args(["--after", AFTER, "--room", &room, "--per-day", "1TiB"]);
+    let held = held.get().to_string();
+    command.args(["--after", AFTER, "--room", &held, "--per-day", "1TiB"]);
     let service = Service::start(&mut command, Some(directory))?;
     let listens = || Ok(socket.exists());
     service.once(listens).map(|service| service.map(|it| (Some(it), Kind::Tierd(device, name))))

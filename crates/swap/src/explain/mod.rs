@@ -15,7 +15,8 @@ pub const HEALTHY: Nanos = Nanos::from_micros(100);
 const SOURCE: &str = "1,000 pages (4 MiB) then come back within 0.1 s, which feels instantaneous \
                       (Nielsen, Usability Engineering)";
 
-/// Judges the median page-in. `remedy` is the command that makes page-ins of this machine faster.
+/// Judges the median page-in. `remedy` is the command that makes page-ins from swap faster on this
+/// machine.
 pub fn verdict(findings: &Findings, remedy: Option<&str>) -> Verdict {
     let series = findings.series_named("swap/page_in");
     let backing = series.and_then(|s| s.labels.get("backing")).map_or("", String::as_str);
@@ -38,6 +39,7 @@ pub fn verdict(findings: &Findings, remedy: Option<&str>) -> Verdict {
     let next = "unjank swap probe --for 30s --html swap.html";
     let mut verdict = Verdict::of_health("swap", question, healthy, measured, reason, next);
     if verdict.answer == Answer::Slow
+        && backing != "file"
         && let Some(remedy) = remedy
     {
         verdict.next = Some(remedy.to_owned());

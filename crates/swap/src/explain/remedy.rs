@@ -12,7 +12,7 @@ const TIERD: &str = "sudo unjank swap tierd";
 /// A tier over a new file.
 const TIER: &str =
     "sudo unjank swap tier up --fast-memory 256MiB --slow /var/swap/slow --size 4GiB";
-/// What this machine's swap should be.
+/// Proposes settings for this machine's swap.
 const TUNE: &str = "sudo unjank swap tune";
 /// The driver of block devices that a process serves.
 const UBLK: &str = "/sys/class/misc/ublk-control";

@@ -10,7 +10,7 @@
 //! | `naming` | tells the policy which pages the slots hold |
 //! | [`server`] | performs the steps of one queue |
 //! | [`service`] | the threads of all queues |
-//! | `reserve` | the memory that the kernel keeps back, for these threads |
+//! | [`reserve`] | memory for the requests of these threads when all is in use |
 //! | [`published`] | the counts, for other processes |
 //! | [`plan`], [`settings`] | what a user wants of a tier, and what it is made of |
 //! | `allocates` | devices that no page must be swapped to |
@@ -41,7 +41,7 @@ mod naming;
 pub mod plan;
 mod process;
 pub mod published;
-mod reserve;
+pub mod reserve;
 pub mod room;
 pub mod server;
 pub mod service;

@@ -82,7 +82,8 @@ pub fn serve(
             let serve = move || {
                 let _guard = AbortOnPanic;
                 let prepared = become_io_flusher().and_then(|()| PreparedQueue::new(shape, SPARES));
-                reserve::use_it();
+                // Whether it is possible was said when the tier was made.
+                let _realtime = reserve::become_realtime();
                 let sizes = (shape.depth, pages, SPARES);
                 let mut server = Server::new(engine, fast, verify, published, sizes);
                 let Some((prepared, device)) = thread.next(prepared) else { return };

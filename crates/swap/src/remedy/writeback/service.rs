@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use unjank_cachesim::tier::TierPolicy;
@@ -38,6 +39,8 @@ const WRITING: Nanos = Nanos::from_millis(200);
 const BATCH: usize = 128;
 /// zram has room while this part of it is free: one part of so many.
 const FREE: u64 = 8;
+/// Slots of a decision that is not asked: pages are written back by age alone.
+const NO_SLOTS: Slot = 4;
 /// Sweeps in the time after which a page is written back by its age.
 const SWEEPS: u64 = 4;
 /// The pace below which there is no sweep: the kernel writes all pages at once.
@@ -83,6 +86,14 @@ pub struct Service {
     pace: f64,
     stopped: Option<Stopped>,
     paused: bool,
+    sweep: Option<Sweep>,
+}
+
+/// A sweep that is under way: the kernel writes page after page, and cannot be interrupted.
+struct Sweep {
+    thread: JoinHandle<std::result::Result<(), Stopped>>,
+    /// The most that it may write. It counts as spent until the sweep is over.
+    charged: Bytes,
 }
 
 impl Service {
@@ -101,11 +112,13 @@ impl Service {
             pages @ Support::Yes(_) => pages,
         };
         if let Support::No(reason) = &pages {
-            options.policy = TierPolicy::NONE;
+            (options.policy, options.room) = (TierPolicy::NONE, None);
             zram.mark_older(options.after)
                 .map_err(|error| Error::Unsupported(format!("{reason}, and {error}")))?;
         }
-        let demotion = demotion(&options, zram.slots())?;
+        let is_known = matches!(pages, Support::Yes(_));
+        let followed = if is_known { zram.slots() } else { NO_SLOTS };
+        let demotion = demotion(&options, followed)?;
         let mut budget = budget.unwrap_or_else(|| Budget::full(options.per_day, wall_clock()));
         budget.refill(options.per_day, wall_clock());
         let now = Timestamp::now();
@@ -127,6 +140,7 @@ impl Service {
             pace: 1.0,
             stopped: None,
             paused: false,
+            sweep: None,
         })
     }
 
@@ -143,9 +157,13 @@ impl Service {
         }
     }
 
-    /// The remaining budget.
+    /// The remaining budget. What a sweep may write counts as spent.
     pub fn budget(&self) -> Budget {
-        self.budget
+        let mut budget = self.budget;
+        if let Some(sweep) = &self.sweep {
+            budget.spend(sweep.charged);
+        }
+        budget
     }
 
     /// Pauses or resumes writing back. Pages are followed meanwhile.
@@ -203,19 +221,33 @@ impl Service {
     /// that was, so the budget must allow all. Returns when the next sweep is due.
     fn sweep(&mut self) -> Result<Timestamp> {
         self.refill()?;
-        let pages = self.count_writes()?;
-        self.stopped = None;
-        if self.budget.left() < Bytes(pages * PAGE) {
-            self.stopped = Some(Stopped::Budget);
-        } else if !self.paused && self.pace >= CALM {
-            self.zram.mark_older(self.options.after)?;
-            self.stopped = self.zram.write_marked_back().err();
+        if let Some(sweep) = self.sweep.take() {
+            if !sweep.thread.is_finished() {
+                self.sweep = Some(sweep);
+                return Ok(Timestamp::now() + BETWEEN_LOOKS);
+            }
+            self.stopped = sweep.thread.join().unwrap_or(Err(Stopped::LimitOrFailure)).err();
             let before = self.writes;
             self.count_writes()?;
             self.demotion.swept(self.writes.saturating_sub(before));
+            let between = Nanos(self.options.after.get() / SWEEPS);
+            return Ok(Timestamp::now() + between.clamp(BETWEEN_LOOKS, BETWEEN_LOOKS_AT_MOST));
         }
-        let between = Nanos(self.options.after.get() / SWEEPS);
-        Ok(Timestamp::now() + between.clamp(BETWEEN_LOOKS, BETWEEN_LOOKS_AT_MOST))
+        let charged = Bytes(self.count_writes()? * PAGE);
+        self.stopped = None;
+        if self.budget.left() < charged {
+            self.stopped = Some(Stopped::Budget);
+        } else if !self.paused && self.pace >= CALM && charged > Bytes(0) {
+            // A device that was reset has no pages to mark.
+            match self.zram.mark_older(self.options.after).and_then(|()| self.zram.sweeper()) {
+                Ok(sweeper) => {
+                    let thread = thread::spawn(move || sweeper.write_marked_back());
+                    self.sweep = Some(Sweep { thread, charged });
+                }
+                Err(_) => self.stopped = Some(Stopped::NoDevice),
+            }
+        }
+        Ok(Timestamp::now() + BETWEEN_LOOKS)
     }
 
     /// Finds the device again, which may have another size. Nothing is known of its pages.
@@ -223,7 +255,9 @@ impl Service {
         let Ok(zram) = Zram::find(&self.root, self.options.device.as_deref()) else {
             return Ok(());
         };
-        self.demotion = demotion(&self.options, zram.slots())?;
+        if self.by_age().is_none() {
+            self.demotion = demotion(&self.options, zram.slots())?;
+        }
         self.writes = zram.stats()?.writes;
         self.zram = zram;
         (self.stopped, self.area, self.swaps, self.known) = (None, None, None, None);
@@ -328,13 +362,14 @@ impl Service {
             device: self.zram.name().to_owned(),
             backing: self.zram.backing().to_owned(),
             policy: self.options.policy.to_string(),
+            by_age: self.by_age().map(str::to_owned),
             after: self.options.after,
             paused: self.paused,
             zram: self.zram.stats()?,
             followed: self.demotion.followed(),
             demoted: self.demotion.demoted(),
             counts: self.demotion.counts(),
-            budget_left: self.budget.left(),
+            budget_left: self.budget().left(),
             pace: self.pace,
             stopped: self.stopped,
             cpu_time: pid::cpu_time(process).unwrap_or_default(),

@@ -23,6 +23,9 @@ pub struct Status {
     pub policy: String,
     /// See `policy`.
     pub after: Nanos,
+    /// Why pages are written back by their age alone, whatever their process, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_age: Option<String>,
     /// Whether nothing is written back on request.
     pub paused: bool,
     /// What the kernel counts, since the device was set up.

@@ -199,18 +199,37 @@ impl Zram {
         })
     }
 
-    /// Writes all marked slots back.
+    /// For another thread.
+    ///
+    /// # Errors
+    /// There are too many open files.
+    pub fn sweeper(&self) -> Result<Sweeper> {
+        let file = self.file.try_clone();
+        Ok(Sweeper(file.map_err(|error| Error::syscall("dup", "zram's writeback", error))?))
+    }
+
+    fn write(&self, text: &str) -> std::result::Result<(), Errno> {
+        write(&self.file, text)
+    }
+}
+
+/// Writes marked slots back.
+#[derive(Debug)]
+pub struct Sweeper(File);
+
+impl Sweeper {
+    /// Writes all marked slots back, which may take minutes.
     ///
     /// # Errors
     /// Why not all.
     pub fn write_marked_back(&self) -> std::result::Result<(), Stopped> {
-        outcome(self.write("idle"), 0).map(drop)
+        outcome(write(&self.0, "idle"), 0).map(drop)
     }
+}
 
-    fn write(&self, text: &str) -> std::result::Result<(), Errno> {
-        let written = self.file.write_all_at(text.as_bytes(), 0);
-        written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    }
+fn write(file: &File, text: &str) -> std::result::Result<(), Errno> {
+    let written = file.write_all_at(text.as_bytes(), 0);
+    written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// What became of a write of so many slots.

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use sd_notify::NotifyState;
 use unjank_cachesim::tier::TierPolicy;
-use unjank_host::Bytes;
 use unjank_host::swap_switch::HIGHEST;
+use unjank_host::{Bytes, Support};
 use unjank_swap::remedy::policy::Identity;
 use unjank_swap::remedy::tier::directory::of_all;
 use unjank_swap::remedy::tier::event::Event;
 use unjank_swap::remedy::tier::leftovers::{self, Leftover};
 use unjank_swap::remedy::tier::plan::{Fast, Plan};
+use unjank_swap::remedy::tier::reserve;
 use unjank_swap::remedy::tier::supervisor::Supervisor;
 
 use super::helper::{helpers, tell};
@@ -122,6 +123,12 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         output::remark(&format!("the swap tier {name} of a killed unjank {outcome}"));
     }
     let settings = plan.settings()?;
+    if let Support::No(reason) = reserve::is_possible()? {
+        output::remark(&format!(
+            "the machine may hang when all memory is in use, as the tier's threads cannot be \
+             real-time: {reason}"
+        ));
+    }
     let signals = interrupt::stream().context("while listening for signals")?;
     Supervisor::run(&all, &settings, (&helpers, &say), signals.as_fd())?;
     Ok(ExitCode::from(exit::FINE))

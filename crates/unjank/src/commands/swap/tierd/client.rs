@@ -62,8 +62,45 @@ fn ask(socket: &Path, action: Action) -> Result<Status> {
     service::ask(socket, action, "sudo unjank swap tierd")
 }
 
+/// Which pages are written back.
+fn rule(status: &Status) -> String {
+    match &status.by_age {
+        None => format!("policy {}, all other pages after {}", status.policy, status.after),
+        Some(reason) => format!("all pages after {}: {reason}", status.after),
+    }
+}
+
+fn identified(status: &Status) -> String {
+    match status.by_age {
+        None => {
+            let percent = status.identified_percent();
+            format!("; {percent:.1} % of them identified by process and address")
+        }
+        Some(_) => String::new(),
+    }
+}
+
+fn counted(status: &Status) -> Vec<String> {
+    let Status { counts, budget_left, .. } = status;
+    match status.by_age {
+        None => vec![
+            format!(
+                "{} pages evicted, {} came back, {} of them from the backing device",
+                counts.evicted, counts.came_back, counts.came_back_demoted
+            ),
+            format!(
+                "written back: {} that stayed away, {} for want of room; {budget_left} left today",
+                counts.stayed_away, counts.for_room
+            ),
+        ],
+        Some(_) => {
+            vec![format!("written back: {} by age; {budget_left} left today", counts.stayed_away)]
+        }
+    }
+}
+
 fn text(status: &Status) -> String {
-    let Status { zram, counts, .. } = status;
+    let zram = &status.zram;
     let state = match (status.paused, status.stopped) {
         (true, _) => "paused",
         (_, Some(Stopped::Full)) => "the backing device is full",
@@ -75,40 +112,26 @@ fn text(status: &Status) -> String {
         (_, Some(Stopped::UnknownArea)) => {
             "nothing is written back: it is not known which pages are in zram"
         }
-        (_, Some(Stopped::Budget)) => "waiting until the budget allows to write all of zram",
+        (_, Some(Stopped::Budget)) => "zram holds more than the budget allows to write",
         _ if status.budget_left.get() == 0 => "today's budget is used up",
+        _ if status.pace < SLOW && status.by_age.is_some() => "waiting, as programs wait for I/O",
         _ if status.pace < SLOW => "writing back slowly, as programs wait for I/O",
         _ => "writing back what stays away",
     };
     let percent = status.cpu_time.as_secs_f64() / status.up.as_secs_f64().max(1e-9) * 100.0;
-    let lines = [
+    let mut lines = vec![
         format!("process {}, up {}: {state}", status.process, status.up),
-        format!(
-            "{} over {}, policy {}, all other pages after {}",
-            status.device, status.backing, status.policy, status.after
-        ),
-        format!(
-            "in zram: {} pages in {} of memory; {:.1} % of them identified by process and address",
-            zram.pages,
-            zram.memory,
-            status.identified_percent()
-        ),
+        format!("{} over {}, {}", status.device, status.backing, rule(status)),
+        format!("in zram: {} pages in {} of memory{}", zram.pages, zram.memory, identified(status)),
         format!(
             "on the backing device: {} pages; {} read and {} written since it was set up",
             zram.written_back, zram.reads, zram.writes
         ),
-        format!(
-            "{} pages evicted, {} came back, {} of them from the backing device",
-            counts.evicted, counts.came_back, counts.came_back_demoted
-        ),
-        format!(
-            "written back: {} that stayed away, {} for want of room; {} left today",
-            counts.stayed_away, counts.for_room, status.budget_left
-        ),
-        format!(
-            "costs {} of CPU time ({percent:.2} % of one CPU), {} of memory",
-            status.cpu_time, status.resident
-        ),
     ];
+    lines.extend(counted(status));
+    lines.push(format!(
+        "costs {} of CPU time ({percent:.2} % of one CPU), {} of memory",
+        status.cpu_time, status.resident
+    ));
     output::Lines::from_iter(lines).finish()
 }

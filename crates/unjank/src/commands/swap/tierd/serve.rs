@@ -152,7 +152,7 @@ fn obstacle(stopped: Stopped) -> &'static str {
         }
         Stopped::Budget => {
             "zram holds more than the budget allows to write, and the kernel does not say how much \
-             of it is old; nothing is written back until the budget has grown"
+             of it is old; nothing is written back until the budget has grown (see --per-day)"
         }
     }
 }
