@@ -47,7 +47,7 @@ const TABLES: [(&str, View); 12] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 16] = [
+const IN_SHORT: [&str; 17] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
@@ -58,6 +58,7 @@ const IN_SHORT: [&str; 16] = [
     "lock doctor",
     "schd-dbg",
     "swap analyze",
+    "swap bench",
     "swap mrc",
     "swap paper",
     "swap simulate",

@@ -14,10 +14,12 @@
 //! | `run` | one run of an arm |
 //! | `modelled` | the same through the model |
 //! | `skew` | reads of the hottest pages, and of the rest |
-//! | `report` | findings |
+//! | `runs` | all runs of an arm, and medians over them |
+//! | `report`, `charts` | findings |
 
 pub mod app;
 pub mod arm;
+mod charts;
 #[cfg(test)]
 mod fixture;
 mod message;
@@ -26,6 +28,7 @@ pub mod options;
 mod plan;
 mod report;
 mod run;
+mod runs;
 mod skew;
 mod stage;
 mod surroundings;

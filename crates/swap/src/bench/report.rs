@@ -8,10 +8,12 @@ use unjank_measure::stats::{Contrast, DRAWS, random};
 use unjank_measure::{Cell, Direction, Fact, Findings, Quantity, Series, Unit, Verdict};
 
 use super::arm::Arm;
+use super::charts;
 use super::modelled::Modelled;
 use super::options::Options;
 use super::plan::Plan;
 use super::run::Measured;
+use super::runs::{Runs, io, median, middle};
 use crate::trace::PAGE;
 
 /// The smallest difference of launch times that matters.
@@ -19,9 +21,6 @@ const MATTERS: f64 = 0.05;
 
 /// A number of a run.
 type Of = fn(&Measured) -> f64;
-
-/// All runs of an arm.
-type Runs = (Arm, Vec<Measured>);
 
 /// Findings of all runs, and of the model.
 pub(super) fn findings(
@@ -49,6 +48,8 @@ pub(super) fn findings(
         let limit = bytes("swap/bench/limit", limit).with_label("arm", arm.to_string());
         findings.facts.push(limit);
     }
+    findings.curves.extend(charts::rounds(measured).into_iter().chain(charts::tiers(measured)));
+    findings.facts.extend(charts::waits(measured));
     findings.facts.extend([
         bytes("swap/bench/memory", options.memory.get()),
         bytes("swap/bench/footprint", plan.footprint() * PAGE),
@@ -171,11 +172,6 @@ fn beside(measured: &[Runs], modelled: &[(Arm, Modelled)]) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Pages read from and written to storage.
-fn io(run: &Measured) -> f64 {
-    (run.traffic.reads + run.traffic.writes + run.waited[1]) as f64
-}
-
 /// Whether launches are shorter than with swap on storage.
 fn verdicts(measured: &[Runs]) -> Vec<Verdict> {
     let Some((_, plain)) = measured.iter().find(|(arm, _)| *arm == Arm::Swap) else {
@@ -231,15 +227,6 @@ fn headline(measured: &[Runs]) -> Option<String> {
 fn medians(pairs: &[[f64; 2]]) -> Option<[f64; 2]> {
     let of = |place: usize| middle(pairs.iter().map(|pair| pair[place]).collect());
     Some([of(0)?, of(1)?])
-}
-
-fn median(runs: &[Measured], of: impl Fn(&Measured) -> f64) -> Option<f64> {
-    middle(runs.iter().map(of).collect())
-}
-
-fn middle(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 /// The median and the standard deviation.
