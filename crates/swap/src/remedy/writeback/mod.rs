@@ -16,6 +16,7 @@
 //! | [`pace`] | when the machine is too busy for that: pure |
 //! | [`zram`] | the device: its statistics, writing back |
 //! | [`service`] | looks and writes back, again and again |
+//! | `sweep` | writes back by age alone, where the pages are not known |
 //! | [`status`], [`metrics`] | the state, as JSON and for Prometheus |
 
 mod area;
@@ -26,4 +27,5 @@ pub mod metrics;
 pub mod pace;
 pub mod service;
 pub mod status;
+mod sweep;
 pub mod zram;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use unjank_cachesim::tier::TierPolicy;
@@ -22,6 +21,7 @@ use super::budget::Budget;
 use super::demotion::Demotion;
 use super::pace;
 use super::status::Status;
+use super::sweep::Sweep;
 use super::zram::{Stopped, Zram};
 
 /// The time between two looks while pages are swapped, and while none are.
@@ -87,13 +87,6 @@ pub struct Service {
     stopped: Option<Stopped>,
     paused: bool,
     sweep: Option<Sweep>,
-}
-
-/// A sweep that is under way: the kernel writes page after page, and cannot be interrupted.
-struct Sweep {
-    thread: JoinHandle<std::result::Result<(), Stopped>>,
-    /// The most that it may write. It counts as spent until the sweep is over.
-    charged: Bytes,
 }
 
 impl Service {
@@ -221,12 +214,11 @@ impl Service {
     /// that was, so the budget must allow all. Returns when the next sweep is due.
     fn sweep(&mut self) -> Result<Timestamp> {
         self.refill()?;
+        if self.sweep.as_ref().is_some_and(|sweep| !sweep.is_over()) {
+            return Ok(Timestamp::now() + BETWEEN_LOOKS);
+        }
         if let Some(sweep) = self.sweep.take() {
-            if !sweep.thread.is_finished() {
-                self.sweep = Some(sweep);
-                return Ok(Timestamp::now() + BETWEEN_LOOKS);
-            }
-            self.stopped = sweep.thread.join().unwrap_or(Err(Stopped::LimitOrFailure)).err();
+            self.stopped = sweep.end();
             let before = self.writes;
             self.count_writes()?;
             self.demotion.swept(self.writes.saturating_sub(before));
@@ -238,16 +230,13 @@ impl Service {
         if self.budget.left() < charged {
             self.stopped = Some(Stopped::Budget);
         } else if !self.paused && self.pace >= CALM && charged > Bytes(0) {
-            // A device that was reset has no pages to mark.
-            match self.zram.mark_older(self.options.after).and_then(|()| self.zram.sweeper()) {
-                Ok(sweeper) => {
-                    let thread = thread::spawn(move || sweeper.write_marked_back());
-                    self.sweep = Some(Sweep { thread, charged });
-                }
-                Err(_) => self.stopped = Some(Stopped::NoDevice),
+            match Sweep::start(&self.zram, self.options.after, charged) {
+                Ok(sweep) => self.sweep = Some(sweep),
+                Err(stopped) => self.stopped = Some(stopped),
             }
         }
-        Ok(Timestamp::now() + BETWEEN_LOOKS)
+        let pause = if self.sweep.is_some() { BETWEEN_LOOKS } else { BETWEEN_IDLE_LOOKS };
+        Ok(Timestamp::now() + pause)
     }
 
     /// Finds the device again, which may have another size. Nothing is known of its pages.
