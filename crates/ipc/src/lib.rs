@@ -9,12 +9,14 @@
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
 //! | [`inversion`] | the cost of priority inversion for a real-time call |
 //! | [`mod@bench`] | calls compared with those of other tools |
+//! | [`paper`] | the figures of AOSP's tests beside ours |
 //! | [`explain`] | verdicts, and the cause of one slow call |
 
 pub mod bench;
 pub mod explain;
 pub mod inversion;
 pub mod latency;
+pub mod paper;
 pub mod probe;
 mod starts;
 pub mod throughput;

@@ -1,5 +1,6 @@
 //! The emulator's command line, and whether KVM works.
 
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
@@ -52,6 +53,19 @@ impl InstructionTime {
     pub fn new(time: Nanos) -> Option<Self> {
         let shift = time.get().trailing_zeros();
         (time.get().is_power_of_two() && shift <= Self::LARGEST_SHIFT).then_some(Self { shift })
+    }
+}
+
+impl Default for InstructionTime {
+    /// 2 ns.
+    fn default() -> Self {
+        Self { shift: 1 }
+    }
+}
+
+impl fmt::Display for InstructionTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", 1_u64 << self.shift)
     }
 }
 

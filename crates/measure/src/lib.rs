@@ -2,6 +2,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`claim`] | a published result beside ours |
 //! | [`clock`] | the cost and resolution of the clock |
 //! | [`series`] | a recorder of samples: histogram, missed periods, course over time |
 //! | [`findings`] | the findings of a probe |
@@ -19,6 +20,7 @@
 //! | [`disturbance`] | starts that something outside disturbed |
 //! | [`monitor`] | progress reports and stop requests |
 
+pub mod claim;
 pub mod clock;
 pub mod compare;
 pub mod coverage;
@@ -37,6 +39,7 @@ pub mod series;
 pub mod stats;
 pub mod store;
 
+pub use claim::{Claim, Means};
 pub use compare::{Comparison, compare};
 pub use effect::{Effect, Side};
 pub use error::{Error, Result};

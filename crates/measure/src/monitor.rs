@@ -11,6 +11,44 @@ pub trait Monitor: Sync {
     fn stop_requested(&self) -> bool;
 }
 
+/// One part of a longer run: its progress within that of the whole.
+pub struct Part<'a> {
+    whole: &'a dyn Monitor,
+    name: &'a str,
+    from: f64,
+    length: f64,
+}
+
+impl<'a> Part<'a> {
+    /// The part that begins at the fraction `from` of the whole and has this length, both
+    /// 0–1. Without a `name`, only its own steps are named.
+    pub fn new(whole: &'a dyn Monitor, name: &'a str, from: f64, length: f64) -> Self {
+        Self { whole, name, from, length }
+    }
+
+    /// Part `number`, from 0, of so many equal `parts`.
+    pub fn of_equal(whole: &'a dyn Monitor, name: &'a str, number: usize, parts: usize) -> Self {
+        let length = 1.0 / parts.max(1) as f64;
+        Self::new(whole, name, number as f64 * length, length)
+    }
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, fraction: f64, doing: &str) {
+        let fraction = self.from + self.length * fraction.clamp(0.0, 1.0);
+        let text = match (self.name, doing) {
+            ("", doing) => doing.to_owned(),
+            (name, "") => name.to_owned(),
+            (name, doing) => format!("{name}: {doing}"),
+        };
+        self.whole.progress(fraction, &text);
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.whole.stop_requested()
+    }
+}
+
 /// Shows nothing and never stops.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;

@@ -29,12 +29,13 @@ pub(crate) enum Format {
 }
 
 /// Views by the name of the table; other tables are [`View::Rows`].
-const TABLES: [(&str, View); 12] = [
+const TABLES: [(&str, View); 13] = [
     ("ipc/throughput/turns", View::Data),
     ("lock/bench/relative", View::Matrix),
     ("lock/bench/waits", View::Matrix),
     ("lock/bench/shares", View::Matrix),
     ("lock/doctor/diagnoses", View::Cards),
+    ("reproduce/reasons", View::Cards),
     ("swap/analyze/volume", View::Bars),
     ("swap/mrc/miss_ratio", View::Matrix),
     ("swap/sweep/storage", View::Matrix),
@@ -47,20 +48,24 @@ const TABLES: [(&str, View); 12] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 17] = [
+const IN_SHORT: [&str; 21] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
     "launch bench",
-    "launch paper",
     "launch power",
     "lock bench",
     "lock doctor",
+    "reproduce all",
+    "reproduce binder",
+    "reproduce launch",
+    "reproduce locks",
+    "reproduce rt",
+    "reproduce swap",
     "schd-dbg",
     "swap analyze",
     "swap bench",
     "swap mrc",
-    "swap paper",
     "swap simulate",
     "swap sweep",
     "swap tune",

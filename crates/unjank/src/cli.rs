@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, lab, launch, lock, parent, restore, rt, runs, schd_dbg,
-    swap, why, with,
+    checkup, host, ipc, jitter, keeper, lab, launch, lock, parent, reproduce, restore, rt, runs,
+    schd_dbg, swap, why, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     /// AOSP's binder latency test: its options, and its keys as valid JSON
     #[command(name = "schd-dbg")]
     SchdDbg(schd_dbg::Args),
+    /// What the five publications claim, beside what comes out here
+    Reproduce(reproduce::Args),
     /// The virtual phone: a kernel with binder, ublk and P-states, in QEMU
     #[command(subcommand)]
     Lab(lab::Verb),
@@ -118,7 +120,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Find out what is slow", &["checkup", "why", "launch", "swap", "jitter", "lock", "ipc"]),
     ("Take the time back", &["rt", "with", "restore"]),
     ("Keep and compare", &["runs", "host"]),
-    ("Research and the lab", &["schd-dbg", "lab"]),
+    ("Research and the lab", &["reproduce", "schd-dbg", "lab"]),
 ];
 
 /// Lists the commands by purpose; clap itself has only one list.

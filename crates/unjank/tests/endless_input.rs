@@ -58,7 +58,7 @@ fn a_signal_ends_the_wait_for_a_fifo_without_a_writer() {
         (&["launch", "power", "--no-store", "--meter", &meter], "-TERM"),
         (&power, "-INT"),
         (&bench, "-TERM"),
-        (&["launch", "paper", "--no-store", "--device", fifo], "-INT"),
+        (&["reproduce", "launch", "--no-phone", "--no-store", "--device", fifo], "-INT"),
     ] {
         let (code, said) = end(unjank(arguments).spawn().unwrap(), signal);
         assert_eq!(code, INTERRUPTED, "{arguments:?}: {said}");

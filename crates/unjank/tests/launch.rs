@@ -55,11 +55,6 @@ fn script(directory: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
-/// The text in one line: its words, with one space between them.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn programs_that_end_are_compared() {
     let record = record(&["--pairs", "7", "--", "true"]);
@@ -382,36 +377,4 @@ fn a_comparison_is_printed_line_by_line() {
         assert!(line.starts_with(begin), "{line}");
     }
     assert!(!stdout(&output).contains("Facts"), "{}", stdout(&output));
-}
-
-#[test]
-fn the_papers_experiments_need_ondemand() {
-    if Path::new("/sys/devices/system/cpu/cpufreq/policy0").exists() {
-        return;
-    }
-    let output = unjank(&["launch", "paper", "--no-store"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    let message = flat(stdout(&output));
-    assert!(
-        message
-            .contains("unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper"),
-        "{message}"
-    );
-    assert!(message.contains("Fig. 2") && message.contains("−3.34 %"), "{message}");
-    assert!(message.contains("unjank launch paper [modelled]"), "{message}");
-
-    let output = unjank(&["launch", "paper", "--no-store", "--json"]).output().unwrap();
-    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(record["unsupported"][0]["what"], "launch/paper");
-    let facts = record["facts"].as_array().unwrap();
-    let is = |fact: &&Value| fact["name"] == "launch/paper/fig2/launch_change_predicted";
-    assert_eq!(facts.iter().filter(is).count(), 4);
-
-    let wrong = |arguments: &[&str]| {
-        let output = unjank(&["launch", "paper"]).args(arguments).output().unwrap();
-        output.status.code()
-    };
-    assert_eq!(wrong(&["--quick", "--pairs", "3"]), Some(2));
-    assert_eq!(wrong(&["--load", "fast"]), Some(2));
-    assert_eq!(wrong(&["--device", "no-such-device"]), Some(2));
 }

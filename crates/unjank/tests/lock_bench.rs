@@ -157,32 +157,6 @@ fn the_output_names_cells_and_losers() {
 }
 
 #[test]
-fn the_paper_s_experiment_stands_beside_its_figures() {
-    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--trial", "4ms"];
-    let measured = record(&arguments);
-    let verdicts = measured["verdicts"].as_array().expect("verdicts");
-    let about = |text: &str| {
-        let is = |one: &&Value| one["question"].as_str().is_some_and(|asked| asked.contains(text));
-        verdicts.iter().filter(is).count()
-    };
-    // Three grains, with 8 threads and with 32.
-    assert_eq!(about("than sleep0? (8 threads, "), 3);
-    assert_eq!(about("than sleep0? (32 threads, "), 3);
-    for (threads, times) in [("8", 4.0), ("32", 3.0)] {
-        let published = facts(&measured, "lock/bench/paper/published", &[("threads", threads)]);
-        assert_eq!(published[0]["value"], times);
-    }
-    let reasons: Vec<&str> = verdicts.iter().filter_map(|one| one["reason"].as_str()).collect();
-    let reasons_from =
-        |times: &str| reasons.iter().filter(|reason| reason.starts_with(times)).count();
-    assert_eq!(reasons_from("the paper: up to 4 times; CPU time per task here"), 3, "{reasons:?}");
-    assert_eq!(reasons_from("the paper: about 3 times; CPU time per task here"), 3, "{reasons:?}");
-    let printed = text(&bench(&arguments).stdout);
-    assert!(printed.contains("idle: operations per second relative to sleep0"), "{printed}");
-    assert!(printed.contains("coarse grain 100 µs") && printed.contains("fine grain 100 ns"));
-}
-
-#[test]
 fn reports_have_heat_maps() {
     let directory = tempfile::tempdir().expect("a directory");
     let html = directory.path().join("locks.html");

@@ -205,3 +205,15 @@ fn what_cannot_be_measured_says_why() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("--vm-priority 80 is not below --priority 80"), "{said}");
 }
+
+#[test]
+fn the_papers_experiment_is_shown_again_and_judged_by_rounds() {
+    if !has_java() || !unjank_needs::root() {
+        return;
+    }
+    let few = ["--count", "200", "--rounds", "2"];
+    let printed = shown::check(&[&["reproduce", "rt", "--jar", JAR], &few[..]].concat());
+    assert!(printed.contains("66.0 ms") && printed.contains("16.8 ms"), "{printed}");
+    // Two rounds have no interval.
+    assert!(printed.contains("Higashiyama et al.: 0 of 5 claims hold, 5 cannot be told"));
+}

@@ -1,10 +1,16 @@
-//! `unjank launch paper` in a virtual phone, under its real ondemand governor.
+//! `unjank reproduce launch` in a virtual phone, under its real ondemand governor, and what a
+//! machine without binder gets from a phone.
 //!
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
+mod claimed;
 mod phone;
 
+use std::path::Path;
+use std::process::Command;
+
+use claimed::claims;
 use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
@@ -17,8 +23,8 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
     }
     let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210", "--cpu-count", "2"])
-        .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "paper"])
-        .args(["--quick", "--load", "0,100ms", "--basic", "200ms", "--json"])
+        .args(["--", "unjank", "host", "--json", "--and", "unjank", "reproduce"])
+        .args(["launch", "--quick", "--load", "0,100ms", "--basic", "200ms", "--json"])
         .args(["--and", "unjank", "host", "--json"])
         .output()
         .unwrap();
@@ -55,10 +61,41 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
     assert!((theirs[2] - 16.126 * 3.6 / 60.0).abs() < 1e-9, "{theirs:?}");
     assert_eq!(values("launch/paper/table3/energy_change_in_paper").len(), 3);
 
-    let verdicts = record["verdicts"].as_array().unwrap();
-    for figure in ["Fig. 2", "Fig. 3", "Table 3"] {
-        let asked = format!("Does this machine reproduce {figure} of Jo & Suh");
-        let is = |verdict: &&Value| verdict["question"].as_str().unwrap().starts_with(&asked);
-        assert_eq!(verdicts.iter().filter(is).count(), 1, "{verdicts:#?}");
+    let claims = claims(record);
+    let of = |place: &str| claims.iter().filter(|claim| claim.source.ends_with(place)).count();
+    assert_eq!(["Fig. 2", "Fig. 3", "Table 3"].map(of), [3, 1, 7]);
+    assert!(claims.iter().any(|claim| claim.published == "−3.34 %"), "{claims:?}");
+    let how = |how: &str| claims.iter().filter(|claim| claim.how == how).count();
+    assert_eq!([how("emulated"), how("modelled")], [4, 7], "launches, and energy: {claims:?}");
+    assert!(claims.iter().all(|claim| claim.ours.is_some()), "{claims:?}");
+}
+
+#[test]
+fn calls_over_a_binder_that_this_machine_lacks_are_made_in_a_phone() {
+    if !lab() || Path::new("/dev/hwbinder").exists() {
+        return;
     }
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("runs.sqlite");
+    let unjank = || Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let mut command = unjank();
+    command.args(["reproduce", "binder", "--count", "60", "--json", "--store"]).arg(&store);
+    let output = command.output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let record: Value = serde_json::from_str(&stdout).unwrap();
+    let claims = claims(&record);
+    assert!(claims.iter().all(|claim| claim.how == "emulated"), "{claims:?}");
+    let answer = |what: &str| {
+        let claim = claims.iter().find(|claim| claim.what.contains(what));
+        claim.unwrap_or_else(|| panic!("no {what} in {claims:?}")).answer.clone()
+    };
+    assert_eq!(answer("payloads with Time, CPU and iterations"), "holds");
+    assert_eq!(answer("inheritance"), "fails", "this kernel's driver ignores the flag");
+    assert_eq!(answer("meetR"), "cannot tell", "it is emulated");
+    // The phone's own record is kept beside it.
+    let output = unjank().args(["runs", "list", "--json", "--store"]).arg(&store).output().unwrap();
+    let kept: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let commands: Vec<&Value> = kept.iter().map(|run| &run["command"]).collect();
+    assert_eq!(commands, ["reproduce binder"; 2], "{kept:?}");
 }

@@ -33,8 +33,6 @@ fn locks() {
     let bench = [&["lock", "bench", "--trial", "5ms"], &small[..]].concat();
     let printed = check(&bench);
     assert!(printed.contains("operations per second relative to"), "{printed}");
-    let paper = ["lock", "bench", "--paper", "--threads", "2", "--rounds", "6"];
-    check(&[&paper[..], &["--trial", "4ms"]].concat());
     let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--trial", "20ms"];
     assert!(check(&pool).contains("CPUs used"));
     let process = std::process::id().to_string();
@@ -88,7 +86,15 @@ fn measurements_of_others() {
 
 #[test]
 fn papers() {
-    check(&["swap", "paper", "--seeds", "1"]);
+    let swap = check(&["reproduce", "swap", "--seeds", "1"]);
+    assert!(swap.contains("Why claims fail or nothing can be told"), "{swap}");
+    check(&["reproduce", "--quick", "--no-phone", "--only", "binder"]);
+    let some = ["--quick", "--no-phone", "--only", "launch,binder"];
+    let all = check(&[&["reproduce", "all"], &some[..]].concat());
+    assert!(all.contains("Jo & Suh, Table 3") && all.contains("AOSP, binder latency"), "{all}");
+    check(&["reproduce", "locks", "--quick", "--rounds", "2", "--trial", "2ms"]);
+    check(&["reproduce", "launch", "--quick", "--no-phone"]);
+    check(&["reproduce", "binder", "--quick", "--no-phone"]);
 }
 
 #[test]
@@ -99,5 +105,4 @@ fn launches() {
     let sweep = "up_threshold=60..95/2";
     check(&["launch", "simulate", "--phases", "2", "--sweep", sweep]);
     check(&["launch", "power", "--quick"]);
-    check(&["launch", "paper", "--quick"]);
 }

@@ -362,26 +362,6 @@ fn a_sweep_draws_heat_maps() {
 }
 
 #[test]
-fn all_values_of_the_paper_come_out_except_those_that_depend_on_the_end_of_a_trace() {
-    let mut command = swap(&["paper", "--json", "--no-store"]);
-    let record: Value =
-        serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap();
-    let verdicts = record["verdicts"].as_array().unwrap();
-    let figures: Vec<&str> =
-        verdicts.iter().map(|verdict| verdict["subject"].as_str().unwrap()).collect();
-    let all = ["skew", "fig1", "fig2", "fig3", "fig5"].map(|figure| format!("swap/paper/{figure}"));
-    assert_eq!(figures, all);
-    for verdict in verdicts {
-        // Parity depends on whether pages that are still to be written count; the paper does not
-        // say.
-        let open = verdict["subject"] == "swap/paper/fig5";
-        assert_eq!(verdict["answer"], if open { "cannot_tell" } else { "yes" }, "{verdict}");
-    }
-    let bars = record["facts"].as_array().unwrap().iter();
-    assert_eq!(bars.filter(|fact| fact["labels"]["part"].is_string()).count(), 8);
-}
-
-#[test]
 fn pages_of_unknown_backing_are_reported_and_come_from_storage() {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("t.csv");

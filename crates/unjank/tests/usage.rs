@@ -233,7 +233,7 @@ fn every_command_has_help_with_examples() {
         &["swap", "convert"],
         &["swap", "simulate"],
         &["swap", "sweep"],
-        &["swap", "paper"],
+        &["reproduce", "swap"],
         &["swap", "synth"],
         &["jitter", "native"],
         &["rt", "list"],

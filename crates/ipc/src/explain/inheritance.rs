@@ -30,6 +30,19 @@ pub enum Inheritance {
     NotTestable,
 }
 
+impl Inheritance {
+    /// `PASS` and `FAIL` as in AOSP's tool, and two more words for cases in which
+    /// it prints `FAIL` or `PASS` without a test.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Inherited => "PASS",
+            Self::NodeNotOptedIn | Self::NotInherited | Self::CappedByRlimit => "FAIL",
+            Self::NiceOnly | Self::KernelUnsupported => "UNSUPPORTED",
+            Self::NotTestable => "UNTESTED",
+        }
+    }
+}
+
 impl fmt::Display for Inheritance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -10,7 +10,6 @@ use unjank_measure::{Cell, Column, Curve, Findings, Point, Table, Unit};
 use super::options::CallPolicy;
 use super::report::{Leg, PairReport};
 use super::{Measured, Measurements};
-use crate::explain::Inheritance;
 
 /// AOSP's limit between `GOOD` and `POOR`.
 const GOOD_SYNC: f64 = 0.6;
@@ -86,17 +85,8 @@ fn figures(leg: &Leg) -> Vec<Cell> {
     [average, summary.max as f64, summary.min as f64, leg.late as f64, met].map(Cell::number).into()
 }
 
-/// `PASS` and `FAIL` as in AOSP's tool, and two more words for cases in which
-/// it prints `FAIL` or `PASS` without a test.
 fn inheritance(measured: &Measured) -> Table {
-    let word = match measured.inheritance.answer {
-        Inheritance::Inherited => "PASS",
-        Inheritance::NodeNotOptedIn | Inheritance::NotInherited | Inheritance::CappedByRlimit => {
-            "FAIL"
-        }
-        Inheritance::NiceOnly | Inheritance::KernelUnsupported => "UNSUPPORTED",
-        Inheritance::NotTestable => "UNTESTED",
-    };
+    let word = measured.inheritance.answer.word();
     let columns = [Column::text("inheritance")];
     Table::new("ipc/schd_dbg/inheritance", "Inheritance", columns).with_rows([[word.into()]])
 }

@@ -16,7 +16,7 @@ impl Transport {
     ///
     /// # Errors
     /// The binder device could not be examined.
-    pub(crate) fn support(self) -> Result<Support<()>> {
+    pub fn support(self) -> Result<Support<()>> {
         match self {
             Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex | Self::Pi => {
                 Ok(Support::Yes(()))

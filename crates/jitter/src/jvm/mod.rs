@@ -12,10 +12,11 @@
 //! | [`mod@label`] | the main reason of a late wake-up |
 //! | `report`, `tables` | findings and tables |
 //! | `verdicts` | is the thread in time, and which variant helps |
-//! | [`paper`] | the results of Higashiyama et al. |
+//! | [`paper`], [`claims`] | the results of Higashiyama et al., beside ours |
 
 mod application;
 pub mod cell;
+pub mod claims;
 pub mod collector;
 pub mod jdk;
 pub mod label;

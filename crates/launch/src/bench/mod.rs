@@ -22,7 +22,6 @@ mod findings;
 mod launcher;
 mod options;
 mod pause;
-mod progress;
 mod ready;
 mod rows;
 pub(crate) mod shorthand;
@@ -41,12 +40,12 @@ use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Result, Root};
 use unjank_measure::experiment::{Arm, Plan};
+use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor};
 
 use crate::power::notes;
 use findings::Comparison;
 use launcher::{Launch, LaunchEnd, Launcher};
-use progress::PartialProgress;
 
 /// Launches every workload under the baseline and each of the other conditions,
 /// in alternating pairs, and compares them.
@@ -82,7 +81,7 @@ pub fn run(
     for other in &options.others {
         let mut comparison = Comparison::new(options, other, origin, seed);
         for (place, workload) in options.workloads.iter().enumerate() {
-            let part = PartialProgress::new(monitor, plan_number, plans, &workload.name);
+            let part = Part::of_equal(monitor, &workload.name, plan_number, plans);
             plan_number += 1;
             // Another seed for each workload: another order of conditions.
             let plan =

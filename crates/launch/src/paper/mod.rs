@@ -11,12 +11,10 @@
 //! | `results` | the results of the experiments |
 //! | `published` | the paper's values as facts and curves |
 //! | `tables` | the paper's values beside ours |
-//! | `reproduced` | whether this machine reproduces the paper |
-//! | `progress` | the progress of one experiment of two |
+//! | `claims` | the paper's claims beside the results |
 
-mod progress;
+mod claims;
 mod published;
-mod reproduced;
 mod results;
 pub mod setup;
 mod tables;
@@ -26,13 +24,13 @@ pub use results::{FigureRow, PaperResults};
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Machine, Nanos, Result, Root, Support};
-use unjank_measure::{Monitor, Verdict};
+use unjank_measure::Monitor;
+use unjank_measure::monitor::Part;
 
 use crate::bench::{self, rows};
 use crate::power::governor::Governors;
 use crate::power::rates;
 use crate::simulate::paper::Prediction;
-use progress::PartialProgress;
 
 /// The governor of the paper.
 const GOVERNOR: &str = "ondemand";
@@ -98,13 +96,6 @@ impl PaperResults {
         results
     }
 
-    /// Adds verdicts on the paper, after existing ones and before all others.
-    fn put_first(&mut self, answers: Vec<Verdict>) {
-        let verdicts = &mut self.findings.verdicts;
-        let place = verdicts.iter().take_while(|verdict| is_of_the_paper(verdict)).count();
-        verdicts.splice(place..place, answers);
-    }
-
     /// Adds the lines of Fig. 2 and 3, and the paper's values.
     fn fill(&mut self, prediction: &Prediction) {
         let mut measured = rows(&self.findings);
@@ -121,11 +112,6 @@ impl PaperResults {
         published::note_launches(self, prediction);
         self.findings.tables = tables::tables(self);
     }
-}
-
-/// Whether a verdict is about the paper's values.
-pub fn is_of_the_paper(verdict: &Verdict) -> bool {
-    verdict.subject.starts_with("launch/paper/")
 }
 
 /// The name of the workload with this load.
@@ -156,26 +142,20 @@ pub fn run(
     let launches = times[0] / times.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut results = PaperResults::default();
     if let Some(bench) = &options.launches {
-        let share =
-            PartialProgress { whole: monitor, from: 0.0, length: launches, name: "Fig. 2 and 3" };
+        let share = Part::new(monitor, "Fig. 2 and 3", 0.0, launches);
         results.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
         results.fill(&options.prediction);
-        let answers =
-            [reproduced::fig2(&results.total), results.basic.as_ref().and_then(reproduced::fig3)];
-        results.put_first(answers.into_iter().flatten().collect());
     }
     let (Some(energy), Some(meter)) = (&options.energy, meter) else { return Ok(results) };
     if monitor.stop_requested() {
         return Ok(results);
     }
-    let share =
-        PartialProgress { whole: monitor, from: launches, length: 1.0 - launches, name: "Table 3" };
+    let share = Part::new(monitor, "Table 3", launches, 1.0 - launches);
     match rates::run(energy, meter, root, session, seed, &share) {
         Ok(Support::Yes(measured)) => {
             results.periods = measured.table();
             results.findings.merge(measured.findings());
             published::note_energy(&mut results);
-            results.put_first(reproduced::table3(&results.periods).into_iter().collect());
         }
         Ok(Support::No(reason)) | Err(Error::Unsupported(reason)) => {
             results.findings.not_supported("launch/power/energy", reason);

@@ -8,17 +8,24 @@
 //! lengths of tasks and no intervals.
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
+use unjank_measure::claim::{Claim, Means};
+use unjank_measure::stats::order;
+use unjank_measure::{Answer, Unit};
 
-use super::comparison::{Compared, ComparisonOutcome};
-use super::options::{COARSE, FINE, MEDIUM, PAPERS_BASELINE, PAPERS_CHOICE};
-use super::results::Results;
+use super::comparison::Compared;
+use super::options::{COARSE, FINE, MEDIUM, PAPERS_CHOICE};
+use super::results::{Results, Round};
 
-/// The paper's results: number of threads, and times the performance.
-const PUBLISHED: [(usize, f64); 2] = [(8, 4.0), (32, 3.0)];
+/// The paper's results: number of threads, its words, and what we read them as: a quarter
+/// more or less.
+const PUBLISHED: [(usize, &str, [f64; 2]); 2] =
+    [(8, "up to 4 times", [3.0, 5.0]), (32, "about 3 times", [2.25, 3.75])];
 
-/// Watts that the paper's loop saves.
-const PUBLISHED_WATTS: f64 = 0.73;
+/// What the paper's loop saves.
+const PUBLISHED_WATTS: &str = "0.73 W less";
+
+/// Hardware threads of the paper's machine.
+const HARDWARE_THREADS: usize = 12;
 
 /// The paper's name for tasks of this length.
 pub fn grain(outside: Nanos) -> &'static str {
@@ -30,57 +37,90 @@ pub fn grain(outside: Nanos) -> &'static str {
     }
 }
 
-/// Adds the paper's figures, and a verdict for each: whether its loop gets more
-/// done here than `Sleep(0)` alone.
-pub fn note(results: &Results, findings: &mut Findings) {
-    for (threads, times) in PUBLISHED {
-        let published = Fact::new("lock/bench/paper/published", times, Unit::Count);
-        findings.facts.push(published.with_label("threads", threads.to_string()));
-        for cell in results.cells.iter().filter(|cell| cell.cell.threads == threads) {
-            let Some(compared) = results.compare(cell, PAPERS_CHOICE) else { continue };
-            findings.verdicts.push(verdict(&compared, threads, times));
-        }
-    }
-    findings.facts.push(Fact::new(
-        "lock/bench/paper/published_power",
-        PUBLISHED_WATTS,
-        Unit::Watts,
-    ));
+/// The claims beside what this number of CPUs measured by `means`.
+pub fn claims(results: &Results, cpus: usize, means: Means) -> Vec<Claim> {
+    let faster = PUBLISHED.map(|published| faster(results, published, cpus, means));
+    let thrifty = [cpu_time(results, means), power(results, means)];
+    faster.into_iter().chain(thrifty).collect()
 }
 
-fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
-    let cell = compared.cell.cell;
-    let ratio = compared.operations;
-    let answer = match ratio.outcome() {
-        ComparisonOutcome::Won => Answer::Yes,
-        ComparisonOutcome::Lost => Answer::No,
-        ComparisonOutcome::CannotTell => Answer::CannotTell,
+/// The grain at which the paper's loop gains most with this number of threads.
+fn best(results: &Results, threads: usize) -> Option<Compared<'_>> {
+    let cells = results.cells.iter().filter(|cell| cell.cell.threads == threads);
+    cells
+        .filter_map(|cell| results.compare(cell, PAPERS_CHOICE))
+        .max_by(|one, other| one.operations.value.total_cmp(&other.operations.value))
+}
+
+fn faster(
+    results: &Results,
+    (threads, words, range): (usize, &str, [f64; 2]),
+    cpus: usize,
+    means: Means,
+) -> Claim {
+    let what = format!("tasks per second against Sleep(0) alone, {threads} threads, at best");
+    let claim = Claim::new("Olivas & Chynoweth, tables 4 and 5", what, words);
+    let Some(best) = best(results, threads) else {
+        return claim.untold("it was not measured");
     };
-    let cpu = compared.cpu_time;
-    let interval =
-        cpu.interval.map_or_else(String::new, |[low, high]| format!(" ({low:.2}–{high:.2})"));
-    Verdict {
-        measured: Some(Quantity {
-            name: "tasks per second, relative".to_owned(),
-            value: ratio.value,
-            unit: Unit::Ratio,
-            interval: ratio.interval,
-            at_least: None,
-            n: ratio.rounds as u64,
-        }),
-        ..Verdict::new(
-            "lock/paper",
-            format!(
-                "Does {PAPERS_CHOICE} get more done than {PAPERS_BASELINE}? ({threads} threads, {})",
-                grain(cell.outside)
-            ),
-            answer,
-            format!(
-                "the paper: {} {published} times; CPU time per task here {:.2} times{interval}",
-                if threads == 8 { "up to" } else { "about" },
-                cpu.value
-            ),
-        )
+    let ratio = best.operations;
+    let claim = claim.with(ratio.value, Unit::Times, ratio.interval, ratio.rounds as u64).by(means);
+    if cpus >= HARDWARE_THREADS {
+        return claim.judged_by(range);
+    }
+    let bound = results.ceiling(best.cell).map_or_else(String::new, |most| {
+        format!("; no lock can exceed {} here", Unit::Times.show(most))
+    });
+    claim.untold(format!(
+        "the paper's machine has {HARDWARE_THREADS} hardware threads, this one {cpus}{bound} ({})",
+        grain(best.cell.cell.outside)
+    ))
+}
+
+/// The CPU time of a task: what a machine without a meter can say about power.
+fn cpu_time(results: &Results, means: Means) -> Claim {
+    let threads = PUBLISHED[0].0;
+    let what = format!("CPU time per task against Sleep(0) alone, {threads} threads");
+    let claim = Claim::new("Olivas & Chynoweth, table 6", what, "less power");
+    let Some(best) = best(results, threads) else {
+        return claim.untold("it was not measured");
+    };
+    let ratio = best.cpu_time;
+    let claim = claim.with(ratio.value, Unit::Times, ratio.interval, ratio.rounds as u64).by(means);
+    match ratio.interval {
+        Some([_, high]) if high < 1.0 => claim.answered(Answer::Yes, ""),
+        Some([low, _]) if low > 1.0 => claim.answered(Answer::No, "a task takes more CPU time"),
+        Some(_) => claim.untold("the interval includes 1"),
+        None => claim.untold(format!("{} rounds are too few for an interval", ratio.rounds)),
+    }
+}
+
+/// The power of the paper's loop less that of `Sleep(0)`, round by round.
+fn power(results: &Results, means: Means) -> Claim {
+    let threads = PUBLISHED[0].0;
+    let what = format!("power against Sleep(0) alone, {threads} threads");
+    let claim = Claim::new("Olivas & Chynoweth, table 6", what, PUBLISHED_WATTS);
+    let watts = |round: &Round| Some(round.energy? * round.operations);
+    let mut differences: Vec<f64> = best(results, threads)
+        .and_then(|best| Some((best.baseline, best.cell.arm(PAPERS_CHOICE)?)))
+        .map(|(theirs, ours)| {
+            let pairs = ours
+                .rounds
+                .iter()
+                .filter_map(|(round, ours)| Some(watts(ours)? - watts(theirs.rounds.get(round)?)?));
+            pairs.collect()
+        })
+        .unwrap_or_default();
+    let n = differences.len() as u64;
+    let Some((value, interval)) = order::median(&mut differences) else {
+        return claim.untold("the processor's energy counter cannot be read here");
+    };
+    let claim = claim.with(value, Unit::Watts, interval, n).by(means);
+    match interval {
+        Some([_, high]) if high < 0.0 => claim.answered(Answer::Yes, ""),
+        Some([low, _]) if low > 0.0 => claim.answered(Answer::No, "it takes more"),
+        Some(_) => claim.untold("the interval includes no difference"),
+        None => claim.untold(format!("{n} rounds are too few for an interval")),
     }
 }
 
@@ -91,19 +131,34 @@ mod tests {
     use super::super::results::tests::cell;
     use super::*;
 
-    #[test]
-    fn the_paper_s_figures_stand_beside_ours() {
+    fn results() -> Results {
         let arms: &[(&str, &[f64])] =
-            &[("sleep0", &[10.0; 6]), ("pause-yield", &[11.0, 11.1, 10.9, 11.0, 11.0, 11.1])];
+            &[("sleep0", &[10.0; 6]), ("pause-yield", &[40.0, 41.0, 39.0, 40.0, 40.0, 41.0])];
         let cells = vec![cell(4, arms), cell(8, arms)];
         let uncontended = BTreeMap::new();
-        let results = Results { against: vec!["sleep0"], cells, uncontended, seed: 1 };
-        let mut findings = Findings::default();
-        note(&results, &mut findings);
-        let [verdict] = &*findings.verdicts else { panic!("{:?}", findings.verdicts) };
-        assert_eq!(verdict.answer, Answer::Yes);
-        assert!(verdict.reason.starts_with("the paper: up to 4 times; "), "{}", verdict.reason);
-        assert_eq!(findings.facts.len(), 3);
+        Results { against: vec!["sleep0"], cells, uncontended, seed: 1 }
+    }
+
+    #[test]
+    fn a_machine_as_large_as_the_papers_is_judged() {
+        let claims = claims(&results(), 12, Means::Measured);
+        let answers: Vec<Answer> = claims.iter().map(|claim| claim.answer).collect();
+        let open = Answer::CannotTell;
+        assert_eq!(answers, [Answer::Yes, open, open, open]);
+        assert_eq!(claims[1].reason, "it was not measured");
+        assert!(claims[3].reason.contains("energy counter"), "{:?}", claims[3]);
+    }
+
+    #[test]
+    fn a_smaller_machine_is_not_judged() {
+        let claims = claims(&results(), 2, Means::Measured);
+        assert_eq!(claims[0].answer, Answer::CannotTell);
+        let says = "the paper's machine has 12 hardware threads, this one 2";
+        assert!(claims[0].reason.starts_with(says), "{}", claims[0].reason);
+    }
+
+    #[test]
+    fn grains_have_names() {
         assert_eq!((grain(FINE), grain(COARSE)), ("fine grain", "coarse grain"));
     }
 }

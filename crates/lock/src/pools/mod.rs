@@ -3,15 +3,20 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`pool`] | the compared pools |
+//! | [`pool`], [`sleep_loops`] | the compared pools |
 //! | [`options`] | options, and how long a run takes |
+//! | `work` | a piece of work |
 //! | `trial` | one measurement: a thread gives work to a pool in steady gaps |
 //! | [`results`] | measurements, table and verdicts |
+//! | [`paper`] | the idle workers of Olivas and Chynoweth |
 
 pub mod options;
+pub mod paper;
 pub mod pool;
 pub mod results;
+pub mod sleep_loops;
 mod trial;
+mod work;
 
 use unjank_measure::experiment::rounds;
 use unjank_measure::{Findings, Monitor, Plan};
@@ -27,7 +32,7 @@ pub use results::{Cell, Results};
 ///
 /// # Errors
 /// `Invalid` options; a thread that cannot be started.
-pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
+pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Results, Findings)> {
     options.check()?;
     let plan = Plan { pairs: options.rounds, warm_up: 0, seed };
     let mut results = Results::new(options, plan);
@@ -54,5 +59,5 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<Findin
         findings.warn("interrupted: gaps may have fewer rounds than requested, or none");
     }
     results.note(&mut findings);
-    Ok(findings)
+    Ok((results, findings))
 }

@@ -4,8 +4,8 @@ use std::io;
 
 use unjank_host::{Error, Result};
 
-/// A piece of work.
-pub(super) type Work = Box<dyn FnOnce() + Send>;
+use super::sleep_loops::{self, SleepLoop};
+use super::work::Work;
 
 /// The compared thread pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +21,12 @@ pub enum PoolKind {
     /// Threads for blocking work of a Tokio runtime: a mutex and a condition
     /// variable; parks at once.
     Tokio,
+    /// Threads that look for work on their own: they are never woken.
+    SleepLoop(SleepLoop),
 }
 
 impl PoolKind {
-    /// All pools.
+    /// The pools of libraries.
     pub const ALL: [Self; 4] = [Self::Unjank, Self::Rayon, Self::Threadpool, Self::Tokio];
 
     /// The name, as printed.
@@ -34,6 +36,7 @@ impl PoolKind {
             Self::Rayon => "rayon",
             Self::Threadpool => "threadpool",
             Self::Tokio => "tokio",
+            Self::SleepLoop(waits) => waits.name(),
         }
     }
 }
@@ -43,6 +46,7 @@ pub(super) enum Pool {
     Rayon(rayon::ThreadPool),
     Threadpool(threadpool::ThreadPool),
     Tokio(tokio::runtime::Runtime),
+    SleepLoop(sleep_loops::Pool),
 }
 
 impl Pool {
@@ -64,6 +68,9 @@ impl Pool {
                 builder.max_blocking_threads(threads);
                 Self::Tokio(builder.build().map_err(failed)?)
             }
+            PoolKind::SleepLoop(waits) => {
+                Self::SleepLoop(sleep_loops::Pool::start(waits, threads).map_err(failed)?)
+            }
         })
     }
 
@@ -74,6 +81,7 @@ impl Pool {
             Self::Rayon(pool) => pool.spawn(work),
             Self::Threadpool(pool) => pool.execute(work),
             Self::Tokio(runtime) => drop(runtime.spawn_blocking(work)),
+            Self::SleepLoop(pool) => pool.spawn(work),
         }
     }
 }
@@ -86,7 +94,8 @@ mod tests {
 
     #[test]
     fn every_pool_runs_its_work() {
-        for kind in PoolKind::ALL {
+        let sleep_loops = SleepLoop::all(100).map(PoolKind::SleepLoop);
+        for kind in PoolKind::ALL.into_iter().chain(sleep_loops) {
             let pool = Pool::start(kind, 2).unwrap();
             let (done, all) = mpsc::channel();
             for n in 0..100_u64 {

@@ -145,6 +145,22 @@ impl Cell {
         order::median(&mut of_pool.map(|(_, cpus)| *cpus).collect::<Vec<f64>>())
     }
 
+    /// The number of rounds with a result.
+    pub fn rounds(&self) -> u64 {
+        self.cpus.iter().filter(|round| !round.is_empty()).count() as u64
+    }
+
+    /// How many times as long as `other` a pool takes until work begins: the median over
+    /// rounds, with its interval and the number of rounds.
+    pub fn later(&self, pool: usize, other: usize) -> Option<(f64, Option<[f64; 2]>, u64)> {
+        relative(&self.medians, pool, other)
+    }
+
+    /// How many times the CPUs of `other` a pool uses: likewise.
+    pub fn busier(&self, pool: usize, other: usize) -> Option<(f64, Option<[f64; 2]>, u64)> {
+        relative(&self.cpus, pool, other)
+    }
+
     fn note(&self, pools: &[PoolKind], findings: &mut Findings) {
         for (place, pool) in pools.iter().enumerate() {
             let series = self.latencies[place].clone();
@@ -154,11 +170,28 @@ impl Cell {
             let Some((cpus, interval)) = self.cpus(place) else { continue };
             let fact = Fact::new(format!("lock/pool/{}/cpus", pool.name()), cpus, Unit::Ratio)
                 .with_label("gap", self.gap.to_string());
-            let rounds = self.cpus.iter().filter(|round| !round.is_empty()).count() as u64;
+            let rounds = self.rounds();
             findings.facts.push(match interval {
                 Some(interval) => fact.with_interval(interval, rounds),
                 None => fact,
             });
         }
     }
+}
+
+/// The median over rounds of one pool's value divided by another's.
+fn relative(
+    rounds: &[Vec<(usize, f64)>],
+    pool: usize,
+    other: usize,
+) -> Option<(f64, Option<[f64; 2]>, u64)> {
+    let of = |round: &[(usize, f64)], wanted: usize| {
+        let found = round.iter().find(|(place, _)| *place == wanted)?;
+        (found.1 > 0.0).then_some(found.1)
+    };
+    let ratios = rounds.iter().filter_map(|round| Some(of(round, pool)? / of(round, other)?));
+    let mut ratios: Vec<f64> = ratios.collect();
+    let n = ratios.len() as u64;
+    let (value, interval) = order::median(&mut ratios)?;
+    Some((value, interval, n))
 }

@@ -9,8 +9,9 @@ use unjank_host::sched::ExactTimers;
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
-use super::pool::{Pool, PoolKind, Work};
+use super::pool::{Pool, PoolKind};
 use super::results::TrialResult;
+use super::work::Work;
 use crate::error::Result;
 
 /// Pieces of work before the first that counts, so that a pool can learn.

@@ -30,17 +30,6 @@ pub struct Item {
     pub never: usize,
 }
 
-/// Whether the paper's value comes out here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// The whole interval lies within the paper's range.
-    Yes,
-    /// No part of it does.
-    No,
-    /// A part does, or there are too few seeds for an interval.
-    CannotTell,
-}
-
 impl Item {
     /// The median over seeds; `None` if half of them or more have no value.
     pub fn median(&self) -> Option<f64> {
@@ -58,31 +47,6 @@ impl Item {
     pub fn interval(&self) -> Option<[f64; 2]> {
         let ends = [*self.ours.first()?, *self.ours.last()?];
         (self.seeds >= ENOUGH && self.never == 0).then_some(ends)
-    }
-
-    /// Whether a ratio is a share, not a factor.
-    pub(super) fn is_share(&self) -> bool {
-        self.what.contains("made by")
-    }
-
-    /// Whether the paper's value comes out.
-    pub fn answer(&self) -> Answer {
-        match self.interval() {
-            Some([low, high]) if low >= self.paper[0] && high <= self.paper[1] => Answer::Yes,
-            Some([low, high]) if high < self.paper[0] || low > self.paper[1] => Answer::No,
-            _ => Answer::CannotTell,
-        }
-    }
-}
-
-impl Answer {
-    /// The answer in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::CannotTell => "cannot tell",
-        }
     }
 }
 
@@ -105,16 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_needs_an_interval() {
-        assert_eq!(item(&[6.5; 5]).answer(), Answer::CannotTell);
-        assert_eq!(item(&[6.5; 6]).answer(), Answer::Yes);
-        assert_eq!(item(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.9]).answer(), Answer::No);
-        assert_eq!(item(&[5.0, 5.0, 5.0, 6.0, 6.5, 7.0]).answer(), Answer::CannotTell);
+    fn an_interval_needs_enough_seeds_that_all_have_a_value() {
+        assert_eq!(item(&[6.5; 5]).interval(), None);
+        assert_eq!(item(&[5.0, 5.0, 5.0, 6.0, 6.5, 7.0]).interval(), Some([5.0, 7.0]));
         assert_eq!(item(&[1.0, 2.0, 4.0, 9.0]).median(), Some(3.0));
         assert_eq!(item(&[]).median(), None);
         let sometimes = Item { never: 1, ..item(&[6.5; 7]) };
         assert_eq!((sometimes.median(), sometimes.interval()), (Some(6.5), None));
-        assert_eq!(sometimes.answer(), Answer::CannotTell, "it has no upper end");
         assert_eq!(Item { never: 8, ..item(&[6.5; 7]) }.median(), None);
     }
 }

@@ -11,17 +11,18 @@
 //! | [`item`] | one value of the paper, and the modelled values of several seeds |
 //! | `items` | all values |
 //! | `reproduction` | the values and curves of all phones |
-//! | `note`, `tables` | results as findings |
+//! | `claims` | the paper's claims beside the modelled values |
+//! | `note` | results as findings |
 
+mod claims;
 pub mod item;
 mod items;
 mod note;
 mod options;
 mod phones;
 mod reproduction;
-mod tables;
 
-pub use item::{Answer, Item};
+pub use item::Item;
 pub use note::findings;
 pub use options::Options;
 pub use phones::TIERS;

@@ -2,24 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use unjank_measure::number::range;
-use unjank_measure::record::{Answer as RecordAnswer, Axis, Curve, Point};
-use unjank_measure::{Fact, Findings, Unit, Verdict};
+use unjank_measure::record::{Axis, Curve, Point};
+use unjank_measure::{Fact, Findings, Unit};
 
-use super::item::{Answer, Item};
 use super::phones::{Phone, Set, TIERS};
 use super::reproduction::Reproduction;
-use super::tables::table;
 use crate::simulate::PolicyResult;
 
-/// A fact for each value, a verdict for each figure, and the curves.
+/// A fact for each value, and the curves.
 pub fn findings(reproduction: &Reproduction) -> Findings {
     let mut findings = Findings {
         curves: reproduction.curves.clone(),
         facts: reproduction.bars.clone(),
         ..Findings::default()
     };
-    findings.tables.push(table(reproduction));
     for item in &reproduction.items {
         let Some(median) = item.median() else { continue };
         let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
@@ -33,46 +29,7 @@ pub fn findings(reproduction: &Reproduction) -> Findings {
         fact.labels = labels.map(|(name, value)| (name.to_owned(), value)).into();
         findings.facts.push(fact);
     }
-    for figure in reproduction.items.chunk_by(|one, other| one.figure == other.figure) {
-        findings.verdicts.push(verdict(figure));
-    }
     findings
-}
-
-fn verdict(figure: &[Item]) -> Verdict {
-    let answers = figure.iter().map(Item::answer);
-    let answer = answers.fold(RecordAnswer::Yes, |so_far, one| match (so_far, one) {
-        (RecordAnswer::No, _) | (_, Answer::No) => RecordAnswer::No,
-        (RecordAnswer::Yes, Answer::Yes) => RecordAnswer::Yes,
-        _ => RecordAnswer::CannotTell,
-    });
-    let values: Vec<String> = figure
-        .iter()
-        .map(|item| {
-            let shown = |value: f64| show(item, value);
-            let median = item.median().map_or_else(|| "never".to_owned(), shown);
-            let interval = match item.interval() {
-                Some([low, high]) => format!(" ({})", range(&shown(low), &shown(high))),
-                None => String::new(),
-            };
-            format!("{}: {median}{interval}, in the paper {}", item.what, item.words)
-        })
-        .collect();
-    Verdict::new(
-        format!("swap/paper/{}", figure[0].name.split('/').next().unwrap_or_default()),
-        format!("Does {} of Bahn & Kim come out on synthetic phones?", figure[0].figure),
-        answer,
-        values.join("; "),
-    )
-}
-
-/// A value of an item as text.
-fn show(item: &Item, value: f64) -> String {
-    if item.unit == Unit::Ratio && !item.is_share() {
-        Unit::Times.show(value)
-    } else {
-        item.unit.show(value)
-    }
 }
 
 /// The name of a result or phone, and how to get it from a set.

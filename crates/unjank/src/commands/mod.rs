@@ -17,6 +17,7 @@ pub(crate) mod parent;
 mod place;
 mod repeated;
 pub(crate) mod repetition;
+pub(crate) mod reproduce;
 pub(crate) mod restore;
 pub(crate) mod rt;
 pub(crate) mod runs;
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
         Command::Rt(verb) => rt::run(&verb),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Why(args) => why::run(&args),
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),

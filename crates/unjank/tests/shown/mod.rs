@@ -36,8 +36,9 @@ enum Drawn {
 }
 
 /// The tables that a page does not show as rows, and the element that it has for each.
-const DRAWN: [(&str, Drawn, &str); 3] = [
+const DRAWN: [(&str, Drawn, &str); 4] = [
     ("lock/doctor/diagnoses", Drawn::Cards, "<dl class=\"card\">"),
+    ("reproduce/reasons", Drawn::Cards, "<dl class=\"card\">"),
     ("swap/analyze/volume", Drawn::Bars, "<svg class=\"bar\""),
     ("why/path", Drawn::Timeline, "<figure class=\"timeline\">"),
 ];

@@ -14,10 +14,11 @@ use unjank_host::memory::MemoryLock;
 use unjank_host::sched::NiceGuard;
 use unjank_host::{Root, Timestamp};
 use unjank_launch::bench::Ready;
+use unjank_measure::monitor::Part;
 use unjank_measure::{Answer, Findings, Load, Monitor, Verdict, pool};
 
 use super::measured::{self, Outcome, OutputArgs, Settings};
-use super::repeated::{self, Part};
+use super::repeated;
 use crate::{began, exit};
 use budget::Budget;
 use deadline::Deadline;

@@ -9,12 +9,12 @@ use crate::output::Progress;
 use crate::paths;
 
 /// The cache of kernels.
-pub(super) fn cache() -> Result<Cache> {
+pub(crate) fn cache() -> Result<Cache> {
     Ok(Cache::at(paths::lab()?))
 }
 
 /// The kernel from the cache; it is fetched if the cache is empty.
-pub(super) fn fetched(cache: &Cache, mirror: &str) -> Result<Kernel> {
+pub(crate) fn fetched(cache: &Cache, mirror: &str) -> Result<Kernel> {
     if let Some(kernel) = cache.find() {
         return Ok(kernel);
     }

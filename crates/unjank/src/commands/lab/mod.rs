@@ -2,7 +2,7 @@
 
 pub(crate) mod fetch;
 pub(crate) mod init;
-mod kernel;
+pub(super) mod kernel;
 pub(crate) mod run;
 
 use std::process::ExitCode;

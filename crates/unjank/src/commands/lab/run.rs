@@ -61,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     accel: Accel,
     /// Time of one instruction with --accel icount: 1ns, 2ns, 4ns … 1024ns
-    #[arg(long, value_name = "TIME", default_value = "2ns", value_parser = instruction_time)]
+    #[arg(long, value_name = "TIME", default_value_t, value_parser = instruction_time)]
     instruction_time: InstructionTime,
     /// Show the phone's console on stderr
     #[arg(long)]

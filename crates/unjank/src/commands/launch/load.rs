@@ -59,7 +59,7 @@ pub(super) const BASIC: &str = "500ms";
 
 /// A number of threads; `None` for one on each CPU.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Threads(pub(super) Option<usize>);
+pub(crate) struct Threads(pub(crate) Option<usize>);
 
 impl FromStr for Threads {
     type Err = String;

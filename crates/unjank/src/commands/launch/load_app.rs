@@ -18,23 +18,23 @@ use crate::values;
 /// Options of the built-in load app.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The built-in load app")]
-pub(super) struct LoadAppArgs {
+pub(crate) struct LoadAppArgs {
     /// Launch the built-in load app with each of these loads
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration_or_zero)]
-    pub(super) load: Option<Vec<Nanos>>,
+    pub(crate) load: Option<Vec<Nanos>>,
     /// Threads of its load: a number, or one on each CPU
     #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]
-    pub(super) threads: Threads,
+    pub(crate) threads: Threads,
     /// Its basic work, on one thread
     #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero, requires = "load")]
-    pub(super) basic: Nanos,
+    pub(crate) basic: Nanos,
     /// Count cycles by the frequency that the governor set, as in the virtual phone
     #[arg(long, requires = "load")]
-    pub(super) emulated_clock: bool,
+    pub(crate) emulated_clock: bool,
 }
 
 /// `unjank launch load` with each length; ready when it prints its line.
-pub(super) fn workloads(
+pub(crate) fn workloads(
     lengths: &[Nanos],
     args: &LoadAppArgs,
     root: &Root,

@@ -10,7 +10,7 @@ use crate::interrupt;
 
 /// The device called `name`, or in the file `name`, with `cpus` CPUs and `hz`
 /// kernel ticks a second.
-pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
+pub(crate) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
     let profile = Profile::find(name, &interrupt::stop())?;
     let table = device::table(&profile)?;
     Ok(Machine {

@@ -12,7 +12,7 @@ use crate::commands::measured::Settings;
 use crate::interrupt::stop;
 
 /// The name of the power model.
-pub(super) const MODEL: &str = "model";
+pub(crate) const MODEL: &str = "model";
 
 /// Options that choose a meter.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct MeterArgs {
 
 /// The meter to open.
 #[derive(Debug)]
-pub(super) enum MeterChoice<'a> {
+pub(crate) enum MeterChoice<'a> {
     /// The first that is available.
     Any { device: Option<&'a str> },
     /// A real meter.
@@ -43,12 +43,12 @@ pub(super) enum MeterChoice<'a> {
 
 impl MeterArgs {
     /// Whether `--meter` or `--device` is given.
-    pub(super) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.meter.is_some() || self.device.is_some()
     }
 
     /// Parses the options.
-    pub(super) fn parse(&self) -> Result<MeterChoice<'_>> {
+    pub(crate) fn parse(&self) -> Result<MeterChoice<'_>> {
         let device = self.device.as_deref();
         Ok(match (self.meter.as_deref(), device) {
             (None, device) => MeterChoice::Any { device },
@@ -66,12 +66,12 @@ impl MeterArgs {
     }
 
     /// The model's device, if given.
-    pub(super) fn device(&self) -> Option<&str> {
+    pub(crate) fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
     /// For the record.
-    pub(super) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         Settings::default()
             .with("meter", self.meter.as_deref())
             .with("device", self.device.as_deref())
@@ -81,7 +81,7 @@ impl MeterArgs {
 impl MeterChoice<'_> {
     /// Falls back to the model of `device` if no meter is available and no other
     /// device is given.
-    pub(super) fn or_model(self, device: &'static str) -> Self {
+    pub(crate) fn or_model(self, device: &'static str) -> Self {
         match self {
             Self::Any { device: None } => Self::Any { device: Some(device) },
             other => other,
@@ -89,7 +89,7 @@ impl MeterChoice<'_> {
     }
 
     /// Opens it.
-    pub(super) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
+    pub(crate) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {
             Self::Any { device } => any(root, *device),
             Self::Measured { name, listen } => Ok(find(root, name, Some(*listen), &stop())?),

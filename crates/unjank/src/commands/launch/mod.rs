@@ -4,10 +4,9 @@ pub(crate) mod bench;
 pub(crate) mod boost;
 pub(crate) mod device;
 pub(crate) mod load;
-mod load_app;
-mod machine;
-mod meter;
-pub(crate) mod paper;
+pub(super) mod load_app;
+pub(super) mod machine;
+pub(super) mod meter;
 pub(crate) mod power;
 mod profiles;
 pub(crate) mod ramp;
@@ -32,8 +31,6 @@ pub(crate) enum Verb {
     Load(load::Args),
     /// Measure power, now or at each sampling period of the governor
     Power(Box<power::Args>),
-    /// Repeat Jo & Suh's experiments (launch times, idle energy), their values beside ours
-    Paper(Box<paper::Args>),
     /// Simulate launches on models of the kernel's governors: time and energy
     Simulate(Box<simulate::Args>),
     /// Compare the models with this machine's governor, under real loads
@@ -44,7 +41,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Ramp(args) => ramp::run(args),
         Verb::Boost(args) => boost::run(args),
-        Verb::Paper(args) => paper::run(args),
         Verb::Power(args) => power::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Load(args) => load::run(args),

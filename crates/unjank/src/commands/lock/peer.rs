@@ -19,6 +19,6 @@ pub(crate) fn run(parent: Parent) -> Result<ExitCode> {
 }
 
 /// The command that starts this one.
-pub(super) fn command() -> HelperCommand {
+pub(crate) fn command() -> HelperCommand {
     HelperCommand::this_program(["lock", "peer"])
 }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use unjank_host::{Nanos, Root, Timestamp};
 use unjank_launch::Launched;
 use unjank_measure::disturbance::{self, Disturbance, Meter};
+use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor, StartFindings, pool};
 
 use super::repetition::{StartOutcome, Task};
@@ -242,34 +243,4 @@ pub(crate) fn pause(seed: u64, turn: u32, monitor: &dyn Monitor) {
     const LONGEST: u64 = 40_000_000;
     let drawn = unjank_measure::stats::random::below(seed, &format!("pause {turn}"), LONGEST);
     (Timestamp::now() + Nanos(drawn)).sleep_until_or(|| monitor.stop_requested());
-}
-
-/// Maps the progress of one start into that of the whole.
-pub(crate) struct Part<'a> {
-    whole: &'a dyn Monitor,
-    name: &'static str,
-    from: f64,
-    share: f64,
-}
-
-impl<'a> Part<'a> {
-    /// The part that begins at the fraction `from` and has the length `share`.
-    pub(crate) fn new(whole: &'a dyn Monitor, name: &'static str, from: f64, share: f64) -> Self {
-        Self { whole, name, from, share }
-    }
-}
-
-impl Monitor for Part<'_> {
-    fn progress(&self, fraction: f64, doing: &str) {
-        let fraction = self.from + self.share * fraction.clamp(0.0, 1.0);
-        let text = match doing {
-            "" => self.name.to_owned(),
-            doing => format!("{}: {doing}", self.name),
-        };
-        self.whole.progress(fraction, &text);
-    }
-
-    fn stop_requested(&self) -> bool {
-        self.whole.stop_requested()
-    }
 }

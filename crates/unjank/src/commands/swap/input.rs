@@ -17,7 +17,7 @@ use crate::commands::measured::Settings;
 use crate::values;
 
 /// The default seed of a synthetic phone.
-pub(super) const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// The simulated machine without its sizes.
 #[derive(Debug, clap::Args)]

@@ -3,9 +3,8 @@
 pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod convert;
-mod input;
+pub(super) mod input;
 pub(crate) mod mrc;
-pub(crate) mod paper;
 mod policies;
 pub(crate) mod probe;
 mod reading;
@@ -40,8 +39,6 @@ pub(crate) enum Verb {
     Simulate(simulate::Args),
     /// Simulate many policies on many sizes and traces, on all cores
     Sweep(sweep::Args),
-    /// Reproduce the figures of Bahn & Kim on synthetic phones
-    Paper(paper::Args),
     /// Write the trace of a synthetic phone
     Synth(synth::Args),
     /// Repeat the experiment of Bahn & Kim with real memory, beside the model
@@ -67,7 +64,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Record(args) => record::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Sweep(args) => sweep::run(args),
-        Verb::Paper(args) => paper::run(args),
         Verb::Synth(args) => synth::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::BenchApp(args) => bench::app::run(args),

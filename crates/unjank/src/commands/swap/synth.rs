@@ -26,7 +26,7 @@ use crate::output::{self, Progress, grid};
 Apps are launched one after the other. A launch touches the pages that all apps share
 (libraries, services), the app's hot and some of its warm pages, its code and some of
 its assets; it creates new pages and writes some of its data. Sizes are chosen to
-reproduce the values of Bahn & Kim (unjank swap paper). Nothing was measured.")]
+reproduce the values of Bahn & Kim (unjank reproduce swap). Nothing was measured.")]
 pub(crate) struct Args {
     /// The preset; --list shows all
     #[arg(required_unless_present = "list", value_parser = Preset::named)]

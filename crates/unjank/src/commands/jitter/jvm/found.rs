@@ -12,7 +12,7 @@ use unjank_jitter::jvm::jdk::{self, Jdk};
 const JAR: &str = "unjank-jitter.jar";
 
 /// The JVMs with these homes; all JVMs if there are none.
-pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
+pub(crate) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
     let root = Root::system();
     if !named.is_empty() {
         let jdks = named.iter().map(|home| Jdk::at(&root, home));
@@ -34,7 +34,7 @@ pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
 }
 
 /// The jar that was given, or the one beside this program or in its source tree.
-pub(super) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
+pub(crate) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(jar) = named {
         let missing = |why| Error::file("read", jar, why).of_named_file();
         fs::metadata(jar).map_err(missing)?;

@@ -1,7 +1,7 @@
 //! `unjank jitter jvm`: wake-ups in a JVM beside its garbage collector.
 
 mod cpus;
-mod found;
+pub(crate) mod found;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

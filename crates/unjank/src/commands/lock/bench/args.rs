@@ -13,7 +13,6 @@ use crate::values;
   unjank lock bench --strategies all --html locks.html
   unjank lock bench --threads 2,8 --section 0,1us --outside 2us --strategies spin,crossbeam
   sudo unjank lock bench --environment idle,load,quota,priorities,pinned
-  unjank lock bench --paper
   unjank lock bench --pool --gap 200us,5ms
 
 Strategies: std, parking_lot, unjank (unjank-backoff's mutex), spin, crossbeam (Backoff),
@@ -23,9 +22,8 @@ better of the two. unjank and pause-yield are measured unless --strategies names
 
 Environments: idle; load (a busy thread for each CPU, in another process); quota (half of
 the CPUs' time, in a control group); priorities (every second thread nicer by 10); pinned
-(all threads on one CPU). --paper repeats the paper's experiment: threads take tasks from
-one queue that a lock protects, and all strategies are compared with sleep0. --pool measures
-thread pools: how soon work begins, and the CPU time used.
+(all threads on one CPU). --pool measures thread pools: how soon work begins, and the CPU time
+used. The paper's experiment is unjank reproduce locks.
 docs/reference/lock.md explains the tables.")]
 pub(crate) struct Args {
     /// Ways to wait, or all [default: see below]
@@ -53,11 +51,8 @@ pub(crate) struct Args {
     /// Fewer and shorter cells: less than a minute
     #[arg(long)]
     pub(super) quick: bool,
-    /// Repeat the paper's experiment: a pool that takes tasks of three grains from one queue
-    #[arg(long)]
-    pub(super) paper: bool,
     /// Compare thread pools instead: unjank, rayon, threadpool, tokio's threads for blocking work
-    #[arg(long, conflicts_with_all = ["strategies", "threads", "section", "outside", "environment", "paper"])]
+    #[arg(long, conflicts_with_all = ["strategies", "threads", "section", "outside", "environment"])]
     pub(super) pool: bool,
     /// With --pool: time from one piece of work to the next [default: 0,50us,1ms,10ms]
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration_or_zero, requires = "pool")]

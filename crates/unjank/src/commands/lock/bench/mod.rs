@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command {
         name: "lock bench",
         output: &args.output,
-        settings: settings(args, &options),
+        settings: settings(&options),
     };
     command.run(|root, seed, monitor| {
         let changes = options.environments.contains(&Environment::Quota);
@@ -44,22 +44,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let measured = bench::run(&options, &setup, seed, monitor);
         let ((results, mut findings), changes) = session::end(session, measured)?;
         session::note(changes, &mut findings);
-        if args.paper {
-            bench::paper::note(&results, &mut findings);
-        }
-        findings.tables.extend(bench::tables(&results, args.paper));
+        findings.tables.extend(bench::tables(&results, false));
         Ok(findings)
     })
 }
 
 /// A preset, with the typed values in place of its own.
 fn options(args: &Args) -> Result<Options> {
-    let mut options = match (args.paper, args.quick) {
-        (false, false) => Options::usual(),
-        (false, true) => Options::quick(),
-        (true, false) => Options::paper(),
-        (true, true) => Options::paper_quick(),
-    };
+    let mut options = if args.quick { Options::quick() } else { Options::usual() };
     if !args.strategies.is_empty() {
         options = options.with_strategies(args.strategies.iter().map(String::as_str))?;
     }
@@ -72,7 +64,7 @@ fn options(args: &Args) -> Result<Options> {
     Ok(options)
 }
 
-fn settings(args: &Args, options: &Options) -> Settings {
+fn settings(options: &Options) -> Settings {
     let nanos = |times: &[Nanos]| times.iter().map(|time| time.get()).collect::<Vec<_>>();
     let names: Vec<&str> = options.strategies.iter().map(|strategy| strategy.name).collect();
     let environments: Vec<&str> = options.environments.iter().map(|one| one.name()).collect();
@@ -84,5 +76,4 @@ fn settings(args: &Args, options: &Options) -> Settings {
         .with("environment", environments)
         .with("rounds", options.rounds)
         .with("trial", options.phase.get())
-        .with("paper", args.paper)
 }

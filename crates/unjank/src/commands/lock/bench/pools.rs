@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             .with("rounds", options.rounds)
             .with("trial", options.trial.get()),
     };
-    command.run(|_, seed, monitor| Ok(pools::run(&options, seed, monitor)?))
+    command.run(|_, seed, monitor| Ok(pools::run(&options, seed, monitor)?.1))
 }
 
 fn options(args: &Args) -> Result<Options> {

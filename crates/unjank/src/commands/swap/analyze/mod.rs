@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
-use unjank_measure::{Findings, Monitor};
+use unjank_measure::Findings;
+use unjank_measure::monitor::Part;
 use unjank_swap::analyze::{self, Analysis, inversion, thrash};
 use unjank_swap::trace::{Format, Operation, PAGE, Trace};
 
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let (mut findings, mut all) = (Findings::default(), Vec::new());
         for (number, label) in labels.iter().enumerate() {
             let mut trace = Trace::open(files(args, number), &args.trace_options())?;
-            let part = Part { whole: monitor, number, of: labels.len() };
+            let part = Part::of_equal(monitor, "", number, labels.len());
             let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
             findings.merge(analyze::findings(&analysis, args.limit));
             findings.merge(analysis.summary.findings());
@@ -99,23 +100,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         findings.tables.extend(analyze::tables(&all, args.limit));
         Ok(findings)
     })
-}
-
-/// The progress of one trace as a part of the whole.
-struct Part<'a> {
-    whole: &'a dyn Monitor,
-    number: usize,
-    of: usize,
-}
-
-impl Monitor for Part<'_> {
-    fn progress(&self, fraction: f64, doing: &str) {
-        self.whole.progress((self.number as f64 + fraction) / self.of as f64, doing);
-    }
-
-    fn stop_requested(&self) -> bool {
-        self.whole.stop_requested()
-    }
 }
 
 impl Args {

@@ -1,4 +1,4 @@
-//! Arguments of `unjank launch paper`.
+//! Arguments of `unjank reproduce launch`.
 
 use std::path::PathBuf;
 
@@ -7,16 +7,16 @@ use unjank_launch::power::{Window, paper as table3};
 
 use crate::commands::launch::meter::MeterArgs;
 use crate::commands::measured::{OutputArgs, Settings, is_emulated};
+use crate::commands::reproduce::phone::PhoneArgs;
 use crate::values;
 
-/// Arguments of `unjank launch paper`.
+/// Arguments of `unjank reproduce launch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo unjank launch paper --html paper.html            # about 1 h 30 min, most of it Table 3
-  sudo unjank launch paper --quick                      # three minutes
-  sudo unjank launch paper --skip energy --pairs 50     # Fig. 2 and 3
-  sudo unjank launch paper --skip launches --meter smartpower3:/dev/ttyUSB0
-  unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper   # on any machine
+  sudo unjank reproduce launch --html paper.html          # 1 h 30 min, most of it Table 3
+  sudo unjank reproduce launch --quick                    # three minutes
+  sudo unjank reproduce launch --skip energy --pairs 50   # Fig. 2 and 3
+  sudo unjank reproduce launch --skip launches --meter smartpower3:/dev/ttyUSB0
 
 Fig. 2 and 3: the built-in load app is launched under ondemand with a sampling
 period of 100 ms, and with unjank launch boost as the paper's service, which
@@ -25,9 +25,9 @@ energy of the idle machine at 10, 50, 100 and 200 ms. The paper's values are
 printed beside ours; it gives averages of ten runs and no spread. Predictions
 come from the model of unjank launch simulate.
 
-Needs root and the governor ondemand; otherwise the exit code is 3. In the
-virtual phone the load app's clock is emulated and energy is modelled; labels
-say so.")]
+Needs root and the governor ondemand. A machine without this governor runs the
+experiments in the virtual phone, where the load app's clock is emulated and
+energy is modelled; with --no-phone the exit code is 3.")]
 pub(crate) struct Args {
     /// Pairs of launches of each load [default: 20]
     #[arg(long, value_name = "N", conflicts_with = "quick")]
@@ -58,6 +58,8 @@ pub(crate) struct Args {
     /// Where the journal of changed knobs is kept [default: as for unjank restore]
     #[arg(long, value_name = "DIR")]
     pub(super) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) phone: PhoneArgs,
     #[command(flatten)]
     pub(super) meter: MeterArgs,
     #[command(flatten)]
@@ -91,6 +93,33 @@ impl Args {
     pub(super) fn emulates_clock(&self, root: &Root) -> bool {
         let virtual_machine = || Machine::read(root).virtualisation.hypervisor.is_some();
         self.emulated_clock || is_emulated() || virtual_machine()
+    }
+
+    /// The same run in the virtual phone.
+    pub(super) fn words(&self, seed: u64) -> Vec<String> {
+        let typed = |time: Nanos| match time.get() {
+            0 => "0".to_owned(),
+            nanos => format!("{nanos}ns"),
+        };
+        let loads: Vec<String> = self.load.iter().map(|load| typed(*load)).collect();
+        let mut words = vec![
+            "launch".to_owned(),
+            format!("--seed={seed}"),
+            format!("--load={}", loads.join(",")),
+            format!("--basic={}", typed(self.basic)),
+        ];
+        words.extend(self.quick.then(|| "--quick".to_owned()));
+        words.extend(self.pairs.map(|pairs| format!("--pairs={pairs}")));
+        words.extend(self.rounds.map(|rounds| format!("--rounds={rounds}")));
+        words.extend(self.trial.map(|trial| format!("--trial={}", typed(trial))));
+        words.extend(self.skip.map(|skip| {
+            let part = match skip {
+                Skip::Launches => "launches",
+                Skip::Energy => "energy",
+            };
+            format!("--skip={part}")
+        }));
+        words
     }
 
     pub(super) fn settings(&self) -> Settings {
