@@ -30,6 +30,9 @@ const LEGS: [(CallPolicy, [f64; 3], f64); 2] =
 /// The least `meetR` of the example at each policy: what most calls means there.
 const MET: [f64; 2] = [0.9988, 0.9998];
 
+/// Kinds of line that `-v` prints in the example.
+const LINES: usize = 7;
+
 /// Above this share of calls on the caller's CPU, the tool prints `GOOD`.
 const GOOD_SYNC: [f64; 2] = [0.6, 1.0];
 
@@ -52,7 +55,18 @@ pub fn claims(
     }
     claims.push(real_time_first(latency, means, reason));
     claims.push(inherited(latency, means, reason));
+    claims.push(verbose(&pairs, means, reason));
     claims
+}
+
+/// The lines of `-v`: service, main, client, both callers and their server's thread.
+fn verbose(pairs: &[&PairReport], means: Means, reason: &str) -> Claim {
+    let claim = Claim::new(SOURCE, "kinds of line that -v prints", LINES.to_string());
+    let Some(first) = pairs.first() else { return claim.untold(reason) };
+    let lines = first.lines();
+    let answer = if lines == LINES { Answer::Yes } else { Answer::No };
+    let why = "calls at real-time priority were not possible, or a process ended early";
+    claim.with(lines as f64, Unit::Count, None, 1).by(means).answered(answer, why)
 }
 
 fn payloads(cells: &[Cell], means: Means, reason: &str) -> Claim {

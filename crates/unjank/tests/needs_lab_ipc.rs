@@ -135,6 +135,12 @@ fn latency_reports_inheritance_over_both_devices() {
             rows.iter().find(|row| (0..3).all(|at| row[at] == place[at])).unwrap()
         };
         assert!(thread("1", "server")[3].as_str().unwrap().parse::<u32>().unwrap() > 0);
+        for pair in ["0", "1"] {
+            let of = rows.iter().filter(|row| row[0] == transport && row[1] == pair);
+            let roles: Vec<&str> = of.map(|row| row[2].as_str().unwrap()).collect();
+            let calls = ["fifo-caller", "server", "other-caller", "server"];
+            assert_eq!(roles, [&["service", "main", "client"], &calls[..]].concat());
+        }
         let caller = thread("0", "fifo-caller");
         assert_eq!((&caller[6], &caller[7]), (&"SCHED_FIFO 70".into(), &"-71".into()));
     }

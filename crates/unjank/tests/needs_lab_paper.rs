@@ -92,6 +92,7 @@ fn calls_over_a_binder_that_this_machine_lacks_are_made_in_a_phone() {
     };
     assert_eq!(answer("payloads with Time, CPU and iterations"), "holds");
     assert_eq!(answer("inheritance"), "fails", "this kernel's driver ignores the flag");
+    assert_eq!(answer("kinds of line that -v prints"), "holds");
     assert_eq!(answer("meetR"), "cannot tell", "it is emulated");
     // The phone's own record is kept beside it.
     let output = unjank().args(["runs", "list", "--json", "--store"]).arg(&store).output().unwrap();

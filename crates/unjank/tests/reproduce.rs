@@ -87,7 +87,7 @@ fn without_a_binder_every_claim_says_so() {
     let claims = claims(&record);
     assert!(claims.len() > 15, "{claims:?}");
     assert!(claims.iter().all(|claim| claim.answer == "cannot tell" && claim.how.is_empty()));
-    assert_eq!(claims.last().unwrap().published, "PASS");
+    assert!(claims.iter().any(|claim| claim.published == "PASS"), "{claims:?}");
 }
 
 #[test]

@@ -43,7 +43,10 @@ fn locks() {
 fn calls() {
     let pipe = ["--transport", "pipe"];
     let latency = check(&[&["ipc", "latency", "--count", "20", "--verbose"], &pipe[..]].concat());
-    assert!(latency.contains("Threads during a call"), "{latency}");
+    assert!(latency.contains("Threads before and during a call"), "{latency}");
+    for role in ["service", "main", "client", "other-caller", "server"] {
+        assert!(latency.contains(&format!("pipe       0     {role} ")), "{role}: {latency}");
+    }
     let throughput = ["ipc", "throughput", "--largest", "8", "--for", "300ms"];
     assert!(check(&[&throughput, &pipe[..]].concat()).contains("Most calls: pipe"));
     let google = ["ipc", "throughput", "--benchmark_format=json", "--largest", "8"];

@@ -16,7 +16,7 @@ mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use attributes::{be_ordinary, policy_of, set_policy};
-pub use effective::effective_priority;
+pub use effective::{effective_priority, standing};
 pub use fair::Fair;
 pub use inherited::InheritedPolicy;
 pub use lasting::{Grant, give_realtime, take_realtime};

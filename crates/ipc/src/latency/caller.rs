@@ -12,7 +12,7 @@ use unjank_host::{Error, ErrorClass, Nanos, Result, Root, Timestamp};
 use unjank_measure::{Monitor, Series};
 
 use super::options::{CallPolicy, Caller};
-use super::report::{Leg, Miss, PairReport, PriorityCheck, Task};
+use super::report::{Leg, Miss, PairReport, PriorityCheck, Role, Task};
 use crate::transport::{
     Connection, ExaminedThread, REPORT_BYTES, Route, SelfReport, Service, cpu_request,
     thread_request,
@@ -72,6 +72,7 @@ pub fn call(
         calls.each = Nanos(Timestamp::now().since(start).get() / WARM_UP);
         calls.check_priorities(&mut report)
     })??;
+    report.standing = standing(report.server, root);
     // Not watched: the other pairs may take longer to start than a call may.
     ready()?;
     let end = watch.during(monitor, || {
@@ -93,6 +94,16 @@ pub fn call(
         }
     }
     Ok(report)
+}
+
+/// The main threads of the server and of this client.
+fn standing(server: Option<u32>, root: &Root) -> Vec<(Role, ExaminedThread, u32)> {
+    let processes = [(Role::Service, server), (Role::Client, Some(std::process::id()))];
+    let known = processes.into_iter().filter_map(|(role, process)| {
+        let (thread, cpu) = ExaminedThread::standing(root, ThreadId(process?))?;
+        Some((role, thread, cpu))
+    });
+    known.collect()
 }
 
 /// Checks the privilege by using it.

@@ -57,6 +57,9 @@ pub struct PairReport {
     pub client: u32,
     /// The server process, if one was started for this pair.
     pub server: Option<u32>,
+    /// The main threads of both processes before the first call that counts, with their CPUs.
+    #[serde(default)]
+    pub(crate) standing: Vec<(Role, ExaminedThread, u32)>,
     /// One for each caller and policy.
     pub legs: Vec<Leg>,
     /// Calls that checked the server's priority.
@@ -68,6 +71,16 @@ pub struct PairReport {
     /// Why the calls ended before their number was reached: the server died,
     /// or did not answer.
     pub failure: Option<String>,
+}
+
+/// A process of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Role {
+    /// The server.
+    Service,
+    /// The client.
+    Client,
 }
 
 /// The calls of one kind of caller at one policy.

@@ -1,14 +1,17 @@
 //! Policies, priorities and CPUs of the pairs' threads, for debugging.
 
+use unjank_host::Root;
+use unjank_host::sched::ThreadId;
 use unjank_measure::{Cell, Column, Table};
 
 use super::Measurements;
-use super::report::{PairReport, PriorityCheck};
+use super::report::{PairReport, PriorityCheck, Role};
 use crate::transport::{ExaminedThread, ReportedPolicy};
 
 impl Measurements {
-    /// Client and server of each pair in a real-time call, and in an ordinary one, in
-    /// the first start.
+    /// The kinds of line that AOSP's `-v` prints, of each pair in the first start: the main
+    /// threads of server, of this process and of the client, and client and server in a
+    /// real-time call and in an ordinary one.
     pub fn threads(&self) -> Table {
         let columns = ["transport", "pair", "role", "process", "thread", "CPU", "policy"];
         let columns = columns.into_iter().chain(["effective priority"]).map(Column::text);
@@ -21,12 +24,22 @@ impl Measurements {
                 threads.map(move |thread| place.clone().into_iter().chain(thread).map(Cell::from))
             })
         });
-        Table::new("ipc/latency/threads", "Threads during a call", columns).with_rows(rows)
+        Table::new("ipc/latency/threads", "Threads before and during a call", columns)
+            .with_rows(rows)
     }
 }
 
 impl PairReport {
+    /// How many of AOSP's kinds of line there are.
+    pub(crate) fn lines(&self) -> usize {
+        self.threads().len()
+    }
+
     fn threads(&self) -> Vec<[String; 6]> {
+        let main = self.standing.iter().map(|(role, thread, cpu)| match role {
+            Role::Service => seen("service", self.server, *thread, *cpu),
+            Role::Client => seen("client", Some(self.client), *thread, *cpu),
+        });
         let called_at =
             |wanted: fn(&PriorityCheck) -> bool| self.checks.iter().find(|check| wanted(check));
         let fifo = called_at(|check| matches!(check.caller.policy, ReportedPolicy::Fifo(_)));
@@ -40,11 +53,16 @@ impl PairReport {
             ]
         };
         let of = |role, check: Option<&PriorityCheck>| check.map(|check| both(role, check));
-        [of("fifo-caller", fifo), of("other-caller", other)]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .collect()
+        let mut rows: Vec<[String; 6]> = main.collect();
+        let own = std::process::id();
+        if let Some((thread, cpu)) = ExaminedThread::standing(&Root::system(), ThreadId(own)) {
+            // Between service and client, as AOSP has it.
+            let place = rows.len().saturating_sub(1);
+            rows.insert(place, seen("main", Some(own), thread, cpu));
+        }
+        let calls = [of("fifo-caller", fifo), of("other-caller", other)];
+        rows.extend(calls.into_iter().flatten().flatten());
+        rows
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use unjank_host::sched::{Policy, ThreadId, current_cpu, effective_priority, policy_of};
+use unjank_host::sched::{Policy, ThreadId, current_cpu, effective_priority, policy_of, standing};
 use unjank_host::{Nanos, Root, Timestamp};
 
 /// What a peer does with a request. The reply is as long as the request.
@@ -104,6 +104,13 @@ pub(crate) struct ExaminedThread {
 }
 
 impl ExaminedThread {
+    /// Any thread, and the CPU that it last ran on; `None` if it has ended.
+    pub(crate) fn standing(root: &Root, thread: ThreadId) -> Option<(Self, u32)> {
+        let (policy, _) = policy_of(thread).ok()?;
+        let (effective, cpu) = standing(root, thread)?;
+        Some((Self { thread, policy: policy.into(), effective: effective as i8 }, cpu))
+    }
+
     /// The real-time priority that it ran at; 0 for none.
     pub(crate) fn real_time(self) -> u8 {
         let effective = self.effective.saturating_add(1).saturating_neg().max(0).unsigned_abs();

@@ -20,8 +20,6 @@ use super::variant::{Priorities, Variant};
 const MEASURING: &str = "meas";
 /// Time limit for a JVM to start, and to end.
 const START_TIMEOUT: Nanos = Nanos::from_millis(300_000);
-/// Time limit to finish and to write after the last wake-up was due.
-const FINISH_TIMEOUT: Nanos = Nanos::from_millis(120_000);
 /// Time between two checks of the monitor.
 const LOOK: Duration = Duration::from_millis(100);
 /// Lines of output that the queue holds.
@@ -105,15 +103,15 @@ impl Application {
         Ok(None)
     }
 
-    /// Starts the measurement and waits until it is done, at most [`FINISH_TIMEOUT`]
-    /// longer than `expected`. Returns false if it was interrupted.
+    /// Starts the measurement and waits until it is done, at most for
+    /// `expected` and `patience` together. Returns false if it was interrupted.
     ///
     /// # Errors
     /// `Unsupported` if it hangs: in a process whose threads are all real-time, a
     /// spinning thread can keep the CPU from the thread that it waits for.
     pub(crate) fn measure(
         &mut self,
-        expected: Nanos,
+        [expected, patience]: [Nanos; 2],
         root: &Root,
         monitor: &dyn Monitor,
         progress: &mut dyn FnMut(Nanos),
@@ -121,12 +119,12 @@ impl Application {
         self.input
             .write_all(b"go\n")
             .map_err(|error| Error::file("write", "stdin of the JVM", error))?;
-        let until = Timestamp::now() + expected + FINISH_TIMEOUT;
+        let until = Timestamp::now() + expected + patience;
         let before = threads::list(root, self.group.id())?.threads;
         let answer = self.wait_for("done", until, monitor, progress);
         if answer.is_err() && Timestamp::now() >= until && self.group.is_alive() {
             return Err(Error::Unsupported(format!(
-                "the JVM hangs: it has not ended {FINISH_TIMEOUT} after its last wake-up was due{}",
+                "the JVM hangs: it has not ended {patience} after its last wake-up was due{}",
                 self.busiest(root, &before)?
             )));
         }

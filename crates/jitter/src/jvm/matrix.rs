@@ -9,7 +9,7 @@ use super::tables::tables;
 use super::trial::Trial;
 use super::verdicts::add_verdicts;
 
-pub use super::options::Options;
+pub use super::options::{Options, PATIENCE};
 
 /// Measures every cell once in each round. A cell that cannot be measured is
 /// noted as unsupported, with the reason: no such collector in the JVM, a missing

@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
+use unjank_host::Nanos;
+
 use super::cell::{Cell, Load};
+
+/// The usual patience with a JVM.
+pub const PATIENCE: Nanos = Nanos::from_millis(120_000);
 
 /// Cells, load and rounds of a run.
 #[derive(Debug, Clone)]
@@ -15,6 +20,9 @@ pub struct Options {
     pub rounds: usize,
     /// Path of the JAR file of the measuring application.
     pub jar: PathBuf,
+    /// How long a JVM may take to end after its last wake-up was due, before it counts as
+    /// hung.
+    pub patience: Nanos,
     /// A new directory of this user for the application's files.
     pub directory: PathBuf,
     /// Trace the scheduler if possible, to find the threads that had the CPU.

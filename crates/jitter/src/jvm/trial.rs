@@ -77,7 +77,8 @@ impl Trial {
         let tracing = trace(options, expected, root)?;
         let mut progress =
             |passed: Nanos| progress(passed.get() as f64 / expected.get().max(1) as f64);
-        if !application.measure(expected, root, monitor, &mut progress)? {
+        let limits = [expected, options.patience];
+        if !application.measure(limits, root, monitor, &mut progress)? {
             return Ok(None);
         }
         drop(rivals);

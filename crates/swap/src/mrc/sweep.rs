@@ -17,7 +17,7 @@ pub struct Curve {
     pub policy: Policy,
     /// The requested points, by ascending size.
     pub points: Vec<Point>,
-    /// Additional points of LRU's exact curve, which cost nothing more.
+    /// Additional points, where LRU's exact curve was computed: they cost nothing more.
     pub between: Vec<Point>,
 }
 
@@ -32,9 +32,11 @@ pub struct Point {
 
 /// Additional points of LRU's curve.
 const BETWEEN: u32 = 120;
+/// Up to so many sizes, a cache of each takes less time than LRU's curve.
+const FEW: usize = 4;
 
 /// Runs the requests through a cache for each policy and size; exact if the sample is the trace.
-/// LRU's exact curve takes one pass for all sizes. After an interrupt, the curves have the points
+/// Of more than a few sizes, LRU's exact curve takes one pass for all. After an interrupt, the curves have the points
 /// that were finished.
 ///
 /// A cache takes 16 bytes for each different page of the sample, and there is one per CPU at a
@@ -48,7 +50,8 @@ pub fn sweep(
     capacities: &[u64],
     monitor: &dyn Monitor,
 ) -> Result<Vec<Curve>> {
-    let in_one = |policy: &Policy| *policy == Policy::Lru && sample.is_all();
+    let in_one =
+        |policy: &Policy| *policy == Policy::Lru && sample.is_all() && capacities.len() > FEW;
     let mut tasks: Vec<(usize, Option<u64>)> = Vec::new();
     for (number, policy) in policies.iter().enumerate() {
         if in_one(policy) {
@@ -134,7 +137,7 @@ mod tests {
         sampler.extend(&keys).unwrap();
         let sample = sampler.finish();
         let policies = [Policy::Lru, Policy::Fifo];
-        let capacities = [1, 10, 100, 9_999];
+        let capacities = [1, 10, 100, 500, 9_999];
         let curves = sweep(&sample, &policies, &capacities, &Silent).unwrap();
         for curve in &curves {
             let sizes: Vec<u64> = curve.points.iter().map(|point| point.capacity).collect();
@@ -145,6 +148,10 @@ mod tests {
             }
         }
         assert!(curves[0].between.len() > 50 && curves[1].between.is_empty());
+        // A cache of each of a few sizes.
+        let few = sweep(&sample, &policies, &capacities[1..3], &Silent).unwrap();
+        assert_eq!(few[0].points, curves[0].points[1..3]);
+        assert!(few[0].between.is_empty());
     }
 
     #[test]

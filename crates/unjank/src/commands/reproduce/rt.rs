@@ -10,7 +10,7 @@ use unjank_jitter::jvm::cell::{self, Cell, Garbage, Load, Way};
 use unjank_jitter::jvm::claims::claims;
 use unjank_jitter::jvm::collector::Collector;
 use unjank_jitter::jvm::jdk::Jdk;
-use unjank_jitter::jvm::matrix::{self, Options};
+use unjank_jitter::jvm::matrix::{self, Options, PATIENCE};
 use unjank_jitter::jvm::paper::PUBLISHED;
 use unjank_jitter::jvm::variant::Priorities;
 use unjank_measure::{Findings, Monitor};
@@ -125,6 +125,7 @@ pub(super) fn measure(
         load,
         rounds: args.rounds as usize,
         jar,
+        patience: PATIENCE,
         directory: scratch.path().to_owned(),
         trace: true,
         force: args.force,

@@ -12,21 +12,24 @@ use unjank_host::{Bytes, Error, Nanos};
 use unjank_jitter::jvm::cell::{self, Cell, Load, Way};
 use unjank_jitter::jvm::collector::Collector;
 use unjank_jitter::jvm::jdk::Jdk;
-use unjank_jitter::jvm::matrix::{self, Options};
+use unjank_jitter::jvm::matrix::{self, Options, PATIENCE};
 use unjank_jitter::jvm::variant::{Priorities, Variant};
+use unjank_measure::number::counted;
 
 use cpus::Cpus;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{paths, values};
 
-/// Wake-ups of a cell with `--quick`.
-const QUICK: u64 = 3_000;
+/// Wake-ups of a cell with `--quick`: with the starts of JVMs, all cells take a minute.
+const QUICK: u64 = 2_000;
+/// Patience with a JVM with `--quick`.
+const QUICK_PATIENCE: Nanos = Nanos::from_millis(10_000);
 
 /// Arguments of `unjank jitter jvm`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo unjank jitter jvm --quick                       # every variant, 3 s each
+  sudo unjank jitter jvm --quick                       # every variant in the newest JVM: a minute
   sudo unjank jitter jvm --count 120000 --way timer    # as Higashiyama et al.
   sudo unjank jitter jvm --cpus one --cpus all --rounds 5
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
@@ -49,7 +52,8 @@ pub(crate) struct Args {
     /// Wake-ups of each cell
     #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=cell::MOST_WAKEUPS))]
     wakeups: u64,
-    /// Measure 3000 wake-ups of each cell
+    /// Measure 2000 wake-ups of each cell, in the newest JVM beside garbage, unless --jdk and
+    /// --garbage name others: a minute
     #[arg(long, conflicts_with = "wakeups")]
     quick: bool,
     /// Time between two wake-ups
@@ -65,9 +69,9 @@ pub(crate) struct Args {
     /// Collectors: serial, parallel, g1, zgc, shenandoah
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", default_value = "serial,g1")]
     collectors: Vec<Collector>,
-    /// Measure with garbage, without, or both
-    #[arg(long, value_enum, default_value = "both")]
-    garbage: Garbage,
+    /// Measure with garbage, without, or both [default: both]
+    #[arg(long, value_enum)]
+    garbage: Option<Garbage>,
     /// Threads that make garbage
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     garbage_threads: u32,
@@ -123,7 +127,10 @@ enum Garbage {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let jar = found::jar(args.jar.as_ref())?;
-    let jdks = found::jdks(&args.jdk)?;
+    let mut jdks = found::jdks(&args.jdk)?;
+    let others = if args.quick && args.jdk.is_empty() { jdks.len().saturating_sub(1) } else { 0 };
+    // The newest one comes last.
+    jdks.drain(..others);
     if args.vm_priority >= args.priority && args.variants.contains(&Variant::InversionAware) {
         let what = format!(
             "--vm-priority {} is not below --priority {}",
@@ -155,16 +162,36 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let (trace, force) = (!args.no_trace, args.force);
         let scratch = paths::temporary_directory()?;
         let directory = scratch.path().to_owned();
-        let options = Options { cells, load, rounds, jar, directory, trace, force, seed };
-        Ok(matrix::run(&options, root, monitor)?)
+        let patience = if args.quick { QUICK_PATIENCE } else { PATIENCE };
+        let options = Options { cells, load, rounds, jar, patience, directory, trace, force, seed };
+        let mut findings = matrix::run(&options, root, monitor)?;
+        for reason in left_out(args, others) {
+            findings.warn(reason);
+        }
+        Ok(findings)
     })
 }
 
+/// What `--quick` leaves out, beside `others`, which are JVMs.
+fn left_out(args: &Args, others: usize) -> Vec<String> {
+    let mut left_out = Vec::new();
+    if others > 0 {
+        let others = counted(others, "other JVM is", "other JVMs are");
+        left_out.push(format!("{others} left out by --quick; --jdk names them"));
+    }
+    if args.quick && args.garbage.is_none() {
+        left_out.push(
+            "cells without garbage are left out by --quick; --garbage both has them".to_owned(),
+        );
+    }
+    left_out
+}
+
 fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {
-    let garbage: &[bool] = match args.garbage {
-        Garbage::Yes => &[true],
-        Garbage::No => &[false],
-        Garbage::Both => &[false, true],
+    let garbage: &[bool] = match (args.garbage, args.quick) {
+        (Some(Garbage::Yes), _) | (None, true) => &[true],
+        (Some(Garbage::No), _) => &[false],
+        (Some(Garbage::Both), _) | (None, false) => &[false, true],
     };
     let mut cells = Vec::new();
     for jdk in jdks {
