@@ -1,15 +1,16 @@
 //! Claims: a published result, and what comes out here.
 //!
 //! Publications often state a value without an interval, or in words. So a claim holds if
-//! the whole interval of our value agrees with it, fails if no part of it does, and
-//! otherwise the data does not tell.
+//! the whole interval of our value agrees with it, fails if no part of it does, and is
+//! undecided otherwise. Where a machine cannot have the published value, only its direction
+//! is judged: longer, less.
 
 use crate::number::counted;
 use crate::record::{Answer, Cell, Column, Number, Table, Unit, Verdict};
 
 /// The table of claims.
 pub const CLAIMS: &str = "reproduce/claims";
-/// The table of reasons why claims fail or nothing can be told.
+/// The table of reasons why claims fail or are undecided.
 pub const REASONS: &str = "reproduce/reasons";
 
 const HOLDS: &str = "holds";
@@ -131,6 +132,36 @@ impl Claim {
         }
     }
 
+    /// The whole interval must lie below `limit`. If it lies above, the claim fails for the
+    /// reason `otherwise`.
+    #[must_use]
+    pub fn judged_below(self, limit: f64, otherwise: &str) -> Self {
+        self.judged(|[low, high]| (high < limit, low > limit), limit, otherwise)
+    }
+
+    /// The whole interval must lie above `limit`. If it lies below, the claim fails for the
+    /// reason `otherwise`.
+    #[must_use]
+    pub fn judged_above(self, limit: f64, otherwise: &str) -> Self {
+        self.judged(|[low, high]| (low > limit, high < limit), limit, otherwise)
+    }
+
+    fn judged(self, sides: impl Fn([f64; 2]) -> (bool, bool), limit: f64, otherwise: &str) -> Self {
+        let Cell::Number(ours) = self.ours else { return self };
+        match ours.interval.map(sides) {
+            None => {
+                let reason = format!("{} are too few for an interval", samples(self.n));
+                self.untold(reason)
+            }
+            Some((true, _)) => self.answered(Answer::Yes, ""),
+            Some((_, true)) => self.answered(Answer::No, otherwise),
+            Some((false, false)) => {
+                let limit = ours.unit.unwrap_or(Unit::Count).show(limit);
+                self.untold(format!("the interval includes {limit}"))
+            }
+        }
+    }
+
     /// The answer in words: `holds`, `fails`, `cannot tell`.
     pub fn words(&self) -> &'static str {
         match self.answer {
@@ -166,13 +197,19 @@ pub fn summary(claims: &Table) -> String {
     summed(number(HOLDS), number(FAILS), claims.rows.len())
 }
 
+/// Whether there is a value beside any published one.
+pub fn has_values(claims: &Table) -> bool {
+    let ours = |row: &Vec<Cell>| row.get(3).is_some_and(|cell| *cell != Cell::Empty);
+    claims.rows.iter().any(ours)
+}
+
 fn summed(hold: usize, fail: usize, all: usize) -> String {
     let rest = all - hold - fail;
     let failing = if fail == 1 { "fails" } else { "fail" };
     let parts = [
         format!("{hold} of {} hold", counted(all, "claim", "claims")),
         format!("{fail} {failing}"),
-        format!("{rest} cannot be told"),
+        format!("{rest} {} undecided", if rest == 1 { "is" } else { "are" }),
     ];
     let there = [true, fail > 0, rest > 0];
     let parts = parts.into_iter().zip(there).filter_map(|(part, there)| there.then_some(part));
@@ -218,7 +255,7 @@ fn reasons(claims: &[Claim]) -> Table {
     }
     let columns = [Column::text("why"), Column::text("claims")];
     let rows = reasons.into_iter().map(|(why, of)| [why.into(), listed(&of).into()]);
-    Table::new(REASONS, "Why claims fail or nothing can be told", columns).with_rows(rows)
+    Table::new(REASONS, "Why claims fail or are undecided", columns).with_rows(rows)
 }
 
 /// What claims are about, with each source once if its claims are neighbours.
@@ -252,6 +289,20 @@ mod tests {
     }
 
     #[test]
+    fn a_direction_needs_an_interval_on_one_side() {
+        let times = |interval| {
+            let claim = Claim::new("A & B", "longer", "3 times");
+            claim.with(2.0, Unit::Times, interval, 6).judged_above(1.0, "it is shorter")
+        };
+        assert_eq!(times(Some([1.1, 3.0])).answer, Answer::Yes);
+        assert_eq!(times(Some([0.5, 0.9])).reason, "it is shorter");
+        assert_eq!(times(Some([0.5, 1.5])).reason, "the interval includes 1×");
+        assert_eq!(times(None).answer, Answer::CannotTell);
+        let below = times(None).with(2.0, Unit::Times, Some([0.5, 0.9]), 6);
+        assert_eq!(below.judged_below(1.0, "").answer, Answer::Yes);
+    }
+
+    #[test]
     fn a_claim_without_a_value_says_why() {
         let missing = Claim::new("A & B", "watts", "−0.73 W").untold("there is no meter");
         assert_eq!(missing.clone().judged_by([0.0, 1.0]), missing);
@@ -278,10 +329,13 @@ mod tests {
         assert_eq!(verdict(&[good.clone(), good.clone()]).0, Answer::Yes);
         assert_eq!(verdict(&[good.clone(), open.clone()]).0, Answer::CannotTell);
         assert_eq!(verdict(&[]).0, Answer::CannotTell);
-        let all = (Answer::No, "1 of 3 claims hold, 1 fails, 1 cannot be told".to_owned());
+        let all = (Answer::No, "1 of 3 claims hold, 1 fails, 1 is undecided".to_owned());
         let mixed = [good, bad, open];
         assert_eq!(verdict(&mixed), all);
         let [claims, _] = tables(&mixed);
         assert_eq!(summary(&claims), all.1);
+        assert!(has_values(&claims));
+        let [nothing, _] = tables(&[Claim::new("A & B", "watts", "1").untold("no meter")]);
+        assert!(!has_values(&nothing));
     }
 }

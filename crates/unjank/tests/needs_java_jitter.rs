@@ -215,5 +215,5 @@ fn the_papers_experiment_is_shown_again_and_judged_by_rounds() {
     let printed = shown::check(&[&["reproduce", "rt", "--jar", JAR], &few[..]].concat());
     assert!(printed.contains("66.0 ms") && printed.contains("16.8 ms"), "{printed}");
     // Two rounds have no interval.
-    assert!(printed.contains("Higashiyama et al.: 0 of 5 claims hold, 5 cannot be told"));
+    assert!(printed.contains("Higashiyama et al.: 0 of 5 claims hold, 5 are undecided"));
 }

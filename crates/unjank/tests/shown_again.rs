@@ -43,7 +43,7 @@ fn locks() {
 fn calls() {
     let pipe = ["--transport", "pipe"];
     let latency = check(&[&["ipc", "latency", "--count", "20", "--verbose"], &pipe[..]].concat());
-    assert!(latency.contains("Threads before and during a call"), "{latency}");
+    assert!(latency.contains("Threads of each pair"), "{latency}");
     for role in ["service", "main", "client", "other-caller", "server"] {
         assert!(latency.contains(&format!("pipe       0     {role} ")), "{role}: {latency}");
     }
@@ -90,11 +90,11 @@ fn measurements_of_others() {
 #[test]
 fn papers() {
     let swap = check(&["reproduce", "swap", "--seeds", "1"]);
-    assert!(swap.contains("Why claims fail or nothing can be told"), "{swap}");
+    assert!(swap.contains("Why claims fail or are undecided"), "{swap}");
     check(&["reproduce", "--quick", "--no-phone", "--only", "binder"]);
     let some = ["--quick", "--no-phone", "--only", "launch,binder"];
     let all = check(&[&["reproduce", "all"], &some[..]].concat());
-    assert!(all.contains("Jo & Suh, Table 3") && all.contains("AOSP, binder latency"), "{all}");
+    assert!(all.contains("Jo & Suh, Table 3") && all.contains("AOSP, hwbinder latency"), "{all}");
     check(&["reproduce", "locks", "--quick", "--rounds", "2", "--trial", "2ms"]);
     check(&["reproduce", "launch", "--quick", "--no-phone"]);
     check(&["reproduce", "binder", "--quick", "--no-phone"]);

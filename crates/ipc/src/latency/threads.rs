@@ -24,8 +24,7 @@ impl Measurements {
                 threads.map(move |thread| place.clone().into_iter().chain(thread).map(Cell::from))
             })
         });
-        Table::new("ipc/latency/threads", "Threads before and during a call", columns)
-            .with_rows(rows)
+        Table::new("ipc/latency/threads", "Threads of each pair", columns).with_rows(rows)
     }
 }
 

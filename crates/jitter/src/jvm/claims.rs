@@ -7,7 +7,7 @@
 use unjank_host::Nanos;
 use unjank_measure::claim::{Claim, Means};
 use unjank_measure::stats::order;
-use unjank_measure::{Answer, Findings, SeriesRecord, Unit};
+use unjank_measure::{Findings, SeriesRecord, Unit};
 
 use super::paper::{PUBLISHED, Published};
 use super::report::WAKEUP;
@@ -48,10 +48,11 @@ fn time(published: &Published, findings: &Findings, means: Means) -> Claim {
 /// How many times longer the second one's worst wake-up is than the first one's.
 fn order(what: &str, [first, second]: [&Published; 2], findings: &Findings, means: Means) -> Claim {
     let published = second.worst.get() as f64 / first.worst.get() as f64;
+    let longer = published > 1.0;
     let claim = Claim::new(
         format!("Higashiyama et al., Fig. {} and {}", first.figure, second.figure),
         format!("worst wake-up, {what}"),
-        Unit::Times.show(published),
+        format!("{} ({})", if longer { "longer" } else { "shorter" }, Unit::Times.show(published)),
     );
     let worst = [first, second].map(|published| by_round(published, findings));
     let mut ratios: Vec<f64> = worst[0]
@@ -64,18 +65,11 @@ fn order(what: &str, [first, second]: [&Published; 2], findings: &Findings, mean
         return claim.untold(reason(findings));
     };
     let claim = claim.with(value, Unit::Times, interval, n).by(means);
-    let longer = published > 1.0;
-    match interval {
-        None => claim.untold(format!("{n} rounds are too few for an interval")),
-        Some([low, _]) if low > 1.0 => is(claim, longer),
-        Some([_, high]) if high < 1.0 => is(claim, !longer),
-        Some(_) => claim.untold("the interval includes 1"),
+    if longer {
+        claim.judged_above(1.0, "it is shorter")
+    } else {
+        claim.judged_below(1.0, "it is longer")
     }
-}
-
-fn is(claim: Claim, as_published: bool) -> Claim {
-    let answer = if as_published { Answer::Yes } else { Answer::No };
-    claim.answered(answer, "it is the other way round")
 }
 
 /// The worst wake-up of each round.
@@ -99,12 +93,12 @@ fn is_of(published: &Published, series: &SeriesRecord) -> bool {
 
 fn reason(findings: &Findings) -> String {
     let reason = findings.unsupported.first().map(|missing| &*missing.reason);
-    reason.unwrap_or("the run was ended before it was measured").to_owned()
+    reason.unwrap_or("one round says nothing, and a run may have ended early").to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::{Fact, Series};
+    use unjank_measure::{Answer, Fact, Series};
 
     use super::super::variant::Variant;
     use super::*;

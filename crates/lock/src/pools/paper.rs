@@ -20,6 +20,8 @@ const WORKERS: usize = 8;
 const GAP: Nanos = Nanos::from_millis(10);
 /// The share of the CPUs from which on workers use all of them.
 const ALL: f64 = 0.9;
+/// Less CPU time than this share of another's is less.
+const LESS: f64 = 0.95;
 const SOURCE: &str = "Olivas & Chynoweth, idle workers";
 
 /// The four loops, with work every 10 ms; the last one makes `pauses` before it yields.
@@ -56,14 +58,14 @@ fn all_cpus(measured: Option<(&Cell, usize)>, cpus: usize, means: Means) -> Clai
     claim
         .with(of_all(used), Unit::Ratio, interval.map(|ends| ends.map(of_all)), n)
         .by(means)
-        .judged_by([ALL, f64::INFINITY])
+        .judged_above(ALL, "they leave some of them")
 }
 
 fn later(measured: Option<(&Cell, (usize, usize))>, means: Means) -> Claim {
     let claim = Claim::new(SOURCE, "until work begins, Sleep(1) against busy wait", "later");
     let found = measured.and_then(|(cell, (sleep1, busy))| cell.later(sleep1, busy));
     let Some((value, interval, n)) = found else { return claim.untold(NOT_MEASURED) };
-    claim.with(value, Unit::Times, interval, n).by(means).judged_by([1.0, f64::INFINITY])
+    claim.with(value, Unit::Times, interval, n).by(means).judged_above(1.0, "it begins sooner")
 }
 
 fn thrifty(measured: Option<(&Cell, (usize, usize))>, means: Means) -> Claim {
@@ -71,11 +73,13 @@ fn thrifty(measured: Option<(&Cell, (usize, usize))>, means: Means) -> Claim {
         Claim::new(SOURCE, "CPU time, pauses and Sleep(0) against Sleep(0) alone", "less power");
     let found = measured.and_then(|(cell, (pauses, sleep0))| cell.busier(pauses, sleep0));
     let Some((value, interval, n)) = found else { return claim.untold(NOT_MEASURED) };
-    let claim = claim.with(value, Unit::Times, interval, n).by(means);
-    match interval {
-        None => claim.untold(format!("{n} rounds are too few for an interval")),
-        Some([_, high]) if high < 1.0 => claim.answered(Answer::Yes, ""),
-        Some(_) => claim.untold(
+    let judged = claim
+        .with(value, Unit::Times, interval, n)
+        .by(means)
+        .judged_below(LESS, "both keep the CPUs busy");
+    match judged.answer {
+        Answer::Yes => judged,
+        _ => judged.untold(
             "both loops keep the CPUs busy, because sched_yield returns at once if nothing else \
              waits; how much power pauses save needs a meter",
         ),

@@ -17,7 +17,7 @@ fn claim(item: &Item) -> Claim {
     let claim = Claim::new(source, item.what, item.words).by(Means::Modelled);
     let Some(median) = item.median() else {
         let never = claim.with_word("never", item.seeds as u64);
-        return never.untold("fewer than half of the phones reach it");
+        return never.untold(format!("{} of {} phones never reach it", item.never, item.seeds));
     };
     let claim = claim.with(median, item.unit, item.interval(), item.seeds as u64);
     if item.never > 0 {

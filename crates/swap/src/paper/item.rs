@@ -1,6 +1,7 @@
 //! One value of the paper, and the modelled values of several seeds.
 
 use unjank_measure::Unit;
+use unjank_measure::stats::order::quantile_interval;
 
 /// The number of seeds that an interval needs: the interval from the least to the largest of six
 /// holds the median with a probability of 1 − 2 · 0.5⁶ = 97 %.
@@ -42,11 +43,15 @@ impl Item {
         })
     }
 
-    /// The interval of the median, from the least to the largest value; `None` with too few seeds
-    /// or with seeds without a value.
+    /// The 95 % interval of the median, between two of the values: of six the least and the
+    /// largest. `None` with too few seeds or with seeds without a value.
     pub fn interval(&self) -> Option<[f64; 2]> {
-        let ends = [*self.ours.first()?, *self.ours.last()?];
-        (self.seeds >= ENOUGH && self.never == 0).then_some(ends)
+        if self.seeds < ENOUGH || self.never > 0 {
+            return None;
+        }
+        let ranks = quantile_interval(self.ours.len() as u64, 0.5)?;
+        let value = |rank: u64| self.ours.get(usize::try_from(rank).ok()?.checked_sub(1)?);
+        Some([*value(ranks[0])?, *value(ranks[1])?])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
+use unjank_host::sched::{CpuSet, HIGHEST_UNFORCED, Priority};
 use unjank_host::{Bytes, Nanos, Root, Support};
 use unjank_ipc::latency::{self, Caller};
 use unjank_ipc::throughput;
@@ -12,13 +12,15 @@ use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor};
 
 use super::paper::{Paper, means};
-use super::phone::{self, Parts, PhoneArgs};
+use super::phone::{Parts, Phone, PhoneArgs};
 use crate::commands::ipc::{caller, peer};
 use crate::commands::measured::{self, OutputArgs, Settings, is_emulated};
 use crate::exit;
 
 pub(super) const PAPER: Paper = Paper { name: "binder", authors: "AOSP's binder tests" };
 
+/// The pairs of the page's example.
+const PAIRS: usize = 3;
 /// The page's deadline.
 const DEADLINE: Nanos = Nanos::from_micros(2_500);
 
@@ -80,13 +82,21 @@ pub(super) fn measure(
     let reason = if args.phone.no_phone || is_emulated() {
         reason
     } else {
-        match phone::run(&args.words(seed), Parts::default(), &args.output, monitor) {
+        let phone = Phone { words: args.words(seed), parts: Parts::default(), reason: &reason };
+        match phone.run(&args.output, monitor) {
             Ok(findings) => return Ok(findings),
             Err(error) => format!("{reason}; in the virtual phone: {}", exit::sentence(&error)),
         }
     };
     let mut findings = Findings::default();
-    PAPER.conclude(&paper::claims(&[], None, means(), &reason), &mut findings);
+    let nothing = paper::Measured {
+        transport: Transport::Hwbinder,
+        throughput: &[],
+        latency: None,
+        findings: &Findings::default(),
+        means: means(),
+    };
+    PAPER.conclude(&paper::claims(&nothing, &reason), &mut findings);
     findings.not_supported("ipc/binder", reason);
     Ok(findings)
 }
@@ -113,7 +123,8 @@ fn here(args: &Args, transport: Transport, root: &Root, monitor: &dyn Monitor) -
     let measured = throughput::run(&options, &peer::command(), &part)?;
     let options = latency::Options {
         transports: vec![transport],
-        pairs: 1,
+        // The page's advice: as many as CPUs, less one.
+        pairs: (CpuSet::allowed()?.len().saturating_sub(1)).clamp(1, PAIRS),
         iterations: args.calls(),
         starts: latency::Options::usual_starts(args.calls()),
         deadline: DEADLINE,
@@ -126,10 +137,19 @@ fn here(args: &Args, transport: Transport, root: &Root, monitor: &dyn Monitor) -
     };
     let part = Part::of_equal(monitor, "latency", 1, 2);
     let latencies = latency::run(&options, &caller::command(), &peer::command(), root, &part)?;
+    let found = latencies.findings()?;
+    let calls = paper::Measured {
+        transport,
+        throughput: &measured.cells,
+        latency: latencies.by_transport.first(),
+        findings: &found,
+        means: means(),
+    };
+    let missing = measured.notes.unsupported.iter().chain(&found.unsupported).next();
     let ended = "the run was ended before it was measured";
-    let claims = paper::claims(&measured.cells, latencies.by_transport.first(), means(), ended);
+    let claims = paper::claims(&calls, missing.map_or(ended, |missing| &*missing.reason));
     let mut findings = measured.findings();
-    findings.merge(latencies.findings()?);
+    findings.merge(found);
     PAPER.conclude(&claims, &mut findings);
     Ok(findings)
 }

@@ -23,7 +23,7 @@ const IDLE: Nanos = Nanos::from_millis(250);
 /// Arguments of `unjank reproduce locks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  unjank reproduce locks --quick              # a minute
+  unjank reproduce locks --quick              # two minutes
   unjank reproduce locks --html locks.html
   unjank reproduce locks --rounds 12 --trial 500ms
 
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Pauses of an idle worker before it yields: `max_spin_count`, which the paper does not give
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_spin_count: u32,
-    /// Fewer and shorter cells: about a minute
+    /// Fewer and shorter cells: about two minutes
     #[arg(long)]
     quick: bool,
     #[command(flatten)]

@@ -25,7 +25,7 @@ use clap::Subcommand;
 
 For each published value: the authors' value, ours with a 95 % interval, how it was obtained
 (measured on this machine, emulated in the virtual phone, or modelled), and whether the claim
-holds, fails or cannot be told, with the reason. Where this machine lacks a part (the governor
+holds, fails or is undecided, with the reason. Where this machine lacks a part (the governor
 ondemand, the binder driver), the virtual phone has it: see unjank lab.")]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -31,21 +31,55 @@ pub(super) struct Parts {
     pub(super) pstates: Option<&'static str>,
 }
 
-/// Runs `unjank reproduce` with these words in the phone. The claims, their curves and
-/// warnings are returned; its whole record goes to the store that `output` names.
-pub(super) fn run(
-    words: &[String],
-    parts: Parts,
-    output: &OutputArgs,
+/// A run of `unjank reproduce` in the phone.
+pub(super) struct Phone<'a> {
+    /// The words after `reproduce`.
+    pub(super) words: Vec<String>,
+    /// What it needs.
+    pub(super) parts: Parts,
+    /// What this machine lacks.
+    pub(super) reason: &'a str,
+}
+
+impl Phone<'_> {
+    /// The claims, their curves and warnings. The whole record goes to the store that
+    /// `output` names; a store that fails is a warning.
+    pub(super) fn run(&self, output: &OutputArgs, monitor: &dyn Monitor) -> Result<Findings> {
+        let mut failures = Vec::new();
+        let path = if output.no_store { None } else { store_path(output.store.as_deref()) };
+        let opened = path.map(|path| Store::open(&path)).transpose();
+        let mut store = opened.unwrap_or_else(|error| {
+            failures.push(error);
+            None
+        });
+        let record = record(self, &mut store, &mut failures, monitor)?;
+        let mut findings = of_claims(record.findings);
+        // Those of the phone, which does not exist any more.
+        findings.changes.clear();
+        for warning in &mut findings.warnings {
+            warning.insert_str(0, "in the virtual phone: ");
+        }
+        let labels = record.labels.join(", ");
+        findings.warn(format!("measured in the virtual phone ({labels}): {}", self.reason));
+        for failure in failures {
+            findings.warn(format!("the record of the virtual phone was not stored: {failure}"));
+        }
+        Ok(findings)
+    }
+}
+
+/// Boots the phone, and reads the record of the run.
+fn record(
+    phone: &Phone<'_>,
+    store: &mut Option<Store>,
+    failures: &mut Vec<unjank_measure::Error>,
     monitor: &dyn Monitor,
-) -> Result<Findings> {
+) -> Result<RunRecord> {
     let cache = cache()?;
     let kernel = fetched(&cache, MIRROR)?;
-    let options = options(parts, kernel, cache.directory(), stop())?;
-    let path = if output.no_store { None } else { store_path(output.store.as_deref()) };
-    let mut store = path.map(|path| Store::open(&path)).transpose()?;
+    let options = options(phone.parts, kernel, cache.directory(), stop())?;
     let command = ["unjank", "reproduce"].map(str::to_owned).into_iter();
-    let command: Vec<String> = command.chain(words.iter().cloned()).collect();
+    let command: Vec<String> = command.chain(phone.words.iter().cloned()).collect();
     let mut record = None;
     let mut failure = Ok(());
     let mut said = Vec::new();
@@ -55,25 +89,23 @@ pub(super) fn run(
         Event::Stderr(bytes) => said.extend_from_slice(bytes),
         Event::Remark(text) => output::remark(&unjank_report::visible(&format!("phone: {text}"))),
         Event::Record(text) => {
-            let read = RunRecord::from_json(text, "a run of the virtual phone");
-            let kept = store
-                .as_mut()
-                .map_or(Ok(()), |store| store.import(text, "a run of the virtual phone").map(drop));
-            match read.and_then(|read| kept.map(|()| read)) {
+            let origin = "a run of the virtual phone";
+            match RunRecord::from_json(text, origin) {
                 Ok(read) => record = Some(read),
                 Err(error) => failure = Err(error),
             }
+            let kept = store.as_mut().map(|store| store.import(text, origin));
+            failures.extend(kept.and_then(Result::err));
         }
         Event::Console(_) | Event::Stdout(_) | Event::Ended(_) => {}
     })?;
     failure.context("while reading what the virtual phone measured")?;
-    let record = record.ok_or_else(|| {
+    record.ok_or_else(|| {
         let said = String::from_utf8_lossy(&said);
         let error = said.lines().find_map(|line| line.strip_prefix("error: "));
         let error = error.or_else(|| said.lines().last()).unwrap_or_default();
         anyhow!("nothing was measured in the virtual phone (exit code {}): {error}", result.code())
-    })?;
-    Ok(of_claims(record.findings))
+    })
 }
 
 fn options(

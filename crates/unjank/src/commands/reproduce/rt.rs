@@ -18,7 +18,7 @@ use unjank_measure::{Findings, Monitor};
 use super::paper::{Paper, means};
 use crate::commands::jitter::jvm::found;
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::{paths, values};
+use crate::{exit, paths, values};
 
 pub(super) const PAPER: Paper = Paper { name: "rt", authors: "Higashiyama et al." };
 
@@ -37,7 +37,8 @@ A java.util.TimerTask wakes each millisecond: without garbage and beside threads
 garbage with every thread of the JVM real-time, and beside garbage with only the measuring
 thread real-time, as in the paper. Each round has new JVMs, in random order. The worst
 wake-ups of a round are compared: the machine is another one than the paper's, so which of
-two is longer counts, not how long it is. unjank jitter jvm has more variants.")]
+two is longer counts, not how long it is. The JVM runs on the last CPU that this process may
+use, as the paper's device has one. unjank jitter jvm has more variants.")]
 pub(crate) struct Args {
     /// Wake-ups of each kind in each round [default: 20000]
     #[arg(long = "count", short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(100..=cell::MOST_WAKEUPS))]
@@ -51,7 +52,7 @@ pub(crate) struct Args {
     /// Collector: serial, parallel, g1, zgc, shenandoah
     #[arg(long, value_name = "NAME", default_value = "serial")]
     collector: Collector,
-    /// Home of the JVM [default: the first one found, from version 17 on]
+    /// Home of the JVM [default: the newest one found, from version 17 on]
     #[arg(long, value_name = "DIR")]
     jdk: Option<PathBuf>,
     /// The measuring application [default: beside this program, or built by `make java`]
@@ -97,6 +98,15 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     command.run(|root, seed, monitor| measure(args, root, seed, monitor))
 }
 
+/// The claims without a JVM.
+fn without(error: &anyhow::Error) -> Findings {
+    let mut findings = Findings::default();
+    findings.not_supported("jitter/jvm", exit::sentence(error));
+    let claims = claims(&findings, means());
+    PAPER.conclude(&claims, &mut findings);
+    findings
+}
+
 /// The claims beside the worst wake-ups of one JVM.
 pub(super) fn measure(
     args: &Args,
@@ -106,9 +116,13 @@ pub(super) fn measure(
 ) -> Result<Findings> {
     let load = args.load();
     load.check()?;
-    let jar = found::jar(args.jar.as_ref())?;
     let named: Vec<PathBuf> = args.jdk.iter().cloned().collect();
-    let jdks = found::jdks(&named)?;
+    let parts = found::jar(args.jar.as_ref()).and_then(|jar| Ok((jar, found::jdks(&named)?)));
+    let (jar, jdks) = match parts {
+        Ok(parts) => parts,
+        Err(error) if exit::code(&error) == exit::UNSUPPORTED => return Ok(without(&error)),
+        Err(error) => return Err(error),
+    };
     let cpus = CpuSet::new(CpuSet::allowed()?.iter().last());
     let cell = |jdk: &Jdk, published: usize| Cell {
         jdk: jdk.clone(),
@@ -117,8 +131,7 @@ pub(super) fn measure(
         variant: PUBLISHED[published].variant,
         cpus: cpus.clone(),
     };
-    let cells =
-        jdks.first().map(|jdk| (0..PUBLISHED.len()).map(|which| cell(jdk, which)).collect());
+    let cells = jdks.last().map(|jdk| (0..PUBLISHED.len()).map(|which| cell(jdk, which)).collect());
     let scratch = paths::temporary_directory()?;
     let options = Options {
         cells: cells.unwrap_or_default(),

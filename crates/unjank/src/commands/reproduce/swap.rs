@@ -57,6 +57,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         settings: Settings::modelled()
             .with("seeds", args.seeds())
             .with("storage_read", args.storage_read.get())
+            .with("phone_seed", args.output.seed.unwrap_or(SEED))
             .with("synthetic", true),
     };
     command.run(|_, _, monitor| measure(args, monitor))

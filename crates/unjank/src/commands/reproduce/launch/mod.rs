@@ -12,7 +12,7 @@ use unjank_launch::paper::{self, PaperResults};
 use unjank_measure::{Findings, Monitor};
 
 use super::paper::{Paper, means};
-use super::phone::{self, Parts};
+use super::phone::{Parts, Phone};
 use crate::commands::measured::{self, is_emulated};
 use crate::commands::session;
 use crate::{exit, paths};
@@ -47,8 +47,11 @@ pub(super) fn measure(
     };
     let reason = if args.phone.no_phone || is_emulated() {
         reason
+    } else if args.meter.is_given() {
+        format!("{reason}; the virtual phone has no --meter or --device")
     } else {
-        match phone::run(&args.words(seed), PHONE, &args.output, monitor) {
+        let phone = Phone { words: args.words(seed), parts: PHONE, reason: &reason };
+        match phone.run(&args.output, monitor) {
             Ok(findings) => return Ok(findings),
             Err(error) => format!("{reason}; in the virtual phone: {}", exit::sentence(&error)),
         }
