@@ -28,13 +28,44 @@ const NEVER: u8 = 0;
 const LATE: u8 = 14;
 const SOON: u8 = 15;
 
+/// A number of pages for each [`Time`].
+#[derive(Debug, Clone, Default)]
+struct Held {
+    pages: [u32; LAST as usize + 1],
+    /// A bit for each time that has a page.
+    times: u16,
+}
+
+impl Held {
+    fn has(&self, time: Time) -> bool {
+        self.pages[usize::from(time)] > 0
+    }
+
+    fn add(&mut self, time: Time, pages: u32) {
+        self.pages[usize::from(time)] += pages;
+        self.times |= u16::from(self.has(time)) << time;
+    }
+
+    fn remove(&mut self, time: Time, pages: u32) {
+        self.pages[usize::from(time)] -= pages;
+        self.times &= !(u16::from(!self.has(time)) << time);
+    }
+
+    /// All pages of a time, which has none from now on.
+    fn take(&mut self, time: Time) -> u32 {
+        let pages = self.pages[usize::from(time)];
+        self.remove(time, pages);
+        pages
+    }
+}
+
 /// Remembers when pages were evicted.
 #[derive(Debug, Clone)]
 pub struct Refault {
     states: Nibbles,
     spans: Spans,
     /// How many pages of the tier are not in memory, by the time of their last eviction.
-    held: [u32; LAST as usize + 1],
+    held: Held,
     /// Pages that the tier can still take.
     free: u32,
 }
@@ -45,24 +76,23 @@ impl Refault {
         Self {
             states: Nibbles::new(tier.footprint()),
             spans: Spans::new(tier.footprint(), tier.capacity() / 4),
-            held: [0; LAST as usize + 1],
+            held: Held::default(),
             free: tier.capacity(),
         }
     }
 
     /// The time of eviction of the page of the tier that stays away for the longest.
     fn oldest(&self) -> Time {
-        if self.held[usize::from(LONG_AGO)] > 0 {
+        if self.held.has(LONG_AGO) {
             return LONG_AGO;
         }
-        let mut times = self.spans.oldest_first();
-        times.find(|time| self.held[usize::from(*time)] > 0).unwrap_or(self.spans.now())
+        self.spans.oldest_of(self.held.times).unwrap_or(self.spans.now())
     }
 
     /// Memory has evicted a page of the tier.
     fn note(&mut self, page: Page) {
         self.forget(page);
-        self.held[usize::from(self.spans.now())] += 1;
+        self.held.add(self.spans.now(), 1);
         self.states.set(page, self.spans.now());
     }
 
@@ -70,18 +100,18 @@ impl Refault {
     fn forget(&mut self, page: Page) {
         let state = self.states.get(page);
         if is_time(state) {
-            self.held[usize::from(self.spans.seen_from_now(state))] -= 1;
+            self.held.remove(self.spans.seen_from_now(state), 1);
         }
     }
 
     /// Advances the clock by one eviction.
     fn pass(&mut self) {
         let Some(past) = self.spans.pass(&mut self.states) else { return };
-        let old = std::mem::take(&mut self.held[usize::from(past)]);
-        self.held[usize::from(LONG_AGO)] += old;
-        if self.held[usize::from(LONG_AGO)] > 0 {
+        let old = self.held.take(past);
+        self.held.add(LONG_AGO, old);
+        if self.held.has(LONG_AGO) {
             self.spans.double();
-        } else if self.spans.oldest_first().take(5).all(|time| self.held[usize::from(time)] == 0) {
+        } else if self.spans.oldest_first().take(5).all(|time| !self.held.has(time)) {
             self.spans.halve();
         }
     }
@@ -98,7 +128,7 @@ impl Admission for Refault {
 
     fn entered(&mut self, page: Page) {
         self.free -= 1;
-        self.held[usize::from(self.spans.now())] += 1;
+        self.held.add(self.spans.now(), 1);
         self.states.set(page, self.spans.now());
     }
 
@@ -235,7 +265,7 @@ mod tests {
                 }
                 let held = (0..80).filter(|page| cache.contains(Page(*page)));
                 let away = held.filter(|page| !in_memory[*page as usize]).count();
-                prop_assert_eq!(rule.held.iter().sum::<u32>() as usize, away);
+                prop_assert_eq!(rule.held.pages.iter().sum::<u32>() as usize, away);
                 prop_assert_eq!(rule.free, space.capacity() - cache.len());
             }
         }

@@ -5,7 +5,6 @@
 //! time.
 
 use crate::nibbles::Nibbles;
-use crate::page::Page;
 
 /// The number of a span, or [`LONG_AGO`].
 pub(super) type Time = u8;
@@ -23,6 +22,9 @@ const APART: u8 = 8;
 const ROUND: u32 = (NUMBERS - APART - 2) as u32;
 /// The maximum number of pages that the hand passes in an event.
 const MAX_SCANNED: u32 = 64;
+
+/// A bit for each span number.
+const ALL_NUMBERS: u32 = (1 << NUMBERS) - 1;
 
 /// A clock that counts events in spans.
 #[derive(Debug, Clone)]
@@ -69,19 +71,30 @@ impl Spans {
         (0..=APART).rev().map(move |age| earlier(now, age))
     }
 
+    /// The oldest distinguishable span among `times`, which has a bit for each.
+    pub(super) fn oldest_of(&self, times: u16) -> Option<Time> {
+        // In the order of age: the bit of a span is its age before the highest one.
+        let first = u32::from(LONG_AGO) + 1;
+        let numbers = u32::from(times) >> first & ALL_NUMBERS;
+        let now = u32::from(self.now) - first;
+        let last = u32::from(NUMBERS) - 1;
+        let by_age = (numbers << (last - now) | numbers >> (now + 1)) & ALL_NUMBERS;
+        let apart = by_age >> (last - u32::from(APART)) << (last - u32::from(APART));
+        let age = last.checked_sub(apart.trailing_zeros())?;
+        Some(earlier(self.now, age as u8))
+    }
+
     /// Counts an event and moves the hand, which sets old times of `states` to [`LONG_AGO`]. If a
     /// span begins, returns the one that has become long ago.
     pub(super) fn pass(&mut self, states: &mut Nibbles) -> Option<Time> {
-        for _ in 0..self.footprint.div_ceil(self.length.saturating_mul(ROUND)) {
-            let page = Page(self.hand);
-            let state = states.get(page);
-            if is_time(state) && self.seen_from_now(state) == LONG_AGO {
-                states.set(page, LONG_AGO);
-            }
-            self.hand += 1;
-            if self.hand == self.footprint {
-                self.hand = 0;
-            }
+        // Times that are old and not marked yet.
+        let old = [1, 2, 3].map(|more| earlier(self.now, APART + more));
+        let mut rest = self.footprint.div_ceil(self.length.saturating_mul(ROUND));
+        while rest > 0 {
+            let end = self.footprint.min(self.hand.saturating_add(rest));
+            states.replace(self.hand..end, old, LONG_AGO);
+            rest -= end - self.hand;
+            self.hand = if end == self.footprint { 0 } else { end };
         }
         self.left -= 1;
         if self.left > 0 {
@@ -110,7 +123,7 @@ impl Spans {
 
     /// How many spans ago a number was last used.
     fn age(&self, time: Time) -> u8 {
-        (self.now + NUMBERS - time) % NUMBERS
+        if self.now >= time { self.now - time } else { self.now + NUMBERS - time }
     }
 }
 
@@ -121,7 +134,8 @@ pub(super) fn is_time(state: u8) -> bool {
 
 /// The number of the span `spans` before `now`.
 fn earlier(now: Time, spans: u8) -> Time {
-    (now - LONG_AGO - 1 + NUMBERS - spans) % NUMBERS + LONG_AGO + 1
+    // The first number is `LONG_AGO + 1`.
+    if now > LONG_AGO + spans { now - spans } else { now + NUMBERS - spans }
 }
 
 #[cfg(test)]
@@ -129,6 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::page::Page;
 
     proptest! {
         /// Compares with times that are recorded in full.
@@ -163,6 +178,17 @@ mod tests {
                         _ => {}
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_oldest_of_several_spans_is_found() {
+        for now in LONG_AGO + 1..=LAST {
+            let spans = Spans { now, ..Spans::new(100, 10) };
+            for times in 0..1_u16 << 14 {
+                let has = |time: &Time| times >> time & 1 == 1;
+                assert_eq!(spans.oldest_of(times), spans.oldest_first().find(has), "{now} {times}");
             }
         }
     }
