@@ -30,6 +30,7 @@ use unjank_host::process::HelperCommand;
 use unjank_host::sched::{CpuSet, rtprio_limit};
 use unjank_host::tracefs::Trace;
 use unjank_host::{Result, Root, Support, Timestamp, process};
+use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor};
 
 pub use caller::call;
@@ -128,7 +129,8 @@ pub fn run(
             }
             let before = (number as f64 + place as f64 / of as f64) / options.starts as f64;
             let share = 1.0 / (options.starts * of) as f64;
-            let part = Part { before, share, transport: underway.transport, monitor };
+            let name = format!("calls over {}", underway.transport);
+            let part = Part::new(monitor, &name, before, share);
             bench.start(underway, iterations, &part, &mut measurements.notes)?;
             if underway.miss().is_some() {
                 break 'starts;
@@ -300,26 +302,5 @@ impl MeasuredStart {
             pair.as_ref().ok()?.miss.as_ref().map(|miss| (number, miss))
         });
         misses.min_by_key(|(_, miss)| miss.began.saturating_add(miss.took.get()))
-    }
-}
-
-/// Reports the progress of one start as a part of the whole.
-struct Part<'a> {
-    /// The share of all calls that came before it.
-    before: f64,
-    /// Its share of all calls.
-    share: f64,
-    transport: Transport,
-    monitor: &'a dyn Monitor,
-}
-
-impl Monitor for Part<'_> {
-    fn progress(&self, fraction: f64, _doing: &str) {
-        let done = self.before + self.share * fraction;
-        self.monitor.progress(done, &format!("calls over {}", self.transport));
-    }
-
-    fn stop_requested(&self) -> bool {
-        self.monitor.stop_requested()
     }
 }

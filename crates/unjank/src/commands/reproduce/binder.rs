@@ -14,8 +14,7 @@ use unjank_measure::{Findings, Monitor};
 use super::paper::{Paper, means};
 use super::phone::{Parts, Phone, PhoneArgs};
 use crate::commands::ipc::{caller, peer};
-use crate::commands::measured::{self, OutputArgs, Settings, is_emulated};
-use crate::exit;
+use crate::commands::measured::{self, OutputArgs, Settings};
 
 pub(super) const PAPER: Paper = Paper { name: "binder", authors: "AOSP's binder tests" };
 
@@ -79,14 +78,10 @@ pub(super) fn measure(
         Support::Yes(transport) => return here(args, transport, root, monitor),
         Support::No(reason) => reason,
     };
-    let reason = if args.phone.no_phone || is_emulated() {
-        reason
-    } else {
-        let phone = Phone { words: args.words(seed), parts: Parts::default(), reason: &reason };
-        match phone.run(&args.output, monitor) {
-            Ok(findings) => return Ok(findings),
-            Err(error) => format!("{reason}; in the virtual phone: {}", exit::sentence(&error)),
-        }
+    let phone = Phone { words: args.words(seed), parts: Parts::default(), reason: &reason };
+    let reason = match phone.instead(args.phone, &args.output, monitor) {
+        Ok(findings) => return Ok(findings),
+        Err(reason) => reason,
     };
     let mut findings = Findings::default();
     let nothing = paper::Measured {

@@ -11,17 +11,17 @@ use unjank_measure::claim::{CLAIMS, REASONS};
 use unjank_measure::{Findings, Monitor, RunRecord, Store};
 
 use crate::commands::lab::kernel::{cache, fetched};
-use crate::commands::measured::{OutputArgs, build};
+use crate::commands::measured::{OutputArgs, build, is_emulated};
 use crate::commands::storing::store_path;
 use crate::interrupt::stop;
-use crate::output;
+use crate::{exit, output};
 
 /// Whether the virtual phone may be used.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct PhoneArgs {
     /// Do not boot the virtual phone for what this machine lacks
     #[arg(long)]
-    pub(super) no_phone: bool,
+    no_phone: bool,
 }
 
 /// What the phone must have.
@@ -42,9 +42,24 @@ pub(super) struct Phone<'a> {
 }
 
 impl Phone<'_> {
+    /// What the phone measured, if it may be used; else why there is nothing.
+    pub(super) fn instead(
+        &self,
+        args: PhoneArgs,
+        output: &OutputArgs,
+        monitor: &dyn Monitor,
+    ) -> Result<Findings, String> {
+        if args.no_phone || is_emulated() {
+            return Err(self.reason.to_owned());
+        }
+        self.run(output, monitor).map_err(|error| {
+            format!("{}; in the virtual phone: {}", self.reason, exit::sentence(&error))
+        })
+    }
+
     /// The claims, their curves and warnings. The whole record goes to the store that
     /// `output` names; a store that fails is a warning.
-    pub(super) fn run(&self, output: &OutputArgs, monitor: &dyn Monitor) -> Result<Findings> {
+    fn run(&self, output: &OutputArgs, monitor: &dyn Monitor) -> Result<Findings> {
         let mut failures = Vec::new();
         let path = if output.no_store { None } else { store_path(output.store.as_deref()) };
         let opened = path.map(|path| Store::open(&path)).transpose();

@@ -13,9 +13,9 @@ use unjank_measure::{Findings, Monitor};
 
 use super::paper::{Paper, means};
 use super::phone::{Parts, Phone};
-use crate::commands::measured::{self, is_emulated};
+use crate::commands::measured;
 use crate::commands::session;
-use crate::{exit, paths};
+use crate::paths;
 
 pub(crate) use args::Args;
 use args::Skip;
@@ -45,16 +45,15 @@ pub(super) fn measure(
     let Support::No(reason) = paper::supported(root)? else {
         return Ok(concluded(here(args, root, seed, monitor)?));
     };
-    let reason = if args.phone.no_phone || is_emulated() {
-        reason
-    } else if args.meter.is_given() {
-        format!("{reason}; the virtual phone has no --meter or --device")
+    let phone = Phone { words: args.words(seed), parts: PHONE, reason: &reason };
+    let measured = if args.meter.is_given() {
+        Err(format!("{reason}; the virtual phone has no --meter or --device"))
     } else {
-        let phone = Phone { words: args.words(seed), parts: PHONE, reason: &reason };
-        match phone.run(&args.output, monitor) {
-            Ok(findings) => return Ok(findings),
-            Err(error) => format!("{reason}; in the virtual phone: {}", exit::sentence(&error)),
-        }
+        phone.instead(args.phone, &args.output, monitor)
+    };
+    let reason = match measured {
+        Ok(findings) => return Ok(findings),
+        Err(reason) => reason,
     };
     let mut results = PaperResults::predicted(&setup::prediction(args, root)?);
     results.findings.not_supported("launch/paper", reason);
