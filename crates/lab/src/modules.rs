@@ -1,7 +1,9 @@
 //! The modules that a phone needs, with their parameters.
 
+use std::io::{self, Read};
 use std::path::Path;
 
+use lzma_rust2::XzReader;
 use unjank_host::{Error, Result};
 
 /// A module that is loaded if the kernel package has it.
@@ -90,6 +92,35 @@ pub fn find(directory: &Path) -> Result<Vec<Option<std::path::PathBuf>>> {
     Ok(found)
 }
 
+/// The largest module: others are left to the kernel.
+const LARGEST: u64 = 64 << 20;
+
+/// The file name and content of a module without its compression, if that is one of
+/// `CONFIG_MODULE_COMPRESS_XZ` and `_ZSTD`.
+pub fn unpacked(name: String, content: Vec<u8>) -> (String, Vec<u8>) {
+    let (plain, unpacked) = if let Some(plain) = name.strip_suffix(".xz") {
+        (plain, limited(XzReader::new(content.as_slice(), true)))
+    } else if let Some(plain) = name.strip_suffix(".zst") {
+        (plain, zstd::Decoder::with_buffer(content.as_slice()).and_then(limited))
+    } else {
+        return (name, content);
+    };
+    match unpacked {
+        Ok(unpacked) => (plain.to_owned(), unpacked),
+        Err(_) => (name, content),
+    }
+}
+
+fn limited(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    from.take(LARGEST + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > LARGEST {
+        Err(io::ErrorKind::FileTooLarge.into())
+    } else {
+        Ok(content)
+    }
+}
+
 /// The name of the module in a file: `acpi_cpufreq` for `acpi-cpufreq.ko.xz`.
 fn module_name(file: &str) -> Option<String> {
     let (name, compression) = file.split_once(".ko")?;
@@ -101,6 +132,14 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// The output of `printf code | xz --check=crc32`.
+    const XZ: [u8; 56] = [
+        0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21,
+        0x01, 0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x03, 0x63, 0x6f, 0x64,
+        0x65, 0x00, 0x98, 0x30, 0x15, 0x77, 0x00, 0x01, 0x18, 0x04, 0x6b, 0xe9, 0xf0, 0xa5, 0x90,
+        0x42, 0x99, 0x0d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x01, 0x59, 0x5a,
+    ];
 
     #[test]
     fn modules_are_found_at_any_depth() {
@@ -118,6 +157,21 @@ mod tests {
             .collect();
         assert_eq!(names, ["zram", "acpi_cpufreq"]);
         assert!(find(&directory.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_module_is_unpacked_and_one_that_cannot_be_is_left_as_it_is() {
+        let code = b"code".to_vec();
+        let zstd = zstd::encode_all(code.as_slice(), 1).unwrap();
+        let xz = XZ.to_vec();
+        for (file, content) in [("a.ko.zst", &zstd), ("a.ko.xz", &xz), ("a.ko", &code)] {
+            let (name, unpacked) = unpacked(file.to_owned(), content.clone());
+            assert_eq!((name.as_str(), &unpacked), ("a.ko", &code), "{file}");
+        }
+        for file in ["a.ko.zst", "a.ko.xz", "a.ko.gz"] {
+            let as_it_is = (file.to_owned(), b"broken".to_vec());
+            assert_eq!(unpacked(file.to_owned(), b"broken".to_vec()), as_it_is);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -108,6 +109,34 @@ impl Bytes {
     /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = &'static str;
+
+    /// Parses `64MiB`, `64M`, `1GiB` and `4096`; all units are powers of 1024.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const UNITS: [(&str, u32); 9] = [
+            ("KiB", 10),
+            ("MiB", 20),
+            ("GiB", 30),
+            ("TiB", 40),
+            ("K", 10),
+            ("M", 20),
+            ("G", 30),
+            ("T", 40),
+            ("B", 0),
+        ];
+        let (number, shift) = UNITS
+            .iter()
+            .find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+            .unwrap_or((text, 0));
+        let number: Option<u64> = number.trim().parse().ok();
+        number
+            .and_then(|number| number.checked_mul(1 << shift))
+            .map(Self)
+            .ok_or("an amount of memory looks like 64MiB, 1GiB or 4096")
     }
 }
 

@@ -34,28 +34,7 @@ pub(crate) fn typed(duration: Nanos) -> String {
 
 /// Parses an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
-    const UNITS: [(&str, u32); 9] = [
-        ("KiB", 10),
-        ("MiB", 20),
-        ("GiB", 30),
-        ("TiB", 40),
-        ("K", 10),
-        ("M", 20),
-        ("G", 30),
-        ("T", 40),
-        ("B", 0),
-    ];
-    let (number, shift) = UNITS
-        .iter()
-        .find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
-        .unwrap_or((text, 0));
-    number
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(1 << shift))
-        .map(unjank_host::Bytes)
-        .ok_or_else(|| "an amount of memory looks like 64MiB, 1GiB or 4096".to_owned())
+    text.parse().map_err(str::to_owned)
 }
 
 /// Parses a share or a difference: `5%` or `0.05`.

@@ -1,11 +1,12 @@
-//! The paper's experiment in a virtual phone, under its real ondemand governor.
+//! The paper's experiment in a virtual phone, under its real ondemand governor, and a program whose
+//! memory is protected by control groups of version 2.
 //!
 //! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 mod phone;
 
-use phone::{lab, lab_run_counted, texts};
+use phone::{compiled, in_one_phone, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -62,4 +63,28 @@ fn a_sampling_rate_is_compared_and_put_back() {
     assert!(energies.iter().all(|fact| fact["labels"]["origin"] == "modelled"), "{energies:?}");
     assert!(energies.iter().all(|fact| fact["value"].as_f64().unwrap() > 1.0), "{energies:?}");
     assert_eq!(record["labels"], serde_json::json!(["emulated", "icount", "modelled"]));
+}
+
+#[test]
+fn a_programs_memory_is_protected_while_its_condition_holds() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let low = compiled(directory.path(), "low", include_str!("phone/low.c"));
+    let list = compiled(directory.path(), "list", include_str!("phone/list.c"));
+    let bench = "unjank launch bench --a memory.low=64MiB,env:LOW=67108864 --b \
+                 memory.low=max,env:LOW=max --pairs 2 --gap 10ms --json --no-store -- low";
+    let ran = in_one_phone(1, &[low, list], &[bench, "list /sys/fs/cgroup"]);
+    let [bench, groups] = ran.as_slice() else { panic!("{ran:#?}") };
+    let record = bench.json();
+    assert_eq!((bench.code, &record["warnings"].to_string().contains("failed")), (0, &false));
+    let launches = record["series"].as_array().unwrap().iter();
+    let launches = launches.filter(|series| series["name"] == "launch/bench/total");
+    let (n, missed) = launches.fold((0, 0), |(n, missed), series| {
+        (n + series["n"].as_u64().unwrap(), missed + series["missed"].as_u64().unwrap())
+    });
+    assert_eq!((n, missed), (4, 0), "{record}");
+    assert!(groups.stdout.contains("memory.stat"), "{groups:#?}");
+    assert!(!groups.stdout.contains("unjank-"), "the group is gone: {groups:#?}");
 }

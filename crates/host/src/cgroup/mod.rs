@@ -3,7 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`cpu`] | limited CPU time |
-//! | [`memory`] | limited memory |
+//! | [`memory`] | limited or protected memory |
 //! | `kill` | killing all processes of a group |
 
 pub mod cpu;
@@ -11,7 +11,7 @@ pub(crate) mod kill;
 pub mod memory;
 
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::{Error, Result};
@@ -38,9 +38,9 @@ impl ControlGroup {
     /// # Errors
     /// As [`Session::make_directory`].
     pub(crate) fn make(session: &Session, root: &Root, controller: &str) -> Result<Support<Self>> {
-        let hierarchies = Hierarchies::read(root)?;
-        let Some(own) = hierarchies.and_then(|all| all.of(controller)) else {
-            return Ok(Support::No(format!("this kernel has no {controller} controller")));
+        let own = match own(root, controller)? {
+            Support::Yes(own) => own,
+            Support::No(reason) => return Ok(Support::No(reason)),
         };
         let Some(parent) = place(root, &own, controller)? else {
             return Ok(Support::No(format!(
@@ -48,10 +48,19 @@ impl ControlGroup {
                  (cgroup.subtree_control)"
             )));
         };
+        Self::make_below(&parent, own.version, session, root).map(Support::Yes)
+    }
+
+    /// Makes a group below `parent`, in a hierarchy of this version.
+    pub(crate) fn make_below(
+        parent: &Path,
+        version: u8,
+        session: &Session,
+        root: &Root,
+    ) -> Result<Self> {
         let directory = parent.join(format!("unjank-{}", std::process::id()));
         let guard = session.make_directory(&directory)?;
-        let (root, version) = (root.clone(), own.version);
-        Ok(Support::Yes(Self { root, directory, version, _guard: guard }))
+        Ok(Self { root: root.clone(), directory, version, _guard: guard })
     }
 
     /// The version of its hierarchy, 1 or 2, which decides its files.
@@ -89,6 +98,19 @@ impl ControlGroup {
     }
 }
 
+/// The group of this process in the controller's hierarchy.
+pub(crate) fn own(root: &Root, controller: &str) -> Result<Support<Location>> {
+    let own = Hierarchies::read(root)?.and_then(|all| all.of(controller));
+    let missing = || Support::No(format!("this kernel has no {controller} controller"));
+    Ok(own.map_or_else(missing, Support::Yes))
+}
+
+/// Whether new groups below `level`, of version 2, have the controller.
+pub(crate) fn delegates(root: &Root, level: &Path, controller: &str) -> Result<bool> {
+    let given = root.read_if_there(level.join("cgroup.subtree_control"))?.unwrap_or_default();
+    Ok(given.split_whitespace().any(|name| name == controller))
+}
+
 /// The group below which a new one can be made. In version 1 any group may have
 /// children. In version 2 it is a group whose children have the controller, and
 /// which, except for the root, has no members
@@ -99,8 +121,7 @@ fn place(root: &Root, own: &Location, controller: &str) -> Result<Option<PathBuf
         return Ok(own.levels.first().cloned());
     }
     for level in &own.levels {
-        let given = root.read_if_there(level.join("cgroup.subtree_control"))?.unwrap_or_default();
-        if given.split_whitespace().any(|name| name == controller) {
+        if delegates(root, level, controller)? {
             return Ok(Some(level.clone()));
         }
     }

@@ -4,8 +4,10 @@
 mod cache;
 mod directory;
 mod package;
+mod uncompressed;
 
 pub use cache::{Cache, MIRROR, PACKAGES};
+pub(crate) use uncompressed::uncompressed;
 
 use std::fs;
 use std::path::{Path, PathBuf};

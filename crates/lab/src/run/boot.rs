@@ -39,6 +39,15 @@ const LONGEST_BUILD: usize = 80;
 /// releases.
 const AT_A_CRASH: &str = "panic=-1 oops=panic";
 
+/// Functions with which a kernel prepares what no phone uses: BPF's types, keys of modules, and a
+/// source of random numbers where the processor has none. An emulator takes seconds for them.
+const NOT_NEEDED: [&str; 4] = [
+    "bpf_tcp_ca_kfunc_init",
+    "bpf_dummy_struct_ops_init",
+    "load_system_certificate_list",
+    "jent_mod_init",
+];
+
 /// A running phone.
 #[derive(Debug)]
 pub(super) struct Boot {
@@ -67,13 +76,12 @@ impl Boot {
         accelerator: Accelerator,
         commands: &[Vec<String>],
     ) -> Result<Self> {
-        let labels = accelerator.labels().iter().map(|&label| label.to_owned()).collect();
-        let image = Image::build(options, commands, labels)?;
+        let image = Image::build(options, commands, accelerator)?;
         let machine = Machine {
             accelerator,
             cpus: options.cpus,
             memory: options.memory,
-            kernel: &options.kernel.image,
+            kernel: &image.kernel,
             initramfs: &image.initramfs,
             table: image.table.as_deref(),
             disk: image.disk.as_deref(),
@@ -216,7 +224,8 @@ fn parameters(options: &Options, accelerator: Accelerator) -> String {
     if accelerator != Accelerator::Kvm {
         // The emulator does not speculate. Separate page tables would have it translate
         // addresses anew after each system call.
-        parameters.push_str(" mitigations=off");
+        parameters.push_str(" mitigations=off cryptomgr.notests initcall_blacklist=");
+        parameters.push_str(&NOT_NEEDED.join(","));
     }
     if let Some(profile) = &options.profile {
         // A processor like the host's may have a driver of its own.

@@ -1,4 +1,4 @@
-//! The files of one boot: initramfs and ACPI table.
+//! The files of one boot: kernel, initramfs and ACPI table.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,11 +13,13 @@ use super::disk;
 use super::options::Options;
 use crate::error::Result;
 use crate::initramfs::Archive;
+use crate::kernel::uncompressed;
 use crate::modules::{self, Part, WANTED};
 use crate::order::{self, Module, Order};
 use crate::packed_file;
 use crate::program::{Library, Program};
 use crate::pstates::Profile;
+use crate::qemu::Accelerator;
 
 /// The path of the guest's program in the initramfs.
 const PROGRAM: &str = "bin/unjank";
@@ -31,6 +33,8 @@ const DIRECTORIES: [&str; 6] = ["bin", "lib", "lib64", MODULES, "root", "data"];
 /// Files that are removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Image {
+    /// The kernel: its image, or a file with what that unpacks.
+    pub(super) kernel: PathBuf,
     /// The archive that the kernel unpacks.
     pub(super) initramfs: PathBuf,
     /// The ACPI table, if there are P-states.
@@ -41,13 +45,18 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Writes the initramfs and the ACPI table.
+    /// Writes the initramfs and the ACPI table. What a kernel for an emulator would have to unpack
+    /// is unpacked here.
     pub(super) fn build(
         options: &Options,
         commands: &[Vec<String>],
-        labels: Vec<String>,
+        accelerator: Accelerator,
     ) -> Result<Self> {
         let directory = BootDirectory::new(&options.scratch)?;
+        let kernel = match accelerator {
+            Accelerator::Kvm => options.kernel.image.clone(),
+            Accelerator::Tcg | Accelerator::Icount(_) => unpacked_kernel(options, &directory)?,
+        };
         let table = match &options.profile {
             Some(profile) => {
                 let path = directory.path().join("pstates.aml");
@@ -85,21 +94,33 @@ impl Image {
         let mut order = Order {
             modules: Vec::new(),
             commands: commands.to_vec(),
-            labels,
+            labels: accelerator.labels().iter().map(|&label| label.to_owned()).collect(),
             tunables,
             disk: disk.is_some(),
         };
         for (name, parameters, source) in chosen(options)? {
-            let file = format!("{MODULES}/{name}");
             let content = packed_file::read(&source, &options.stop)?;
+            let (name, content) = modules::unpacked(name, content);
+            let file = format!("{MODULES}/{name}");
             archive.file(&file, &content).map_err(failed)?;
             order.modules.push(Module { file: format!("/{file}"), parameters });
         }
         let order = serde_json::to_vec(&order).expect("an order has only string keys");
         archive.file(order::PATH, &order).map_err(failed)?;
         archive.finish().map_err(failed)?;
-        Ok(Self { initramfs, table, disk, _directory: directory })
+        Ok(Self { kernel, initramfs, table, disk, _directory: directory })
     }
+}
+
+/// The kernel without its compression in `directory`, else its image.
+fn unpacked_kernel(options: &Options, directory: &BootDirectory) -> Result<PathBuf> {
+    let image = &options.kernel.image;
+    let Some(kernel) = uncompressed(&packed_file::read(image, &options.stop)?) else {
+        return Ok(image.clone());
+    };
+    let path = directory.path().join("vmlinux");
+    fs::write(&path, kernel).map_err(|error| HostError::file("write", &path, error))?;
+    Ok(path)
 }
 
 /// The modules for this phone: file name, parameters, and path.

@@ -1,7 +1,10 @@
-//! Applies a condition: changes knobs and runs a service.
+//! Applies a condition: changes knobs, makes the program's control group and runs a service.
 
+use std::sync::Arc;
+
+use unjank_host::cgroup::memory::MemoryGroup;
 use unjank_host::journal::{Knob, Session};
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::{Bytes, Error, Nanos, Result, Root, Support};
 
 use super::condition::{Condition, Service};
 use super::options::{Options, Program};
@@ -22,11 +25,12 @@ const PERMISSION: i32 = 4;
 pub(super) struct AppliedCondition {
     name: String,
     service: Option<Started>,
+    group: Option<Arc<MemoryGroup>>,
     knobs: Vec<Knob>,
 }
 
 impl Condition {
-    /// Applies it: knobs first, then the service.
+    /// Applies it: knobs and the control group first, then the service.
     ///
     /// # Errors
     /// Knobs that cannot be changed; a service that does not start, or ends before
@@ -35,13 +39,17 @@ impl Condition {
         &self,
         session: Option<&Session>,
         options: &Options,
+        root: &Root,
         stop: &dyn Fn() -> bool,
     ) -> Result<AppliedCondition> {
-        let knobs = match session {
-            _ if self.knobs.is_empty() => Vec::new(),
-            Some(session) => session.change_all(&self.knobs)?,
+        let (knobs, group) = match session {
+            _ if !self.needs_session() => (Vec::new(), None),
+            Some(session) => {
+                let group = self.memory_low.map(|low| self.protect(low, session, root));
+                (session.change_all(&self.knobs)?, group.transpose()?)
+            }
             None => {
-                let reason = format!("{}: no session to restore the knobs", self.name);
+                let reason = format!("{}: no session to put everything back", self.name);
                 return Err(Error::Invalid(reason));
             }
         };
@@ -49,7 +57,15 @@ impl Condition {
             Some(service) => Some(self.start(service, options, stop)?),
             None => None,
         };
-        Ok(AppliedCondition { name: self.name.clone(), service, knobs })
+        Ok(AppliedCondition { name: self.name.clone(), service, group, knobs })
+    }
+
+    /// A control group with so much protected memory.
+    fn protect(&self, low: Bytes, session: &Session, root: &Root) -> Result<Arc<MemoryGroup>> {
+        match MemoryGroup::protected(session, root, low)? {
+            Support::Yes(group) => Ok(Arc::new(group)),
+            Support::No(reason) => Err(Error::Unsupported(format!("{}: {reason}", self.name))),
+        }
     }
 
     fn start(
@@ -89,6 +105,11 @@ impl AppliedCondition {
     /// Whether the condition's name is `name`.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
+    }
+
+    /// The control group of programs that are launched under it.
+    pub(super) fn group(&self) -> Option<Arc<MemoryGroup>> {
+        self.group.clone()
     }
 
     /// Checks that the service, if any, still runs.

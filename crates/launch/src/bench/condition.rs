@@ -1,8 +1,9 @@
-//! Conditions of a launch: knobs, a service, the policy and the environment of the program.
+//! Conditions of a launch: knobs, a service; the policy, memory and environment of the program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use unjank_host::Bytes;
 use unjank_host::sched::Policy;
 
 /// What holds during a launch, from the pause before it to its end.
@@ -17,6 +18,8 @@ pub struct Condition {
     /// The policy that the launched program starts with: a real-time one, or of an ordinary one
     /// the nice value; `None` for unjank's own.
     pub policy: Option<Policy>,
+    /// So much of the launched program's memory is evicted only if no other can be.
+    pub memory_low: Option<Bytes>,
     /// Variables of the launched program's environment, by name, that are changed.
     pub environment: Vec<(OsString, OsString)>,
     /// Whether its files are dropped from memory before each launch.
@@ -37,6 +40,11 @@ pub struct Service {
 }
 
 impl Condition {
+    /// Whether it changes the machine, so that a session has to put something back.
+    pub fn needs_session(&self) -> bool {
+        !self.knobs.is_empty() || self.memory_low.is_some()
+    }
+
     /// The same condition, called `NAME again`, to be compared with itself. It is
     /// ended and applied again like any other.
     #[must_use]

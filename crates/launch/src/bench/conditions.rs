@@ -1,17 +1,20 @@
-//! Parses conditions: `as-is`, `cold`, `nice=`, `rt=`, `env:`, knobs, `with:`, `notify:`, `boost`.
+//! Parses conditions: `as-is`, `cold`, `nice=`, `rt=`, `memory.low=`, `env:`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use unjank_host::cgroup::memory::MemoryGroup;
 use unjank_host::knobs;
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::sched::{InheritedPolicy, Policy};
-use unjank_host::{Error, Result, Root};
+use unjank_host::{Bytes, Error, Result, Root, Support};
 
 use super::{Condition, Service, shorthand};
 
 /// The condition that drops the program's files from memory.
 const COLD: &str = "cold";
+/// The condition that protects the program's memory, as the file of its control group is called.
+const MEMORY_LOW: &str = "memory.low";
 /// While it is on, a nice value counts within a session of processes only: sched(7).
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
@@ -46,7 +49,7 @@ pub fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Co
         _ if text.contains('=') || text == COLD => changed(text, policies, root),
         _ => Err(Error::Invalid(format!(
             "unknown condition {text:?}; expected as-is, cold, nice=N, rt=POLICY, \
-             env:NAME=VALUE, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
+             memory.low=SIZE, env:NAME=VALUE, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
         ))),
     }
 }
@@ -111,6 +114,11 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
                 return Err(Error::Invalid(format!("{text}: env:{} twice", name.display())));
             }
             condition.environment.push((name, value));
+        } else if knob == MEMORY_LOW {
+            let low = protected(value, root)?;
+            if condition.memory_low.replace(low).is_some() {
+                return Err(Error::Invalid(format!("{text}: {MEMORY_LOW} twice")));
+            }
         } else if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
         } else if knob.is_empty() || value.is_empty() {
@@ -140,6 +148,18 @@ fn variable(name: &str, typed: &str) -> Result<(OsString, OsString)> {
     match typed.split_once('=') {
         Some((_, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err(Error::Invalid(format!("{typed:?} is not env:NAME=VALUE"))),
+    }
+}
+
+/// The memory in `memory.low=SIZE`; `max` is all.
+fn protected(text: &str, root: &Root) -> Result<Bytes> {
+    let low = if text == "max" { Ok(Bytes(u64::MAX)) } else { text.parse() };
+    let low = low.map_err(|_| {
+        Error::Invalid(format!("{MEMORY_LOW}={text}: expected a size, such as 200MiB, or max"))
+    })?;
+    match MemoryGroup::can_protect(root)? {
+        Support::Yes(_) => Ok(low),
+        Support::No(reason) => Err(Error::Unsupported(format!("{MEMORY_LOW}={text}: {reason}"))),
     }
 }
 
@@ -257,6 +277,27 @@ mod tests {
         assert!(error.contains("91 is above 90"), "{error}");
         let twice = parsed("nice=5,rt=fifo:1").unwrap_err().to_string();
         assert!(twice.starts_with("nice=5,rt=fifo:1: nice= and rt= set"), "{twice}");
+    }
+
+    #[test]
+    fn a_programs_memory_can_be_protected() {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let low = |text: &str| parse(text, &[], &Root::at(tree.path())).map(|it| it.memory_low);
+        write("proc/self/cgroup", "4:memory:/\n");
+        let error = low("memory.low=max").unwrap_err().to_string();
+        assert!(error.starts_with("memory.low=max: control groups of version 1"), "{error}");
+        write("proc/self/cgroup", "0::/\n");
+        write("sys/fs/cgroup/cgroup.subtree_control", "memory");
+        assert_eq!(low("memory.low=max").unwrap(), Some(Bytes(u64::MAX)));
+        assert_eq!(low("cold,memory.low=200MiB").unwrap(), Some(Bytes::from_mib(200)));
+        assert!(low("memory.low=much").unwrap_err().to_string().ends_with("200MiB, or max"));
+        let twice = low("memory.low=1MiB,memory.low=max").unwrap_err().to_string();
+        assert!(twice.ends_with("memory.low twice"), "{twice}");
     }
 
     #[test]

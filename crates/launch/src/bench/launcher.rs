@@ -110,7 +110,7 @@ impl<'a> Launcher<'a> {
         if !self.applied.as_ref().is_some_and(|applied| applied.is(&condition.name)) {
             // End the former one first: both may hold the same knob.
             self.applied = None;
-            self.applied = Some(condition.apply(self.session, self.options, &stop)?);
+            self.applied = Some(condition.apply(self.session, self.options, self.root, &stop)?);
         }
         if self.options.drop_caches || condition.is_cold {
             page_cache::drop_clean(self.root)?;
@@ -129,6 +129,7 @@ impl<'a> Launcher<'a> {
         let program = Program {
             policy: condition.policy,
             environment: condition.environment.clone(),
+            group: self.applied.as_ref().and_then(AppliedCondition::group),
             ..self.workload.program.clone()
         };
         let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;

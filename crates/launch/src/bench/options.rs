@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use unjank_host::cgroup::memory::MemoryGroup;
 use unjank_host::sched::Policy;
 use unjank_host::{Error, Nanos, Result};
 
@@ -75,6 +77,8 @@ pub struct Program {
     pub policy: Option<Policy>,
     /// Variables of its environment that differ from unjank's own, by name.
     pub environment: Vec<(OsString, OsString)>,
+    /// The control group that it starts in; `None` for that of unjank.
+    pub group: Option<Arc<MemoryGroup>>,
     /// It runs beside launches: processes outside its process group may be theirs.
     pub is_service: bool,
 }
@@ -82,7 +86,14 @@ pub struct Program {
 impl Program {
     /// A program to launch, with the policy of unjank.
     pub fn new(command: Vec<OsString>, ready: Ready) -> Self {
-        Self { command, ready, policy: None, environment: Vec::new(), is_service: false }
+        Self {
+            command,
+            ready,
+            policy: None,
+            environment: Vec::new(),
+            group: None,
+            is_service: false,
+        }
     }
 
     /// Its name in messages.

@@ -124,6 +124,9 @@ impl Started {
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
+        if let Some(group) = &program.group {
+            group.enter(&mut command)?;
+        }
         let strays = if program.is_service { None } else { Some(Strays::watch()?) };
         let inherited = match program.policy {
             Some(policy) => Some((policy, InheritedPolicy::enter(&Root::system(), policy)?)),

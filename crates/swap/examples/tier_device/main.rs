@@ -6,9 +6,10 @@
 //! `tier_device measure POLICY IDENTITY` swaps without kills, and prints the counts of the tier.
 //! `tier_device faults` has backings fail, and two tiers at a time. `tier_device exhausted SLOW` swaps
 //! to the phone's disk while there is no other memory. `tier_device writeback PART` checks the service
-//! that writes pages of zram back, and `tier_device measure-writeback POLICY` measures what it spares.
-//! `tier_device speed` compares the device with those of libublk's examples, `null` and `loop`, on the
-//! phone's disk. Prints what was done. Needs `unjank` in the path.
+//! that writes pages of zram back, `tier_device measure-writeback POLICY` measures what it spares, and
+//! `tier_device measure-cost` what it costs. `tier_device speed` compares the device with those of
+//! libublk's examples, `null` and `loop`, on the phone's disk. Prints what was done. Needs `unjank` in
+//! the path.
 
 // The device is used by system calls.
 #![allow(unsafe_code)]
@@ -49,10 +50,12 @@ fn main() -> ExitCode {
         ["requests", device] => user::requests(device),
         ["many-requests", device, count] => user::many_requests(device, count),
         ["hot-and-cold", millis] => user::hot_and_cold(millis),
+        ["thrash"] => user::thrash(),
         ["churn"] => user::churn(),
         ["evict"] => user::evict_and_end(),
         ["writeback", part] => writeback::run(part),
         ["measure-writeback", policy] => writeback::measure(policy),
+        ["measure-cost"] => writeback::measure_cost(),
         ["swap"] => user::swap(Some(user::MEMORY)),
         ["swap-freely"] => user::swap(None),
         ["device", bytes, room] => memory_device::serve(bytes, room),

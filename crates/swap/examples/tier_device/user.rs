@@ -222,6 +222,23 @@ pub(crate) fn hot_and_cold(between_uses: &str) -> Result<()> {
     }
 }
 
+/// Has pages swapped out and uses them again without a pause, beside pages that it never uses.
+pub(crate) fn thrash() -> Result<()> {
+    let new = |pages: u64| -> Vec<Aligned> {
+        (0..pages as usize).map(|slot| Aligned(content(slot, 0))).collect()
+    };
+    let (mut hot, cold) = (new(HOT), new(COLD));
+    let is_over = end_of_input();
+    evict(&cold)?;
+    while !is_over.load(Ordering::Acquire) {
+        for page in &mut hot {
+            page.0[0] = page.0[0].wrapping_add(1);
+        }
+        evict(&hot)?;
+    }
+    Ok(())
+}
+
 /// Has pages swapped out and unmaps them, or ends with them, again and again.
 pub(crate) fn churn() -> Result<()> {
     let is_over = end_of_input();

@@ -20,6 +20,10 @@ const SOCKET: &str = "/run/tierd-test.sock";
 const HOT_AND_COLD: [&str; 2] = ["hot-and-cold", "300"];
 /// One that uses them after a time in which they are written back by age alone.
 const WARM: [&str; 2] = ["hot-and-cold", "6000"];
+/// One that sleeps for longer than a measurement takes.
+const AWAY: [&str; 2] = ["hot-and-cold", "180000"];
+/// One whose pages are swapped in as fast as they are swapped out.
+const THRASHING: [&str; 1] = ["thrash"];
 /// The time of a measurement.
 const MEASURED: Duration = Duration::from_secs(90);
 /// How often the service is killed.
@@ -73,7 +77,7 @@ pub(crate) fn measure(policy: &str) -> Result<()> {
     beside(&HOT_AND_COLD, || {
         beside(&WARM, || {
             let service = Service::start(&["--after", "3s", "--policy", policy])?;
-            thread::sleep(MEASURED);
+            println!("{policy}: {:.2} % of a CPU beside both", cost()?);
             print!("{}", unjank(&["swap", "tierd", "status", "--socket", SOCKET])?);
             let [pages, reads, writes] = zram.statistics()?;
             println!("{policy}: {pages} pages on the device, {reads} read, {writes} written");
@@ -81,6 +85,38 @@ pub(crate) fn measure(policy: &str) -> Result<()> {
         })
     })?;
     zram.turn_off()
+}
+
+/// The service's CPU time beside a process that sleeps with its pages in swap, and beside one that
+/// has pages come back all the time.
+pub(crate) fn measure_cost() -> Result<()> {
+    let backing = MemoryDevice::start(user::SIZE)?;
+    let zram = WrittenBack::swap_to(user::SIZE, &backing.path())?;
+    for (name, user) in [("idle", &AWAY[..]), ("thrashing", &THRASHING)] {
+        beside(user, || {
+            let service = Service::start(&["--after", "3s"])?;
+            until(|| Ok(count(&Service::status()?, "stayed_away")? >= user::COLD))?;
+            let before = count(&Service::status()?, "came_back")?;
+            let cost = cost()?;
+            let came_back = count(&Service::status()?, "came_back")? - before;
+            let rate = came_back as f64 / MEASURED.as_secs_f64();
+            println!("{name}: {cost:.2} % of a CPU, {rate:.0} pages came back each second");
+            service.end()
+        })?;
+    }
+    zram.turn_off()
+}
+
+/// The share of a CPU that the service takes, in percent.
+fn cost() -> Result<f64> {
+    let cpu_time = || {
+        let status = Service::status()?;
+        status["cpu_time"].as_f64().ok_or_else(|| format!("no cpu_time: {status}").into())
+    };
+    let before: f64 = cpu_time()?;
+    thread::sleep(MEASURED);
+    let spent: Result<f64> = cpu_time();
+    Ok((spent? - before) / MEASURED.as_nanos() as f64 * 100.0)
 }
 
 /// zram goes on without the service, also beside processes whose pages come and go.

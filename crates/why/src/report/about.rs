@@ -93,12 +93,19 @@ impl Remedy {
         !matches!(self, Self::All | Self::HalfSections)
     }
 
-    /// A condition of `launch bench` to try it by, if unjank has none of its own: one that may do
-    /// less than the remedy and has other effects, or the form of one.
+    /// The form of a condition of `launch bench` to try it by, if unjank has none of its own.
     pub const fn by(self) -> Option<&'static str> {
         match self {
-            Self::EnoughMemory => Some("vm.swappiness=0"),
             Self::HalfSections => Some("env:NAME=VALUE"),
+            _ => None,
+        }
+    }
+
+    /// A condition that stands for it on machines that lack unjank's own. It may do less, and has
+    /// other effects.
+    pub const fn instead(self) -> Option<&'static str> {
+        match self {
+            Self::EnoughMemory => Some("vm.swappiness=0"),
             _ => None,
         }
     }

@@ -45,7 +45,7 @@ fn of_better(prediction: &Prediction) -> Option<String> {
     let remedy = prediction.remedy;
     let by = match remedy {
         Remedy::Cached => String::new(),
-        Remedy::EnoughMemory => format!(" --by {}", remedy.by()?),
+        Remedy::EnoughMemory => format!(" --by {}", remedy.instead()?),
         _ => return None,
     };
     let change = Unit::Change.show(prediction.shift.value);

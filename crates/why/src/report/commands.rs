@@ -28,9 +28,8 @@ impl About {
         if let Some(name) = remedy.option() {
             let change = format!("--prove={name}");
             let launches = self.launches.to_string();
-            let by = remedy.by().map(|by| ["--by", by]);
             let more = (self.launches > PROOF).then_some(["-n", launches.as_str()]);
-            let options: Vec<&str> = [by, more].into_iter().flatten().flatten().collect();
+            let options: Vec<&str> = more.into_iter().flatten().collect();
             return format!("sudo {}", self.why(&[&[change.as_str()], &options[..]].concat()));
         }
         match remedy {
@@ -139,7 +138,7 @@ mod tests {
         assert_eq!(proof(6).unwrap(), "sudo unjank why --prove=cache -- git");
         assert_eq!(proof(20).unwrap(), "sudo unjank why --prove=cache -n 20 -- git");
         let swap = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::EnoughMemory);
-        let expected = "sudo unjank why --prove=swap --by 'vm.swappiness=0' -n 20 -- git";
+        let expected = "sudo unjank why --prove=swap -n 20 -- git";
         assert_eq!(swap.unwrap(), expected);
         let again = About { launches: 20, ..about(&["git"], &[]) }.next(Remedy::All);
         assert_eq!(again.unwrap(), "sudo unjank why -n 20 -- git");

@@ -9,6 +9,8 @@ use crate::commands::launch::bench::conditions;
 
 /// The nice value of a program that is first in the run queue.
 const FIRST: &str = "nice=-20";
+/// The condition of a program whose memory is evicted last.
+const PROTECTED: &str = "memory.low=max";
 /// The condition of launches that find their files on storage.
 const COLD: &str = "cold";
 
@@ -51,7 +53,14 @@ fn own(remedy: Remedy, server: Option<u32>, root: &Root) -> Result<Condition> {
                 server.context("the program waited for no other program that still runs")?;
             conditions::process_first(server, root)
         }
-        Remedy::EnoughMemory | Remedy::SpunLocks | Remedy::All | Remedy::HalfSections => {
+        Remedy::EnoughMemory => condition(PROTECTED, root).map_err(|error| match error {
+            Error::Unsupported(reason) => Error::Unsupported(format!(
+                "{reason}; name a condition that stands for it, such as --prove=swap --by {}",
+                remedy.instead().unwrap_or_default()
+            )),
+            other => other,
+        })?,
+        Remedy::SpunLocks | Remedy::All | Remedy::HalfSections => {
             bail!("{} cannot be applied to another program", remedy.name())
         }
     })
@@ -90,7 +99,8 @@ mod tests {
         let [as_is, real_time] = of(Remedy::ProgramFirst, Some("rt=fifo:10"), None).unwrap();
         assert_eq!((as_is.name.as_str(), real_time.name.as_str()), ("as is", "rt=fifo:10"));
         // Neither the machine's clocks nor the server matter.
-        assert!(of(Remedy::EnoughMemory, None, None).is_err());
+        let error = of(Remedy::EnoughMemory, None, None).unwrap_err().to_string();
+        assert!(error.ends_with("such as --prove=swap --by vm.swappiness=0"), "{error}");
         let [as_is, kept] = of(Remedy::EnoughMemory, Some("vm.swappiness=0"), None).unwrap();
         assert_eq!((as_is.knobs.len(), kept.knobs.len()), (0, 1));
         assert!(of(Remedy::HalfSections, None, None).is_err());

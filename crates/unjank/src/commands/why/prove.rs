@@ -189,8 +189,8 @@ impl Experiment {
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<Findings> {
-        let has_knobs = !baseline.knobs.is_empty() || !other.knobs.is_empty();
-        let session = if has_knobs { Some(session::open(root, None)?) } else { None };
+        let needs_session = baseline.needs_session() || other.needs_session();
+        let session = if needs_session { Some(session::open(root, None)?) } else { None };
         let Program { command, ready, .. } = self.plan.program.clone();
         let workload = Workload {
             name: String::new(),
@@ -236,9 +236,7 @@ mod tests {
         assert!(cpu.check(None).is_ok() && cpu.check(Some("boost")).is_ok());
         assert!(TriedChange::Best.check(None).is_ok());
         let swap = TriedChange::Of(Remedy::EnoughMemory);
-        assert!(swap.check(Some("vm.swappiness=0")).is_ok());
-        let error = swap.check(None).unwrap_err().to_string();
-        assert!(error.contains("such as --by vm.swappiness=0"), "{error}");
+        assert!(swap.check(None).is_ok() && swap.check(Some("vm.swappiness=0")).is_ok());
         let sections = TriedChange::Of(Remedy::HalfSections);
         assert!(sections.check(Some("env:A=1")).is_ok());
         let error = sections.check(None).unwrap_err().to_string();

@@ -41,6 +41,9 @@ A condition (--a, --b) is one of
                               the whole machine (autogroups are off meanwhile)
   rt=POLICY                   the program and its children have this real-time policy: fifo:N or
                               rr:N, with N from 1 to 90
+  memory.low=SIZE             so much of the program's memory (max: all) is evicted only if no other
+                              can be; needs control groups of version 2. What it leaves running is
+                              ended with the condition
   env:NAME=VALUE              a variable of the program's environment, without commas
   KNOB=VALUE[,KNOB=VALUE]     knobs as for `unjank with`, or short names for all clocks: governor,
                               min_freq and max_freq (min, max or 800MHz), epp, and any tunable of
@@ -49,8 +52,8 @@ A condition (--a, --b) is one of
   notify:COMMAND              the same, from the moment it reports that it is ready (sd_notify)
   boost[:OPTIONS]             unjank launch boost with these options
   KNOB=VALUE[,…]+SERVICE      knobs and one of the three above, which cannot change a knob that
-                              the condition holds; cold, nice=N, rt=POLICY and env:NAME=VALUE
-                              may be among the knobs
+                              the condition holds; cold, nice=N, rt=POLICY, memory.low=SIZE and
+                              env:NAME=VALUE may be among the knobs
 
 Without --b, or with a --b equal to --a, the condition is compared with itself:
 this shows the noise of the machine.
@@ -152,7 +155,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
             times_itself: false,
         }],
     };
-    let has_knobs = others.iter().chain([&baseline]).any(|condition| !condition.knobs.is_empty());
+    let needs_session = others.iter().chain([&baseline]).any(Condition::needs_session);
     let options = Options {
         workloads,
         baseline,
@@ -172,7 +175,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         None
     };
     let state_dir = args.state_dir.as_deref();
-    let session = if has_knobs { Some(session::open(root, state_dir)?) } else { None };
+    let session = if needs_session { Some(session::open(root, state_dir)?) } else { None };
     let measured = bench::run(
         &options,
         session.as_ref(),
