@@ -62,7 +62,7 @@ pub use meminfo::MemInfo;
 pub use memory::{Memory, available as available_memory};
 pub use pressure::{Pressure, Stall};
 pub use realtime::RealtimeLimits;
-pub use residency::{frequency_policies, idle_times, time_in_state};
+pub use residency::{IdleUse, frequency_policies, idle_times, idle_uses, time_in_state};
 pub use swap::{SwapDevice, SwapKind};
 pub use topology::{Cpu, CpuTopology};
 pub use virtualisation::Virtualisation;

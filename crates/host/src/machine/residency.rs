@@ -1,6 +1,8 @@
-//! Time in each frequency and idle time of CPUs: counters of
-//! `Documentation/cpu-freq/cpufreq-stats.rst` and of `proc_stat(5)`.
+//! Time in each frequency, idle time of CPUs, and time in each idle state: counters of
+//! `Documentation/cpu-freq/cpufreq-stats.rst`, of `proc_stat(5)` and of
+//! `Documentation/admin-guide/pm/cpuidle.rst`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::cpufreq::{FrequencyPolicy, policies};
@@ -50,6 +52,47 @@ pub fn time_in_state(root: &Root, dir: &Path) -> Result<Option<Vec<(Hertz, Nanos
 /// `File` without procfs; `Parse`.
 pub fn idle_times(root: &Root) -> Result<Vec<(usize, Nanos)>> {
     parse_idle_times(&root.read(STAT)?, user_tick())
+}
+
+/// The use of an idle state by all CPUs since boot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IdleUse {
+    /// The state's name: `C1`, `WFI` …
+    pub name: String,
+    /// The CPUs that have it.
+    pub cpus: u64,
+    /// The time that they have spent in it, summed, in steps of a microsecond.
+    pub time: Nanos,
+    /// How often a CPU has entered it.
+    pub entries: u64,
+}
+
+/// The use of each idle state, the shallowest first; empty without cpuidle.
+///
+/// # Errors
+/// `File` if a state's files cannot be read; `Parse`.
+pub fn idle_uses(root: &Root) -> Result<Vec<IdleUse>> {
+    let cpus = Path::new("/sys/devices/system/cpu");
+    let mut uses: BTreeMap<usize, IdleUse> = BTreeMap::new();
+    for cpu in root.list(cpus)?.iter().filter(|name| name.starts_with("cpu")).take(MOST) {
+        let states = cpus.join(cpu).join("cpuidle");
+        // The directory of the driver has the same name as those of CPUs with states.
+        if cpu == "cpuidle" || !root.exists(&states) {
+            continue;
+        }
+        for state in root.list(&states)? {
+            let number = state.strip_prefix("state").and_then(|number| number.parse().ok());
+            let Some(number) = number else { continue };
+            let file = |name: &str| states.join(&state).join(name);
+            let of_all = uses.entry(number).or_default();
+            of_all.cpus += 1;
+            root.read(file("name"))?.trim().clone_into(&mut of_all.name);
+            let time: u64 = root.read_number(file("time"))?;
+            of_all.time = of_all.time + Nanos::from_micros(time);
+            of_all.entries += root.read_number::<u64>(file("usage"))?;
+        }
+    }
+    Ok(uses.into_values().collect())
 }
 
 /// Parses lines of a frequency in kHz and a number of ticks.
@@ -133,6 +176,36 @@ mod tests {
         let times = time_in_state(&root, Path::new("/policy0")).unwrap().unwrap();
         assert_eq!(times, [(Hertz::from_khz(1_000), user_tick())]);
         assert!(idle_times(&root).is_err());
+    }
+
+    #[test]
+    fn the_uses_of_all_cpus_are_summed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let cpus = dir.path().join("sys/devices/system/cpu");
+        fs::create_dir_all(cpus.join("cpuidle")).unwrap();
+        fs::create_dir_all(cpus.join("cpu1")).unwrap();
+        assert_eq!(idle_uses(&root).unwrap(), [], "no CPU has states");
+        for (cpu, state, name, values) in [
+            ("cpu0", "state0", "POLL", ["10", "2"]),
+            ("cpu0", "state1", "C1", ["500", "7"]),
+            ("cpu1", "state1", "C1", ["1500", "3"]),
+        ] {
+            let state = cpus.join(cpu).join("cpuidle").join(state);
+            fs::create_dir_all(&state).unwrap();
+            for (file, text) in [("name", name), ("time", values[0]), ("usage", values[1])] {
+                fs::write(state.join(file), format!("{text}\n")).unwrap();
+            }
+        }
+        let idle = |name: &str, cpus, micros, entries| IdleUse {
+            name: name.to_owned(),
+            cpus,
+            time: Nanos::from_micros(micros),
+            entries,
+        };
+        assert_eq!(idle_uses(&root).unwrap(), [idle("POLL", 1, 10, 2), idle("C1", 2, 2_000, 10)]);
+        fs::write(cpus.join("cpu1/cpuidle/state1/time"), "long").unwrap();
+        assert!(idle_uses(&root).is_err());
     }
 
     proptest! {

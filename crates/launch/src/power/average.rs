@@ -1,10 +1,11 @@
 //! The mean power over one window.
 
 use unjank_host::energy::{About, Meter, Spent};
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::{Error, Nanos, Result, Root};
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit};
 
+use super::idle_states::{self, IdleWatch};
 use super::notes::{self, mean};
 
 /// Parts of the window, each with its own power.
@@ -45,6 +46,7 @@ impl Window {
 pub fn average(
     window: Window,
     meter: &mut dyn Meter,
+    root: &Root,
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
@@ -52,7 +54,9 @@ pub fn average(
     let stop = || monitor.stop_requested();
     monitor.progress(0.0, "settling");
     let mut parts: Vec<Spent> = Vec::new();
+    let mut idle = Vec::new();
     if window.discard == Nanos::ZERO || meter.pass(window.discard, &stop) {
+        let watch = IdleWatch::begin(root)?;
         let begin = meter.read()?;
         let mut last = begin.clone();
         for part in 0..PARTS {
@@ -68,8 +72,11 @@ pub fn average(
             }
             last = now;
         }
+        idle.push(watch.end(window.counted(), root)?);
     }
-    Ok(findings(meter.about(), &parts, seed))
+    let mut findings = findings(meter.about(), &parts, seed);
+    idle_states::note(&[(None, &idle)], seed, &mut findings);
+    Ok(findings)
 }
 
 fn findings(about: &About, parts: &[Spent], seed: u64) -> Findings {

@@ -8,7 +8,7 @@ use unjank_measure::{Curve, Fact, Findings, Point, Unit};
 
 use super::rates::MeasuredRates;
 use super::table::Row;
-use super::{notes, tables};
+use super::{idle_states, notes, tables};
 
 impl MeasuredRates {
     /// Everything for the record.
@@ -38,6 +38,8 @@ impl MeasuredRates {
         for (rate, reason) in &self.refused {
             findings.not_supported(format!("launch/power/energy every {rate}"), reason.clone());
         }
+        let idle = self.arms.iter().map(|arm| (Some(arm.rate.to_string()), arm.idle.as_slice()));
+        idle_states::note(&idle.collect::<Vec<_>>(), self.plan.seed, &mut findings);
         self.note_end(&mut findings);
         for warning in about_the_paper(&table) {
             findings.warn(warning);

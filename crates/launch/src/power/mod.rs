@@ -7,6 +7,7 @@
 //! | [`modelled`] | a meter that reads these, for machines without a real one |
 //! | [`average`](mod@average) | the mean power over one window |
 //! | [`governor`], [`rates`], [`table`] | the sampling period, trials at each, Table 3 |
+//! | [`idle_states`] | how long CPUs are in each idle state meanwhile |
 //! | `findings`, `tables` | the same as findings |
 //! | [`paper`] | measurements of Jo & Suh |
 //! | `notes` | facts and warnings about the meter |
@@ -14,6 +15,7 @@
 pub mod average;
 mod findings;
 pub mod governor;
+pub mod idle_states;
 pub mod modelled;
 pub(crate) mod notes;
 pub mod paper;

@@ -9,6 +9,7 @@ use unjank_measure::{Monitor, Series};
 
 use super::average::Window;
 use super::governor::{Governors, HeldPeriod};
+use super::idle_states::{IdleShare, IdleWatch};
 
 /// Sampling periods to compare, and the plan of their trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +61,8 @@ pub struct Arm {
     /// Energies of its trials, scaled to the length of a window: the whole
     /// device, and the CPUs.
     pub trials: Vec<(Joules, Option<Joules>)>,
+    /// The use of idle states in each trial.
+    pub idle: Vec<Vec<IdleShare>>,
 }
 
 impl Options {
@@ -131,7 +134,7 @@ pub fn run(
         samples: Samples::default(),
         reading: Series::new("launch/power/reading"),
     };
-    measured.run_all(meter, &held, monitor)?;
+    measured.run_all(meter, &held, root, monitor)?;
     Ok(Support::Yes(measured))
 }
 
@@ -140,7 +143,7 @@ fn arms(options: &Options, held: &HeldPeriod<'_>) -> (Vec<Arm>, Vec<(Nanos, Stri
     let (mut arms, mut refused) = (Vec::new(), Vec::new());
     for &rate in &options.rates {
         match held.set(rate) {
-            Ok(actual) => arms.push(Arm { rate, actual, trials: Vec::new() }),
+            Ok(actual) => arms.push(Arm { rate, actual, trials: Vec::new(), idle: Vec::new() }),
             Err(error) => refused.push((rate, error.to_string())),
         }
     }
@@ -152,6 +155,7 @@ impl MeasuredRates {
         &mut self,
         meter: &mut dyn Meter,
         held: &HeldPeriod<'_>,
+        root: &Root,
         monitor: &dyn Monitor,
     ) -> Result<()> {
         let order = rounds(self.arms.len(), &self.plan);
@@ -162,7 +166,7 @@ impl MeasuredRates {
                 let rate = self.arms[arm].rate;
                 let done = (number * self.arms.len() + place) as f64 / all;
                 monitor.progress(done, &format!("round {}, every {rate}", number + 1));
-                if let Err(stopped) = self.run_trial(arm, meter, held, monitor)? {
+                if let Err(stopped) = self.run_trial(arm, meter, held, root, monitor)? {
                     self.stopped = Some(stopped);
                     return Ok(());
                 }
@@ -177,6 +181,7 @@ impl MeasuredRates {
         arm: usize,
         meter: &mut dyn Meter,
         held: &HeldPeriod<'_>,
+        root: &Root,
         monitor: &dyn Monitor,
     ) -> Result<Result<(), String>> {
         let (window, rate) = (self.options.window, self.arms[arm].rate);
@@ -198,11 +203,13 @@ impl MeasuredRates {
         if window.discard > Nanos::ZERO && !meter.pass(window.discard, &stop) {
             return interrupted();
         }
+        let watch = IdleWatch::begin(root)?;
         let begin = Timestamp::now();
         let before = meter.read()?;
         self.reading.record(Timestamp::now().since(begin));
         let whole = meter.pass(window.counted(), &stop);
         let spent = meter.read()?.since(&before);
+        let idle = watch.end(window.counted(), root)?;
         self.samples = self.samples.and(spent.samples);
         let disturbance = held.disturbed().or_else(|| spent.cut_short.clone());
         let Some(power) = spent.power().filter(|_| whole && disturbance.is_none()) else {
@@ -217,6 +224,7 @@ impl MeasuredRates {
         let scale = window.counted().as_secs_f64() / spent.time.as_secs_f64();
         let energy = power.over(window.counted());
         self.arms[arm].trials.push((energy, spent.cpu.map(|cpu| Joules(cpu.0 * scale))));
+        self.arms[arm].idle.push(idle);
         if let Some(round) = self.rounds.last_mut() {
             round.push((arm, energy.0));
         }

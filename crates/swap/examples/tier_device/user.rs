@@ -32,7 +32,7 @@ pub(crate) const HOT: u64 = 300;
 pub(crate) const COLD: u64 = 1_000;
 /// Page-ins that are waited for, and their counter in `/proc/vmstat`.
 const ENOUGH: u64 = 300;
-const PAGE_INS: &str = "pswpin";
+pub(crate) const PAGE_INS: &str = "pswpin";
 /// `BLKDISCARD` of `include/uapi/linux/fs.h`.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use unjank_host::process::send_signal;
 
 use crate::beside::beside;
-use crate::kernel::WrittenBack;
+use crate::kernel::{self, WrittenBack};
 use crate::memory_device::MemoryDevice;
 use crate::tier::{run as unjank, until};
 use crate::{Result, user};
@@ -96,11 +96,10 @@ pub(crate) fn measure_cost() -> Result<()> {
         beside(user, || {
             let service = Service::start(&["--after", "3s"])?;
             until(|| Ok(count(&Service::status()?, "stayed_away")? >= user::COLD))?;
-            let before = count(&Service::status()?, "came_back")?;
+            let before = kernel::counter(user::PAGE_INS)?;
             let cost = cost()?;
-            let came_back = count(&Service::status()?, "came_back")? - before;
-            let rate = came_back as f64 / MEASURED.as_secs_f64();
-            println!("{name}: {cost:.2} % of a CPU, {rate:.0} pages came back each second");
+            let page_ins = (kernel::counter(user::PAGE_INS)? - before) / MEASURED.as_secs();
+            println!("{name}: {cost:.2} % of a CPU, {page_ins} page-ins each second");
             service.end()
         })?;
     }

@@ -17,7 +17,7 @@ use crate::exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank reproduce all --quick                  # ten minutes
-  sudo unjank reproduce all --html papers.html       # two hours
+  sudo unjank reproduce all --html papers.html       # up to two hours
   unjank reproduce all --quick --only swap,locks --no-phone
 
 Each publication is measured as its own command does it. One that cannot be measured says
@@ -26,7 +26,7 @@ pub(crate) struct AllArgs {
     /// Only these: launch, swap, rt, locks, binder
     #[arg(long, value_delimiter = ',', value_name = "PAPER,…", value_parser = named)]
     only: Vec<&'static str>,
-    /// Fewer and shorter trials: ten minutes instead of two hours
+    /// Fewer and shorter trials: ten minutes instead of up to two hours
     #[arg(long)]
     quick: bool,
     /// Do not boot the virtual phone for what this machine lacks

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Support::No(reason) => return Ok(not_here(reason)),
         };
         if args.rates.is_empty() {
-            return Ok(average(window, meter.as_mut(), seed, monitor)?);
+            return Ok(average(window, meter.as_mut(), &root, seed, monitor)?);
         }
         let options = args.options(window);
         args.compare(&options, meter.as_mut(), &root, seed, monitor)
