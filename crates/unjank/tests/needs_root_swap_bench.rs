@@ -1,14 +1,17 @@
-//! `unjank swap bench` with real processes, swap and zram.
+//! `unjank swap bench` with real processes, swap and zram, and the paper's figures from it.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+
+mod claimed;
 
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use claimed::claims;
 use serde_json::Value;
 use unjank_needs::printed::stderr;
 
@@ -103,4 +106,34 @@ fn a_killed_bench_leaves_no_swap_and_no_app() {
     let processes = processes.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let left: Vec<String> = processes.filter(is_app).collect();
     assert_eq!(left, [""; 0]);
+}
+
+#[test]
+fn the_papers_figures_are_repeated_with_real_memory() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let _turn = unjank_needs::turns::swap();
+    let before = borrowed();
+    let mut unjank = Command::new(unjank_needs::unjank!());
+    let output = unjank
+        .args(["reproduce", "swap", "--quick", "--json", "--no-store", "--measured", "--phone"])
+        .args(["9-1gib", "--scale", "0.02", "--runs", "1"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(borrowed(), before);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let claims = claims(&record);
+    let real: Vec<_> = claims.iter().filter(|it| it.what.ends_with("real memory")).collect();
+    assert_eq!(real.len(), 5, "storage I/O, launches, three tiers: {claims:?}");
+    assert_eq!(real[0].published, "6 to 7 times");
+    assert!(claims.len() > real.len(), "the model's are there, too");
+    assert!(real.iter().all(|claim| claim.answer == "cannot tell"), "one run: {real:?}");
+    // Without swap cannot be tried where another swap area is.
+    if before.0.is_empty() {
+        let both = [&real[0], &real[1]];
+        assert!(both.iter().all(|it| it.ours > Some(0.0) && it.how == "measured"), "{both:?}");
+    }
+    assert!(real[2..].iter().all(|claim| claim.source.ends_with("Fig. 5")), "{real:?}");
 }

@@ -15,11 +15,13 @@
 //! | `modelled` | the same through the model |
 //! | `skew` | reads of the hottest pages, and of the rest |
 //! | `runs` | all runs of an arm, and medians over them |
+//! | [`experiment`] | all runs of all arms |
 //! | `report`, `charts` | findings |
 
 pub mod app;
 pub mod arm;
 mod charts;
+pub mod experiment;
 #[cfg(test)]
 mod fixture;
 mod message;
@@ -34,6 +36,7 @@ mod stage;
 mod surroundings;
 
 pub use arm::Arm;
+pub use experiment::Experiment;
 pub use options::{Options, Programs};
 
 use unjank_cachesim::workload::Workload;
@@ -51,14 +54,14 @@ use run::Measured;
 /// # Errors
 /// `Unsupported` if an arm is not possible here, or memory cannot be limited; `Permission`; a page
 /// that came back with another content.
-pub fn run(
-    workload: &Workload,
-    options: &Options,
+pub fn run<'a>(
+    workload: &'a Workload,
+    options: &'a Options,
     programs: &Programs,
     session: &Session,
     root: &Root,
     monitor: &dyn Monitor,
-) -> Result<Findings> {
+) -> Result<Experiment<'a>> {
     if workload.launches.is_empty() {
         return Err(Error::Invalid("the trace launches no app".to_owned()));
     }
@@ -73,7 +76,7 @@ pub fn run(
     if plan.footprint() > message::LAST_PAGE.into() {
         return Err(Error::Invalid("the trace has too many different pages".to_owned()));
     }
-    let mut findings = Findings::default();
+    let mut missing = Findings::default();
     let mut measured: Vec<(Arm, Vec<Measured>)> = Vec::new();
     let total = options.arms.len() * options.runs as usize;
     for turn in 0..total {
@@ -95,14 +98,13 @@ pub fn run(
             },
             Support::Yes(None) => break,
             Support::No(reason) if repeat == 0 => {
-                findings.not_supported(format!("swap/bench/{arm}"), reason);
+                missing.not_supported(report::missing(arm), reason);
             }
-            Support::No(reason) => findings.warn(format!("a run of {arm} is missing: {reason}")),
+            Support::No(reason) => missing.warn(format!("a run of {arm} is missing: {reason}")),
         }
     }
     measured.sort_by_key(|(arm, _)| options.arms.iter().position(|wanted| wanted == arm));
     monitor.progress(1.0, "the same through the model");
     let modelled = modelled::all(workload, options, root)?;
-    findings.merge(report::findings(&plan, options, &measured, &modelled));
-    Ok(findings)
+    Ok(Experiment { plan, options, measured, modelled, missing })
 }

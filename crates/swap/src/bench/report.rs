@@ -16,6 +16,11 @@ use super::run::Measured;
 use super::runs::{Runs, io, median, middle};
 use crate::trace::PAGE;
 
+/// What is missing if an arm is not possible.
+pub(super) fn missing(arm: Arm) -> String {
+    format!("swap/bench/{arm}")
+}
+
 /// The smallest difference of launch times that matters.
 const MATTERS: f64 = 0.05;
 

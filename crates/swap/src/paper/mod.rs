@@ -13,6 +13,7 @@
 //! | `reproduction` | the values and curves of all phones |
 //! | `claims` | the paper's claims beside the modelled values |
 //! | `note` | results as findings |
+//! | [`real`] | the figures from runs of `swap bench` |
 
 mod claims;
 pub mod item;
@@ -20,6 +21,7 @@ mod items;
 mod note;
 mod options;
 mod phones;
+pub mod real;
 mod reproduction;
 
 pub use item::Item;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Root;
+use unjank_host::process::is_root;
 use unjank_measure::claim::{self, CLAIMS, REASONS};
 use unjank_measure::monitor::Part;
 use unjank_measure::{Answer, Findings, Monitor, Table, Verdict};
@@ -50,7 +51,7 @@ const PAPERS: [(Paper, f64, Measure); 5] = [
     (launch::PAPER, 0.6, |words, root, seed, monitor| {
         launch::measure(&parsed(words)?, root, seed, monitor)
     }),
-    (swap::PAPER, 0.05, |words, _, _, monitor| swap::measure(&parsed(words)?, monitor)),
+    (swap::PAPER, 0.3, |words, root, _, monitor| swap::measure(&parsed(words)?, root, monitor)),
     (rt::PAPER, 0.15, |words, root, seed, monitor| {
         rt::measure(&parsed(words)?, root, seed, monitor)
     }),
@@ -113,6 +114,8 @@ impl AllArgs {
         words.extend(self.quick.then(|| "--quick".to_owned()));
         let in_phone = [launch::PAPER.name, binder::PAPER.name].contains(&paper.name);
         words.extend((self.no_phone && in_phone).then(|| "--no-phone".to_owned()));
+        let measured = paper.name == swap::PAPER.name && !self.quick && is_root();
+        words.extend(measured.then(|| "--measured".to_owned()));
         let OutputArgs { no_store, store, .. } = &self.output;
         words.extend(no_store.then(|| "--no-store".to_owned()));
         words.extend(store.iter().map(|store| format!("--store={}", store.display())));

@@ -127,14 +127,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         let session = session::open(root, None)?;
         let measured = bench::run(&workload, &options, &programs(), &session, root, monitor);
-        let (mut findings, changes) = session::end(Some(session), measured)?;
+        let (experiment, changes) = session::end(Some(session), measured)?;
+        let mut findings = experiment.findings();
         session::note(changes, &mut findings);
         Ok(findings)
     })
 }
 
 /// The accesses of a phone; `None` if the user interrupted their making.
-fn workload(
+pub(crate) fn workload(
     preset: Preset,
     seed: u64,
     monitor: &dyn Monitor,
@@ -162,7 +163,8 @@ fn usual(memory: Bytes) -> Vec<Arm> {
     ]
 }
 
-fn programs() -> Programs {
+/// The programs of this binary that the bench starts.
+pub(crate) fn programs() -> Programs {
     Programs {
         app: HelperCommand::this_program(["swap", "bench-app"]),
         tier: HelperCommand::this_program(["swap", "tier"]),
