@@ -98,7 +98,8 @@ mod tests {
         let (results, _) = super::super::run(&options, 1, &Silent).unwrap();
         let claims = claims(&results, 1, Means::Measured);
         assert!(claims.iter().all(|claim| claim.answer == Answer::CannotTell), "{claims:?}");
-        assert!(claims.iter().all(|claim| claim.n == 1), "{claims:?}");
+        // On a busy machine, a loop may get no work in its only trial.
+        assert!(claims.iter().all(|claim| claim.n <= 1), "{claims:?}");
         let cell = &results.cells[0];
         let used = |pool: usize| cell.cpus(pool).unwrap().0;
         assert!(used(0) > used(2), "busy workers use more than sleeping ones");
