@@ -38,8 +38,8 @@ pub(crate) struct Args {
     /// Calls at each policy [default: 5000]
     #[arg(long = "count", short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     calls: Option<u64>,
-    /// 3 s of throughput, and 500 calls at each policy unless --count is given
-    #[arg(long)]
+    /// 500 calls at each policy, and 3 s of throughput
+    #[arg(long, conflicts_with = "calls")]
     quick: bool,
     #[command(flatten)]
     phone: PhoneArgs,
