@@ -11,8 +11,7 @@ use unjank_host::input::{Input, Stop};
 use crate::error::{Error, Result};
 
 /// Profiles that are part of the program, by name.
-const KNOWN: [(&str, &str); 1] =
-    [("exynos4210", include_str!("../../../../profiles/exynos4210.toml"))];
+const KNOWN: [(&str, &str); 1] = [("exynos4210", include_str!("../../profiles/exynos4210.toml"))];
 
 /// More states than any table of a phone has; the ACPI driver takes 16 without
 /// complaint.
