@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the documents of the project: scripts/documents.py
 
-- Lines are at most 100 characters wide, but for tables, code, and words that are longer.
+- Lines are at most 100 characters wide, but for tables, code, words that are longer, and reports that
+  unjank has written.
 - Links to files and headings of the project lead somewhere.
 - Links lead from README.md to every page in docs.
 - Paths in ARCHITECTURE.md that begin at the root of the project, or in `crates`, exist.
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 WIDTH = 100
+WRITTEN_BY_UNJANK = ["docs/results/reproduction.md"]
 ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\s]+)`")
@@ -127,7 +129,7 @@ def main():
             continue
         name = file.relative_to(ROOT)
         for number, line in prose(file):
-            if too_wide(line):
+            if too_wide(line) and str(name) not in WRITTEN_BY_UNJANK:
                 wrong.append(f"{name}:{number}: {len(line)} characters; {WIDTH} are the most")
             for target in LINK.findall(line):
                 if why := wrong_link(file, target):

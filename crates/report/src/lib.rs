@@ -7,6 +7,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`html`](html()) | one or several records as a self-contained page with SVG charts |
+//! | [`pictures`] | the charts of a record as SVG files |
 //! | [`markdown`](markdown()) | one record as tables for an issue tracker |
 //! | [`terminal`](terminal()) | one record as tables for a terminal |
 //! | [`remarks`](remarks()) | parts of a record that another program's format cannot hold |
@@ -43,7 +44,7 @@ mod visible;
 mod words;
 
 pub use document::remarks;
-pub use html::html;
+pub use html::{Picture, html, pictures};
 pub use markdown::markdown;
 pub use terminal::{TerminalStyle, terminal};
 pub use visible::{coloured_lines, json, lines, one_line, visible};

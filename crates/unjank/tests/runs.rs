@@ -341,3 +341,24 @@ fn runs_of_different_commands_have_nothing_in_common() {
     let stderr = kept.fails(&["runs", "compare", "last~1", "last"], 2);
     assert!(stderr.contains("have no series and no fact in common"), "{stderr}");
 }
+
+#[test]
+fn charts_are_svg_files_that_the_markdown_shows() {
+    let kept = Kept::with_runs(1);
+    let [markdown, charts] = ["run.md", "charts"].map(|name| kept.dir.path().join(name));
+    let [markdown, charts] = [&markdown, &charts].map(|path| path.to_str().expect("UTF-8"));
+    kept.prints(&["runs", "show", "last", "--markdown", markdown, "--figures", charts]);
+    let text = fs::read_to_string(markdown).expect("the Markdown");
+    let entries = fs::read_dir(charts).expect("the charts");
+    let files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+        assert!(text.contains(&format!("](charts/{name})")), "{text}");
+        let svg = fs::read_to_string(&file).expect("a chart");
+        let tree = roxmltree::Document::parse(&svg).expect("XML");
+        assert_eq!(tree.root_element().tag_name().name(), "svg");
+        assert!(tree.root_element().attribute("width").is_some());
+    }
+    assert_eq!(kept.prints(&["runs", "show", "last", "--figures", charts]).lines().count(), 1);
+}

@@ -24,6 +24,8 @@ impl Paper {
     pub(crate) const WIDE: Self = Self { width: 1000.0, height: 360.0 };
     /// A phone, or one column of several.
     pub(crate) const NARROW: Self = Self { width: 320.0, height: 220.0 };
+    /// A figure in a document.
+    pub(crate) const DOCUMENT: Self = Self { width: 640.0, height: 320.0 };
 
     /// Whether details fit.
     pub(crate) fn is_wide(self) -> bool {

@@ -14,7 +14,7 @@ use crate::chart::percentiles::Percentiles;
 use crate::delay;
 use crate::group::{Group, groups, partition};
 use crate::heat::maps;
-use crate::html::figure::{figure, wide_figure};
+use crate::html::figure::{Figure, figure, wide_figure};
 use crate::html::outline::Outline;
 use crate::html::{heat, pareto_fronts};
 use crate::limit::limit;
@@ -33,17 +33,9 @@ const SUBJECTS: usize = 16;
 
 /// A section for each subject with charts.
 pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
-    let findings = &record.findings;
-    let names = findings
-        .series
-        .iter()
-        .map(|series| &series.name)
-        .chain(findings.curves.iter().map(|curve| &curve.name))
-        .chain(findings.facts.iter().map(|fact| &fact.name));
     let worst = Worst::of(record);
     html! {
-        @let subjects = delay::in_order(names.map(String::as_str));
-        @for (index, subject) in subjects.into_iter().take(SUBJECTS).enumerate() {
+        @for (index, subject) in subjects(record).into_iter().enumerate() {
             @let figures = figures(record, subject, &worst, outline);
             @let (maps, left_out) = maps(record, subject);
             @let maps = heat::figures(&maps, left_out, outline);
@@ -61,7 +53,25 @@ pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
     }
 }
 
-fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, outline: &Outline) -> Vec<Markup> {
+/// The subjects that have sections.
+pub(super) fn subjects(record: &RunRecord) -> Vec<&str> {
+    let findings = &record.findings;
+    let names = findings
+        .series
+        .iter()
+        .map(|series| &series.name)
+        .chain(findings.curves.iter().map(|curve| &curve.name))
+        .chain(findings.facts.iter().map(|fact| &fact.name));
+    delay::in_order(names.map(String::as_str)).into_iter().take(SUBJECTS).collect()
+}
+
+/// The charts of a subject, but for heat maps.
+pub(super) fn figures(
+    record: &RunRecord,
+    subject: &str,
+    worst: &Worst<'_>,
+    outline: &Outline,
+) -> Vec<Figure> {
     let findings = &record.findings;
     let mut figures = Vec::new();
     let bounded: Vec<&Fact> = findings
@@ -106,7 +116,7 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, outline: &Outli
 }
 
 /// Numbers in one unit in one chart. A single number is easier to read in the table.
-fn by_unit(facts: Vec<&Fact>, outline: &Outline) -> Vec<Markup> {
+fn by_unit(facts: Vec<&Fact>, outline: &Outline) -> Vec<Figure> {
     let alike = partition(facts, |fact| fact.unit);
     let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
     charts.take(CHARTS).filter_map(|alike| intervals(alike, outline)).collect()
@@ -119,7 +129,7 @@ fn percentiles(
     subject: &str,
     verdicts: &[Verdict],
     outline: &Outline,
-) -> Option<Markup> {
+) -> Option<Figure> {
     let (common, names) =
         shorten(group.series.iter().map(|series| (series.name.as_str(), &series.labels)));
     let series: Vec<(&SeriesRecord, String)> = group.series.iter().copied().zip(names).collect();
@@ -156,7 +166,7 @@ fn course(
     name: &str,
     worst: &Worst<'_>,
     outline: &Outline,
-) -> Option<Markup> {
+) -> Option<Figure> {
     let numbered = worst.for_chart(series);
     let mut note = "line: median, ticks: worst".to_owned();
     if !numbered.is_empty() {
@@ -171,7 +181,7 @@ fn course(
 }
 
 /// Curves over the same axes.
-fn curves(alike: &[&Curve], outline: &Outline) -> Option<Markup> {
+fn curves(alike: &[&Curve], outline: &Outline) -> Option<Figure> {
     let (common, names) = shorten(alike.iter().map(|curve| (curve.name.as_str(), &curve.labels)));
     let curves: Vec<(&Curve, String)> = alike.iter().copied().zip(names).collect();
     let bounded = alike.iter().any(|curve| curve.points.iter().any(|p| p.interval.is_some()));
@@ -180,7 +190,7 @@ fn curves(alike: &[&Curve], outline: &Outline) -> Option<Markup> {
 }
 
 /// Facts with intervals beside each other.
-fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
+fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
     let (common, names) = shorten(alike.iter().map(|fact| (fact.name.as_str(), &fact.labels)));
     let rows = alike
         .iter()
@@ -203,7 +213,7 @@ fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
 const PART: &str = "part";
 
 /// Wholes with their parts.
-fn parts(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
+fn parts(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
     let first = alike.first()?;
     let whole = |fact: &Fact| {
         let mut labels = fact.labels.clone();
@@ -272,7 +282,7 @@ fn tail(name: &str) -> &str {
 }
 
 /// The arms of an experiment, choice by choice.
-fn arms(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
+fn arms(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
     let first = alike.first()?;
     let mut names: Vec<&str> = Vec::new();
     let mut choices: Vec<&str> = Vec::new();

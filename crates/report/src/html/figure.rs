@@ -1,37 +1,47 @@
 //! A chart with its caption.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 use crate::chart::{Chart, Paper, svg};
 use crate::html::outline::Outline;
 
+/// A drawn chart.
+pub(super) struct Figure {
+    pub(super) title: String,
+    caption: Markup,
+    /// For paper of each width that the page has.
+    drawn: Vec<Markup>,
+    /// For a file of its own.
+    pub(super) picture: Markup,
+}
+
+impl Render for Figure {
+    fn render(&self) -> Markup {
+        let class = (self.drawn.len() > 1).then_some("wide");
+        html! { figure class=[class] { (self.caption) @for drawing in &self.drawn { (drawing) } } }
+    }
+}
+
 /// A chart over the whole width, drawn for wide and for narrow screens; the style sheet
 /// shows the one that fits.
-pub(super) fn wide_figure(chart: &dyn Chart, title: &str, note: &str, outline: &Outline) -> Markup {
-    html! {
-        figure class="wide" {
-            (caption(title, note, outline))
-            (svg(chart, Paper::WIDE, "chart at-desk"))
-            (svg(chart, Paper::NARROW, "chart at-phone"))
-        }
-    }
+pub(super) fn wide_figure(chart: &dyn Chart, title: &str, note: &str, outline: &Outline) -> Figure {
+    let wide = svg(chart, Paper::WIDE, "chart at-desk");
+    let narrow = svg(chart, Paper::NARROW, "chart at-phone");
+    of(chart, title, note, outline, vec![wide, narrow])
 }
 
 /// A chart beside others.
-pub(super) fn figure(chart: &dyn Chart, title: &str, note: &str, outline: &Outline) -> Markup {
-    html! {
-        figure {
-            (caption(title, note, outline))
-            (svg(chart, Paper::NARROW, "chart"))
-        }
-    }
+pub(super) fn figure(chart: &dyn Chart, title: &str, note: &str, outline: &Outline) -> Figure {
+    of(chart, title, note, outline, vec![svg(chart, Paper::NARROW, "chart")])
 }
 
-fn caption(title: &str, note: &str, outline: &Outline) -> Markup {
-    html! {
+fn of(chart: &dyn Chart, title: &str, note: &str, outline: &Outline, drawn: Vec<Markup>) -> Figure {
+    let picture = svg(chart, Paper::DOCUMENT, "chart");
+    let caption = html! {
         figcaption {
             (outline.subheading(title))
             @if !note.is_empty() { p { (note) } }
         }
-    }
+    };
+    Figure { title: title.to_owned(), caption, drawn, picture }
 }

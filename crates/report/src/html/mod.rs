@@ -12,6 +12,7 @@ mod machine;
 mod notes;
 mod outline;
 mod pareto_fronts;
+mod picture;
 mod side_by_side;
 mod tables;
 mod timeline;
@@ -22,11 +23,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use unjank_measure::RunRecord;
 
 use crate::headline::headline;
+pub use picture::{Picture, pictures};
+
 use crate::html::outline::Outline;
 use crate::layout::{EVERYTHING, Part};
 use crate::visible::visible;
 use crate::words::counted;
 
+/// Colours, and what charts look like, also outside of the page.
+const CHART_STYLE: &str = include_str!("chart.css");
 const STYLE: &str = include_str!("page.css");
 
 /// Forbids scripts and fetches.
@@ -51,7 +56,7 @@ pub fn html(records: &[RunRecord]) -> String {
                 meta name="generator" content="unjank";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { "unjank " (title) " – " (headline(records)) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(CHART_STYLE)) (PreEscaped(STYLE)) }
             }
             body {
                 main {

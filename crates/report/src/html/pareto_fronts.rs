@@ -1,11 +1,10 @@
 //! Pareto fronts: the front as a line, all points as dots.
 
-use maud::Markup;
 use unjank_measure::Curve;
 
 use crate::chart::curves::Curves;
 use crate::group::partition;
-use crate::html::figure::figure;
+use crate::html::figure::{Figure, figure};
 use crate::html::outline::Outline;
 use crate::names::distinct;
 
@@ -20,7 +19,7 @@ pub(super) fn is_of_front(curve: &Curve) -> bool {
 }
 
 /// A chart for each comparison.
-pub(super) fn figures(curves: Vec<&Curve>, outline: &Outline) -> Vec<Markup> {
+pub(super) fn figures(curves: Vec<&Curve>, outline: &Outline) -> Vec<Figure> {
     let about = |curve: &Curve| {
         let mut labels = curve.labels.clone();
         labels.remove(POINTS);

@@ -6,7 +6,7 @@ use unjank_measure::{RunRecord, SeriesRecord};
 use crate::chart::LINES;
 use crate::chart::percentiles::Percentiles;
 use crate::group::is_part;
-use crate::html::figure::figure;
+use crate::html::figure::{Figure, figure};
 use crate::html::outline::Outline;
 use crate::html::tables::{path, rest, scrolling};
 use crate::words;
@@ -67,7 +67,7 @@ fn shared(records: &[RunRecord]) -> Vec<Shared<'_>> {
     wholes
 }
 
-fn chart(shared: &Shared<'_>, outline: &Outline) -> Option<Markup> {
+fn chart(shared: &Shared<'_>, outline: &Outline) -> Option<Figure> {
     let (_, first) = shared.runs[0];
     let title = words::labelled(&first.name, &first.labels);
     let series: Vec<(&SeriesRecord, String)> = shared

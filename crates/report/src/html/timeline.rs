@@ -16,6 +16,13 @@ const VIEWS: usize = 8;
 /// The most rows of text.
 const ROWS: usize = 500;
 
+/// The whole path on wide paper.
+pub(super) fn picture(table: &Table, record: &RunRecord, title: &str) -> Option<Markup> {
+    let timeline = Timeline::of(table, record);
+    let whole = Chronicle::of(title.to_owned(), &timeline, [0.0, timeline.end()])?;
+    Some(svg(&whole, Paper::WIDE, "chart"))
+}
+
 /// The path, from its start to its end.
 pub(super) fn section(table: &Table, record: &RunRecord, title: &str) -> Markup {
     let timeline = Timeline::of(table, record);

@@ -18,6 +18,17 @@ pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
     html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, record, outline)) } }
 }
 
+/// The timelines, each with its title.
+pub(super) fn timelines(record: &RunRecord) -> Vec<(String, Markup)> {
+    let is_timeline = |table: &&Table| matches!(view(table), View::Timeline);
+    let picture = |table: &Table| {
+        let title = visible(&table.title).into_owned();
+        let drawing = timeline::picture(table, record, &title)?;
+        Some((title, drawing))
+    };
+    drawn(record).filter(is_timeline).filter_map(picture).collect()
+}
+
 fn section(table: &Table, number: usize, record: &RunRecord, outline: &Outline) -> Markup {
     let body = match view(table) {
         View::Rows | View::Matrix | View::Data => rows(table),

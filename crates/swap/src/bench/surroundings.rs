@@ -319,8 +319,8 @@ impl Service {
                 let mut said = String::new();
                 let _what_there_is =
                     self.said.rewind().and_then(|()| self.said.read_to_string(&mut said));
-                let said = said.lines().last().unwrap_or("it did not begin").to_owned();
-                return Ok(Support::No(said));
+                let last = said.lines().last().unwrap_or("it did not begin");
+                return Ok(Support::No(last.strip_prefix("error: ").unwrap_or(last).to_owned()));
             }
             thread::sleep(LOOK);
         }

@@ -105,14 +105,14 @@ fn transport() -> Result<Support<Transport>> {
 }
 
 fn here(args: &Args, transport: Transport, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
-    let seconds = if args.quick { 3_000 } else { 20_000 };
+    let (milliseconds, rounds) = if args.quick { (3_000, 6) } else { (20_000, 12) };
     let options = throughput::Options {
         transports: vec![transport],
         smallest: Bytes(4),
         largest: Bytes(64 << 10),
         placement: Placement::Free,
-        duration: Nanos::from_millis(seconds),
-        rounds: 12,
+        duration: Nanos::from_millis(milliseconds),
+        rounds,
     };
     let part = Part::of_equal(monitor, "throughput", 0, 2);
     let measured = throughput::run(&options, &peer::command(), &part)?;

@@ -9,6 +9,7 @@ use unjank_measure::compare::full_name;
 use unjank_measure::store::Filter;
 use unjank_measure::{RunRecord, SeriesRecord};
 
+use super::open_metrics::OpenMetrics;
 use super::source::StoreArgs;
 use crate::output;
 
@@ -18,12 +19,14 @@ use crate::output;
   unjank runs export > runs.jsonl
   unjank runs export last --to csv
   unjank runs export last --to hgrm --series lock/park_wake
+  unjank runs export --to openmetrics > runs.om
   unjank runs export 20261121 | jq '.verdicts'
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
 series: its run, name, labels, unit, n, missed and quantiles; quantiles that n
 does not bound are empty; line breaks in names are escapes. hgrm is the
 percentile distribution of one series, as HdrHistogram's plotter reads it.
+OpenMetrics has every number in its base unit (seconds, bytes).
 
 A damaged run is reported, and the others are exported.")]
 pub(crate) struct Args {
@@ -48,6 +51,8 @@ enum Format {
     Csv,
     /// One series, from its smallest sample to its largest
     Hgrm,
+    /// Quantiles, facts and answers for Prometheus, with the time of each run
+    Openmetrics,
 }
 
 /// Prints one run after the other, so that a large store needs little memory.
@@ -60,19 +65,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let series = args.series.as_deref();
     match args.format {
-        Format::Json if series.is_some() => {
-            bail!(Error::Invalid("--series needs --to csv or hgrm: JSON holds whole runs".into()))
+        Format::Json | Format::Openmetrics if series.is_some() => {
+            bail!(Error::Invalid("--series needs --to csv or hgrm: others hold whole runs".into()))
         }
         Format::Hgrm if names.len() != 1 => {
             bail!(Error::Invalid(format!("hgrm takes one run, not {}", names.len())))
         }
-        Format::Json | Format::Hgrm => {}
+        Format::Json | Format::Hgrm | Format::Openmetrics => {}
         Format::Csv => output::print(&line(&COLUMNS)?)?,
     }
+    let mut metrics = OpenMetrics::default();
     let mut failure = None;
     for name in &names {
-        match render(name, args) {
-            Ok(text) => output::print(&text)?,
+        match render(name, args, &mut metrics) {
+            Ok(Some(text)) => output::print(&text)?,
+            Ok(None) => {}
             Err(error) => {
                 if let Some(earlier) = failure.replace(error) {
                     output::remark(&format!("error: {earlier:#}"));
@@ -80,13 +87,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
         }
     }
+    if args.format == Format::Openmetrics {
+        output::print(&metrics.text())?;
+    }
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// One run in the chosen format.
-fn render(name: &str, args: &Args) -> Result<String> {
+/// One run in the chosen format; `None` if it is added to the metrics, which hold all runs.
+fn render(name: &str, args: &Args, metrics: &mut OpenMetrics) -> Result<Option<String>> {
     let series = args.series.as_deref();
-    Ok(match args.format {
+    Ok(Some(match args.format {
         // In JSON, line ends occur between tokens only.
         Format::Json => {
             let text = args.store.find_text(name)?;
@@ -94,7 +104,11 @@ fn render(name: &str, args: &Args) -> Result<String> {
         }
         Format::Csv => rows(&args.store.find(name)?, series)?,
         Format::Hgrm => distribution(only(&args.store.find(name)?, series)?)?,
-    })
+        Format::Openmetrics => {
+            metrics.add(&args.store.find(name)?);
+            return Ok(None);
+        }
+    }))
 }
 
 const COLUMNS: [&str; 15] = [

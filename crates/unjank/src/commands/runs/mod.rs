@@ -5,6 +5,7 @@ pub(crate) mod coverage;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
+mod open_metrics;
 pub(crate) mod prune;
 pub(crate) mod show;
 mod source;
