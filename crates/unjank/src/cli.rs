@@ -1,14 +1,20 @@
 //! The command line.
 
+mod closing;
+pub(crate) mod manual;
+mod slip;
+
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, lab, launch, lock, parent, reproduce, restore, rt, runs,
-    schd_dbg, swap, why, with,
+    checkup, completions, host, ipc, jitter, keeper, lab, launch, lock, man, parent, reproduce,
+    restore, rt, runs, schd_dbg, swap, why, with,
 };
+use crate::{output, paths};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -16,18 +22,44 @@ use crate::commands::{
 #[command(
     name = "unjank",
     bin_name = "unjank",
-    version,
-    max_term_width = 100,
+    version = version(),
+    max_term_width = WIDEST,
     propagate_version = true,
-    help_template = "{about-with-newline}\n{usage-heading} {usage}\n{before-help}\n{options}{after-help}",
     after_help = "\
+Examples:
+  unjank checkup
+  sudo unjank why -- git status
+  unjank                             # what to type first on this machine
+
 Exit codes: 0 fine, 1 failure, 2 usage, 3 not possible on this machine,
 4 not permitted, 5 a gate failed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
+
+/// The version, and the commit that was built if it is known (`build.rs`).
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let version = env!("CARGO_PKG_VERSION");
+        match option_env!("UNJANK_COMMIT") {
+            Some(commit) => format!("{version} ({commit})"),
+            None => version.to_owned(),
+        }
+    });
+    &VERSION
+}
+
+/// Lines of help are not longer than this, in columns.
+const WIDEST: usize = 100;
+
+/// The help of `unjank`, for clap: `{before-help}` lists the commands by purpose.
+const ROOT_TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n{before-help}\n{options}";
+
+/// The help of any other command without what closes it.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -70,6 +102,10 @@ pub(crate) enum Command {
     With(with::Args),
     /// Put back what a killed unjank left changed
     Restore(restore::Args),
+    /// What bash, zsh, fish or another shell completes
+    Completions(completions::Args),
+    /// Write the manual pages
+    Man(man::Args),
     /// Put back changes if the unjank that made them is killed; started by that unjank
     #[command(hide = true)]
     Keeper(keeper::Args),
@@ -91,49 +127,70 @@ impl Cli {
             && verb.first().is_some_and(|verb| verb == "load")
             && let Ok(Load { args }) = Load::try_parse_from(verb)
         {
-            return Self { command: Command::Launch(launch::Verb::Load(args)) };
+            return Self { command: Some(Command::Launch(launch::Verb::Load(args))) };
         }
-        let command = with_negative_numbers(grouped(Self::command()));
-        command
-            .try_get_matches_from(typed)
+        Self::definition(output::width())
+            .try_get_matches_from(&typed)
             .and_then(|typed| Self::from_arg_matches(&typed))
-            .unwrap_or_else(|error| end(&error))
+            .unwrap_or_else(|error| {
+                end(&error, slip::meant(&typed, error.kind(), paths::is_program))
+            })
+    }
+
+    /// All commands, with help for a terminal of this width in columns.
+    pub(crate) fn definition(width: usize) -> clap::Command {
+        with_closing(with_negative_numbers(grouped(Self::command())), width.min(WIDEST))
     }
 }
 
 /// Prints help or an error, with arguments escaped: they may come from a script or
-/// a file's name.
-fn end(error: &clap::Error) -> ! {
+/// a file's name. What was probably meant takes the place of clap's own guess.
+fn end(error: &clap::Error, meant: Option<String>) -> ! {
     let plain = error.render().to_string();
-    match unjank_report::lines(&plain) {
-        Cow::Owned(shown) if error.use_stderr() => {
-            let message = shown.strip_prefix("error: ").unwrap_or(&shown);
-            clap::Error::raw(error.kind(), message).exit()
-        }
+    let shown = unjank_report::lines(&plain);
+    let message = shown.strip_prefix("error: ").unwrap_or(&shown);
+    if let Some(meant) = meant {
+        let first = message.lines().next().unwrap_or_default();
+        let meant = unjank_report::one_line(&meant);
+        clap::Error::raw(error.kind(), format!("{first}\n\n  tip: {meant}\n")).exit()
+    }
+    match &shown {
+        Cow::Owned(_) if error.use_stderr() => clap::Error::raw(error.kind(), message).exit(),
         _ => error.exit(),
     }
 }
 
 /// The groups of commands in `--help`, the most frequent first: a heading, and its
 /// commands.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Find out what is slow", &["checkup", "why", "launch", "swap", "jitter", "lock", "ipc"]),
     ("Take the time back", &["rt", "with", "restore"]),
     ("Keep and compare", &["runs", "host"]),
     ("Research and the lab", &["reproduce", "schd-dbg", "lab"]),
+    ("Install", &["completions", "man"]),
 ];
 
 /// Lists the commands by purpose; clap itself has only one list.
 fn grouped(command: clap::Command) -> clap::Command {
     let about = |name: &&str| {
         let about = command.find_subcommand(name).and_then(clap::Command::get_about);
-        about.map(|about| format!("  {name:<10}{about}\n"))
+        about.map(|about| format!("  {name:<13}{about}\n"))
     };
     let group = |(heading, names): &(&str, &[&str])| {
         format!("\n{heading}:\n{}", names.iter().filter_map(about).collect::<String>())
     };
     let groups: String = GROUPS.iter().map(group).collect();
     command.before_help(format!("Start with: unjank checkup\n{groups}"))
+}
+
+/// Ends the help of each command with its closing text, fitted to this width. clap writes what is
+/// in a template as it is.
+fn with_closing(command: clap::Command, width: usize) -> clap::Command {
+    let command = command.mut_subcommands(|below| with_closing(below, width));
+    let Some(closing) = command.get_after_help().map(ToString::to_string) else { return command };
+    let template = if command.get_name() == "unjank" { ROOT_TEMPLATE } else { TEMPLATE };
+    let closing = closing::fitted(&closing, width);
+    command.help_template(format!("{template}\n\n{closing}"))
 }
 
 /// Lets every value be a negative number or time, so that the error for `--tier -5` or

@@ -6,6 +6,7 @@
 //! them, and otherwise those of the machine.
 
 use std::env;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -34,6 +35,16 @@ pub(crate) fn temporary() -> PathBuf {
         (!is_untrusted_directory(&place)).then_some(place)
     };
     places.into_iter().find_map(usable).unwrap_or_else(|| PathBuf::from("/run"))
+}
+
+/// Whether a directory of PATH has a program with this name.
+pub(crate) fn is_program(name: &str) -> bool {
+    let is_in = |directory: PathBuf| {
+        let file = directory.join(name).metadata();
+        file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let path = env::var_os("PATH").unwrap_or_default();
+    !name.contains('/') && env::split_paths(&path).any(is_in)
 }
 
 /// A new temporary directory that only this user can enter. It is removed when

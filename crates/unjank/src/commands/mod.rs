@@ -2,6 +2,7 @@
 //! crate that does the work.
 
 pub(crate) mod checkup;
+pub(crate) mod completions;
 mod environment;
 pub(crate) mod host;
 mod in_time;
@@ -12,6 +13,7 @@ pub(crate) mod lab;
 pub(crate) mod launch;
 mod leftovers;
 pub(crate) mod lock;
+pub(crate) mod man;
 mod measured;
 pub(crate) mod parent;
 mod place;
@@ -26,6 +28,7 @@ mod service;
 mod session;
 mod storing;
 pub(crate) mod swap;
+mod welcome;
 pub(crate) mod why;
 pub(crate) mod with;
 
@@ -37,7 +40,7 @@ use unjank_host::process::survive_file_size_limit;
 use unjank_host::tracefs::keep_instances_with;
 
 use crate::cli::{Cli, Command};
-use crate::paths;
+use crate::{output, paths};
 
 /// Runs the given command.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
@@ -45,7 +48,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     // If it has a directory already, that is one of ours.
     let _set_before = tempfile::env::override_temp_dir(&paths::temporary());
     keep_instances_with(keeper::command(Path::new("tracing")));
-    match cli.command {
+    let Some(command) = cli.command else { return welcome::run() };
+    match command {
         Command::Checkup(args) => checkup::run(&args),
         Command::Host(args) => host::run(&args),
         Command::Ipc(verb) => ipc::run(&verb),
@@ -61,6 +65,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Why(args) => why::run(&args),
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),
+        Command::Completions(args) => completions::run(&args, &Cli::definition(output::width())),
+        Command::Man(args) => man::run(&args, Cli::definition(output::width())),
         Command::Keeper(args) => keeper::run(&args),
         Command::Repetition(parent) => repetition::run(parent),
     }

@@ -134,14 +134,50 @@ pub(crate) fn width() -> usize {
     unjank_host::terminal::width(io::stdout()).or_else(columns).unwrap_or(USUAL_WIDTH)
 }
 
-/// The style for the terminal on stdout, in colour unless that is turned off
-/// (<https://no-color.org>).
+/// The style for the terminal on stdout.
 pub(crate) fn terminal_style() -> TerminalStyle {
     TerminalStyle { width: width(), colour: wants_colour(), all: false }
 }
 
 fn wants_colour() -> bool {
-    io::stdout().is_terminal()
-        && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && env::var_os("TERM").is_none_or(|term| term != "dumb")
+    is_coloured(|name| env::var(name).ok(), io::stdout().is_terminal())
+}
+
+/// Whether text is coloured, by the variables that programs share: <https://no-color.org>,
+/// <https://bixense.com/clicolors>.
+fn is_coloured(variable: impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
+    let is = |name, value: &str| variable(name).is_some_and(|it| it == value);
+    let is_set = |name| variable(name).is_some_and(|it| !it.is_empty());
+    if is_set("NO_COLOR") {
+        return false;
+    }
+    let forced = is_set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0");
+    forced || is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_coloured;
+
+    fn coloured(variables: &[(&str, &str)], is_terminal: bool) -> bool {
+        let value = |name: &str| variables.iter().find(|(is, _)| *is == name).map(|it| it.1.into());
+        is_coloured(value, is_terminal)
+    }
+
+    #[test]
+    fn a_terminal_is_coloured_unless_a_variable_forbids_it() {
+        assert!(coloured(&[], true));
+        for variable in [("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")] {
+            assert!(!coloured(&[variable], true), "{variable:?}");
+        }
+        assert!(coloured(&[("NO_COLOR", ""), ("CLICOLOR", "1")], true));
+    }
+
+    #[test]
+    fn a_file_is_coloured_only_by_force() {
+        assert!(!coloured(&[], false));
+        assert!(!coloured(&[("CLICOLOR_FORCE", "0")], false));
+        assert!(coloured(&[("CLICOLOR_FORCE", "1")], false));
+        assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false));
+    }
 }

@@ -47,12 +47,12 @@ message, a child, a thread of the kernel); each column is an activity. The savin
 by a change is predicted by replaying all recorded wake-ups with shorter waits.
 --prove applies one change and measures the saving:
 
-  cpu      the program starts with nice value -20 (autogroups are off meanwhile)
-  servers  the process that answered the program has nice value -20
-  cache    its files are in memory; without it, they are dropped from memory
-  swap     no page is swapped out; only with --by
-  clock    every CPU at its highest clock
-  sections half as much computing under locks that others wait for; only with --by
+  cpu       the program starts with nice value -20 (autogroups are off meanwhile)
+  servers   the process that answered the program has nice value -20
+  cache     its files are in memory; without it, they are dropped from memory
+  swap      its memory is evicted after all other (needs control groups of version 2)
+  clock     every CPU at its highest clock
+  sections  half as much computing under locks that others wait for; only with --by
 
 --by applies another condition of unjank launch bench instead: --prove=cpu --by
 rt=fifo:10. Launches without the change are as above.
