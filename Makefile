@@ -6,12 +6,13 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build dist java c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
+.PHONY: help checkup build install uninstall dist java c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
-	@echo 'make dist      build target/dist/unjank for packages, with link-time optimisation'
+	@echo 'make install   install it below PREFIX=/usr/local, with manual pages and completions; make uninstall'
+	@echo 'make dist      build packages for x86-64 and aarch64 in target/packages: .deb, .rpm, .tar.gz'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make test      install what tests need, and run them (more of them as root)'
@@ -28,8 +29,11 @@ checkup: build
 build: setup
 	$(CARGO) build --release --locked --package unjank
 
-dist: setup
-	$(CARGO) build --profile dist --locked --package unjank
+install uninstall:
+	./scripts/install.sh $@
+
+dist: setup-dist
+	./scripts/dist.sh
 
 java: setup-java
 	./scripts/java.sh build
@@ -52,6 +56,7 @@ lint: setup setup-java
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \
 		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION) --debug
 	$(CARGO) deny --locked check bans licenses sources
+	$(CARGO) package --locked --workspace --exclude unjank-needs --no-verify --allow-dirty --quiet
 	./scripts/fuzz.sh check
 	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null
 	./scripts/java.sh lint
@@ -74,6 +79,9 @@ setup-java:
 
 setup-test:
 	@./scripts/setup.sh test
+
+setup-dist:
+	@./scripts/setup.sh dist
 
 setup-bench:
 	@./scripts/setup.sh bench

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what a target needs: `setup.sh build|java|test|bench`. On Debian and
+# Installs what a target needs: `setup.sh build|java|test|dist|bench`. On Debian and
 # Ubuntu, as root or with sudo, missing packages are installed; elsewhere they are
 # listed.
 set -eu
@@ -70,6 +70,10 @@ test)
     ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || missing="$missing postgresql"
     # A recorder whose files `why` reads, and a reader of those that it writes.
     need trace-cmd trace-cmd
+    # A system in which a package is installed and removed, and what checks manual pages.
+    need debootstrap debootstrap
+    need rpmbuild rpm
+    need groff groff-base
     # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"
@@ -86,6 +90,14 @@ test)
     need apt-get apt
     [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
     need_python
+    ;;
+dist)
+    need rpmbuild rpm
+    need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+    need qemu-aarch64 qemu-user
+    [ -e /usr/aarch64-linux-gnu/lib/libc.a ] || missing="$missing libc6-dev-arm64-cross"
+    rustup target add aarch64-unknown-linux-gnu >/dev/null 2>&1 ||
+        die "Rust for aarch64 is missing: rustup target add aarch64-unknown-linux-gnu"
     ;;
 bench)
     need cyclictest rt-tests
