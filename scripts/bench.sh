@@ -1,8 +1,8 @@
 #!/bin/sh
 # Speed and size of unjank itself, after the criterion benches: start-up, size, memory;
 # calls against perf bench and unix sockets, locks against std's and parking_lot's,
-# pools against rayon's, wake-up latency against cyclictest. Prints tables without
-# verdicts.
+# pools against rayon's, wake-up latency against cyclictest, miss-ratio curves against
+# libcachesim. Prints tables without verdicts.
 set -eu
 
 unjank=${CARGO_TARGET_DIR:-target}/release/unjank
@@ -74,6 +74,8 @@ else
     echo "unjank jitter bench needs root: run 'sudo $unjank jitter bench' for cyclictest's side"
 fi
 
+echo
+"$(dirname "$0")/bench-mrc.py" $unjank
 echo
 "$(dirname "$0")/bench-caffeine.sh"
 echo
