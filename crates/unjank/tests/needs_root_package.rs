@@ -82,18 +82,21 @@ impl System {
     }
 }
 
-/// Packs the program of these tests.
+/// Packs the program of these tests, without symbols: most of a debug build are symbols.
 fn packed(into: &Path) -> PathBuf {
+    let program = into.with_extension("program");
+    run(Command::new("strip").arg("-o").arg(&program).arg(unjank_needs::unjank!()));
     let arch = stdout(&run(Command::new("dpkg").arg("--print-architecture"))).trim().to_owned();
     run(Command::new(top().join("scripts/package.sh"))
         .arg(&arch)
         .arg(into)
-        .env("BINARY", unjank_needs::unjank!())
+        .env("BINARY", &program)
         .env("DEPENDS", "libc6, libgcc-s1")
         .env("COMPRESSION", "gzip")
         .env_remove("RUN")
         .env_remove("DESTDIR")
         .env_remove("PREFIX"));
+    fs::remove_file(program).unwrap();
     into.join(format!("unjank_{}_{arch}.deb", env!("CARGO_PKG_VERSION")))
 }
 
