@@ -8,13 +8,16 @@
 //! | [`pools`] | compares thread pools |
 //! | [`doctor`] | diagnoses the threads of a running program |
 //! | [`explain`] | turns costs into a verdict |
+//! | `energy` | reads the energy of trials |
 
 pub mod bench;
 pub mod doctor;
+mod energy;
 mod error;
 pub mod explain;
 pub mod pools;
 pub mod probe;
 
+pub use energy::TrialMeter;
 pub use error::{Error, Result};
 pub use probe::{Options, run};

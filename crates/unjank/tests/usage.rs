@@ -171,6 +171,7 @@ fn a_missing_file_is_a_usage_error_in_every_command() {
         &["launch", "simulate", "app", missing],
         &["launch", "boost", "plan", "--config", missing],
         &["launch", "power", "--meter", "csv:/no/such/file.json", "--for", "1s"],
+        &["lock", "bench", "--no-store", "--pool", "--quick", "--meter", "csv:/no/such/file.csv"],
         &["lab", "run", "--pstates", missing, "--", "true"],
         &["lab", "run", "--no-store", "--kernel", missing, "--", "true"],
         &["why", "--no-store", missing],

@@ -337,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn the_example_names_every_key_with_its_default() {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let example = std::fs::read_to_string(project.join("dist/examples/boost.toml")).unwrap();
+        assert_eq!(parse(&example).unwrap(), Config::default());
+        let named: toml::Table = example.parse().unwrap();
+        let all = toml::Table::try_from(Config::default()).unwrap();
+        for (section, keys) in &all {
+            let named = named[section].as_table().unwrap();
+            for key in keys.as_table().unwrap().keys() {
+                assert!(named.contains_key(key), "{section} has no {key}");
+            }
+        }
+        let page = project.join("docs/reference/launch/boost.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let shown = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+        assert_eq!(example.split_once("\n\n").unwrap().1, shown);
+    }
+
+    #[test]
     fn keys_override_defaults() {
         let text = "[launch]\nexecutables = [\"/opt/*\"]\nusers = [\"1000\"]\n[boost]\nmethod = \
                     \"double-tap\"\nsampling_rate = \"20ms\"\n[end]\nwindow = \"0.1s\"\n";

@@ -1,11 +1,8 @@
 //! Runs the trials of all strategies in all cells, in random order.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use unjank_host::energy::{Meter, MeterKind, MeterName, Origin, find};
-use unjank_host::input::Stop;
-use unjank_host::{Nanos, Root, Support};
+use unjank_host::{Nanos, Support};
 use unjank_measure::experiment::rounds;
 use unjank_measure::{Fact, Findings, Monitor, Plan, Unit};
 
@@ -17,6 +14,7 @@ use super::strategy::Strategy;
 use super::surroundings::{Setup, Surroundings};
 use super::trial::Task;
 use super::work::Pace;
+use crate::energy::TrialMeter;
 use crate::error::{Error, Result};
 
 /// Runs a trial of every strategy in every cell and environment, round by round.
@@ -43,12 +41,14 @@ pub fn run(
         .copied()
         .filter(|strategy| uncontended.contains_key(strategy.name))
         .collect();
-    let meter = RefCell::new(meter(setup.root, &mut findings));
+    if let Some(reason) = setup.meter.missing() {
+        findings.not_supported("lock/bench/energy", reason.to_owned());
+    }
     let mut bench = Bench {
         options,
         pace,
         cpus: setup.cpus.len(),
-        meter: &meter,
+        meter: &setup.meter,
         monitor,
         all: options.duration(setup.cpus.len()),
         done: Nanos::ZERO,
@@ -98,29 +98,12 @@ fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'
     Ok(costs)
 }
 
-/// The processor's energy counter; sensors of the board are too slow for a trial.
-fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
-    let mut reasons = Vec::new();
-    for kind in [MeterKind::Rapl, MeterKind::Perf] {
-        match find(root, &MeterName { kind, path: None }, None, &Stop::default()) {
-            Ok(Support::Yes(meter)) if meter.about().origin == Origin::Measured => {
-                return Some(meter);
-            }
-            Ok(Support::Yes(_)) => {}
-            Ok(Support::No(reason)) => reasons.push(format!("{}: {reason}", kind.name())),
-            Err(error) => reasons.push(format!("{}: {error}", kind.name())),
-        }
-    }
-    findings.not_supported("lock/bench/energy", reasons.join("; "));
-    None
-}
-
 /// A run in progress.
 struct Bench<'a> {
     options: &'a Options,
     pace: Pace,
     cpus: usize,
-    meter: &'a RefCell<Option<Box<dyn Meter>>>,
+    meter: &'a TrialMeter,
     monitor: &'a dyn Monitor,
     /// The length of the run, and the part of it that is done.
     all: Nanos,
@@ -186,12 +169,7 @@ impl Bench<'_> {
             pinned: None,
             nicer: None,
         };
-        let energy = || {
-            let mut meter = self.meter.borrow_mut();
-            let reading = meter.as_mut()?.read().ok()?;
-            reading.ended.is_none().then_some(reading.energy)
-        };
-        let result = scene.run_trial(arm.strategy, task, &energy)?;
+        let result = scene.run_trial(arm.strategy, task, &|| self.meter.read())?;
         arm.add(round, &result)?;
         self.done = self.done + self.options.trial_duration(environment, cell, self.cpus);
         Ok(())

@@ -7,7 +7,8 @@ use super::library_locks::{
 };
 use super::sleep_loops::{Busy, PauseYield, Sleep0, Sleep1};
 use super::tested_lock::{NoLock, TestedLock};
-use super::trial::{self, ReadEnergy, Task, Trial, TrialResult};
+use super::trial::{self, Task, Trial, TrialResult};
+use crate::energy::ReadEnergy;
 use crate::error;
 
 /// A way to wait for a lock.

@@ -9,7 +9,8 @@ use unjank_host::{ErrorClass, Nanos, Root, Support};
 use super::grid::Environment;
 use super::peer::Peer;
 use super::strategy::Strategy;
-use super::trial::{ReadEnergy, Task, TrialResult};
+use super::trial::{Task, TrialResult};
+use crate::energy::{ReadEnergy, TrialMeter};
 use crate::error::{Error, Result};
 
 /// The period of the quota: the default of the kernel and of container runtimes.
@@ -28,6 +29,8 @@ pub struct Setup<'a> {
     pub peer: HelperCommand,
     /// The CPUs that threads may use.
     pub cpus: CpuSet,
+    /// Measures the energy of trials.
+    pub meter: TrialMeter,
 }
 
 /// One environment, set up until this is dropped.
@@ -114,7 +117,8 @@ mod tests {
 
     fn setup(root: &Root) -> Setup<'_> {
         let peer = HelperCommand::new("/no/such/program", [""; 0]);
-        Setup { root, session: None, peer, cpus: CpuSet::allowed().unwrap() }
+        let meter = TrialMeter::none("a test");
+        Setup { root, session: None, peer, cpus: CpuSet::allowed().unwrap(), meter }
     }
 
     fn task() -> Task {

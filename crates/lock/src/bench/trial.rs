@@ -20,6 +20,7 @@ use unjank_measure::{Series, SeriesRecord};
 
 use super::tested_lock::TestedLock;
 use super::work;
+use crate::energy::ReadEnergy;
 use crate::error::{Error, Result};
 
 /// Values of the phase word, which only increases; 0 is the first phase.
@@ -50,9 +51,6 @@ pub(crate) struct Task {
     /// Increment of the nice value of every second thread.
     pub(crate) nicer: Option<i32>,
 }
-
-/// Reads the energy used so far, if there is a meter.
-pub(crate) type ReadEnergy<'a> = &'a dyn Fn() -> Option<Joules>;
 
 pub(crate) struct Trial<'a> {
     pub(crate) task: Task,

@@ -21,18 +21,24 @@ mod work;
 use unjank_measure::experiment::rounds;
 use unjank_measure::{Findings, Monitor, Plan};
 
+use crate::energy::TrialMeter;
 use crate::error::Result;
 pub use options::Options;
 pub use pool::PoolKind;
 pub use results::{Cell, Results};
 
 /// Runs a trial of every pool with every gap, round by round. The order is random,
-/// and reversed in every second round. A request to stop ends the run after the
+/// and reversed in every second round. `meter` measures the power of trials. A request to stop ends the run after the
 /// current trial.
 ///
 /// # Errors
 /// `Invalid` options; a thread that cannot be started.
-pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Results, Findings)> {
+pub fn run(
+    options: &Options,
+    meter: &TrialMeter,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<(Results, Findings)> {
     options.check()?;
     let plan = Plan { pairs: options.rounds, warm_up: 0, seed };
     let mut results = Results::new(options, plan);
@@ -48,7 +54,9 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Resul
                 let pool = options.pools[place];
                 let progress = done as f64 / all as f64;
                 monitor.progress(progress, &format!("{} every {}", pool.name(), cell.gap));
-                round.push((place, trial::run(pool, options.threads, cell.gap, options.trial)?));
+                let energy = || meter.read();
+                let trial = trial::run(pool, options.threads, cell.gap, options.trial, &energy)?;
+                round.push((place, trial));
                 done += 1;
             }
             cell.add(round);

@@ -71,6 +71,19 @@ fn later(measured: Option<(&Cell, (usize, usize))>, means: Means) -> Claim {
 fn thrifty(measured: Option<(&Cell, (usize, usize))>, means: Means) -> Claim {
     let claim =
         Claim::new(SOURCE, "CPU time, pauses and Sleep(0) against Sleep(0) alone", "less power");
+    if let Some(power) =
+        measured.and_then(|(cell, (pauses, sleep0))| cell.more_power(pauses, sleep0))
+    {
+        let (watts, interval, n) = power;
+        return Claim::new(
+            SOURCE,
+            "power, pauses and Sleep(0) against Sleep(0) alone",
+            "less power",
+        )
+        .with(watts, Unit::Watts, interval, n)
+        .by(means)
+        .judged_below(0.0, "it takes more");
+    }
     let found = measured.and_then(|(cell, (pauses, sleep0))| cell.busier(pauses, sleep0));
     let Some((value, interval, n)) = found else { return claim.untold(NOT_MEASURED) };
     let judged = claim
@@ -91,11 +104,13 @@ mod tests {
     use unjank_measure::Silent;
 
     use super::*;
+    use crate::energy::TrialMeter;
 
     #[test]
     fn workers_that_never_sleep_take_the_cpus_and_claims_need_rounds() {
         let options = options(100, 1, Nanos::from_millis(100));
-        let (results, _) = super::super::run(&options, 1, &Silent).unwrap();
+        let (results, _) =
+            super::super::run(&options, &TrialMeter::none("a test"), 1, &Silent).unwrap();
         let claims = claims(&results, 1, Means::Measured);
         assert!(claims.iter().all(|claim| claim.answer == Answer::CannotTell), "{claims:?}");
         // On a busy machine, a loop may get no work in its only trial.

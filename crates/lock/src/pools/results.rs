@@ -16,6 +16,8 @@ pub(super) struct TrialResult {
     pub(super) latencies: Series,
     /// CPU time of the pool per second.
     pub(super) cpus: f64,
+    /// Power of the machine, if there is a meter.
+    pub(super) watts: Option<f64>,
 }
 
 /// The results of all trials.
@@ -34,6 +36,7 @@ pub struct Cell {
     latencies: Vec<Series>,
     medians: Vec<Vec<(usize, f64)>>,
     cpus: Vec<Vec<(usize, f64)>>,
+    watts: Vec<Vec<(usize, f64)>>,
 }
 
 impl Results {
@@ -70,7 +73,7 @@ impl Results {
 
     /// The table, with a line for each gap and pool.
     fn table(&self) -> Table {
-        let columns = [
+        let mut columns = vec![
             Column::of("work every", Unit::Nanoseconds),
             Column::text("pool"),
             Column::of("median", Unit::Nanoseconds),
@@ -78,6 +81,9 @@ impl Results {
             Column::of("longest", Unit::Nanoseconds),
             Column::of("CPUs used", Unit::Count),
         ];
+        let metered =
+            self.cells.iter().any(|cell| cell.watts.iter().any(|round| !round.is_empty()));
+        columns.extend(metered.then(|| Column::of("power", Unit::Watts)));
         let title = "From giving work until it begins, and CPUs that the pool uses";
         let row = |cell: &Cell, place: usize, pool: PoolKind| {
             let (cpus, interval) = cell.cpus(place)?;
@@ -85,7 +91,13 @@ impl Results {
             let [median, tail, longest] = [0.5, 0.99, 1.0].map(latency).map(Shown::maybe);
             let gap = Shown::number(cell.gap.get() as f64);
             let cpus = Number::new(cpus).within(interval).into();
-            Some([gap, pool.name().into(), median, tail, longest, cpus])
+            let mut row = vec![gap, pool.name().into(), median, tail, longest, cpus];
+            if metered {
+                let power = cell.power(place);
+                let power = power.map(|(watts, interval)| Number::new(watts).within(interval));
+                row.push(Shown::maybe(power));
+            }
+            Some(row)
         };
         let rows = self.cells.iter().flat_map(|cell| {
             let pools = self.pools.iter().enumerate();
@@ -117,20 +129,24 @@ impl Cell {
                 .with_label("gap", gap.to_string())
         };
         let latencies = pools.iter().map(series).collect();
-        Self { gap, latencies, medians: Vec::new(), cpus: Vec::new() }
+        let [medians, cpus, watts] = [const { Vec::new() }; 3];
+        Self { gap, latencies, medians, cpus, watts }
     }
 
     /// Adds one round, with the results of the pools that it measured.
     pub(super) fn add(&mut self, round: Vec<(usize, TrialResult)>) {
         let mut medians = Vec::new();
         let mut cpus = Vec::new();
+        let mut watts = Vec::new();
         for (place, seen) in round {
             medians.push((place, seen.latencies.quantile(0.5) as f64));
             cpus.push((place, seen.cpus));
+            watts.extend(seen.watts.map(|watts| (place, watts)));
             self.latencies[place].absorb(&seen.latencies);
         }
         self.medians.push(medians);
         self.cpus.push(cpus);
+        self.watts.push(watts);
     }
 
     /// A quantile of the times from giving work until it begins.
@@ -141,8 +157,13 @@ impl Cell {
 
     /// The median over rounds of the CPUs that a pool used, with its interval.
     pub fn cpus(&self, pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
-        let of_pool = self.cpus.iter().flatten().filter(|(place, _)| *place == pool);
-        order::median(&mut of_pool.map(|(_, cpus)| *cpus).collect::<Vec<f64>>())
+        median_of(&self.cpus, pool)
+    }
+
+    /// The median over rounds of the machine's power while a pool was measured, in watts, with
+    /// its interval; `None` without a meter.
+    pub fn power(&self, pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
+        median_of(&self.watts, pool)
     }
 
     /// The number of rounds with a result.
@@ -153,12 +174,17 @@ impl Cell {
     /// How many times as long as `other` a pool takes until work begins: the median over
     /// rounds, with its interval and the number of rounds.
     pub fn later(&self, pool: usize, other: usize) -> Option<(f64, Option<[f64; 2]>, u64)> {
-        relative(&self.medians, pool, other)
+        compared(&self.medians, pool, other, ratio)
     }
 
     /// How many times the CPUs of `other` a pool uses: likewise.
     pub fn busier(&self, pool: usize, other: usize) -> Option<(f64, Option<[f64; 2]>, u64)> {
-        relative(&self.cpus, pool, other)
+        compared(&self.cpus, pool, other, ratio)
+    }
+
+    /// How many watts more than with `other` the machine takes: likewise.
+    pub fn more_power(&self, pool: usize, other: usize) -> Option<(f64, Option<[f64; 2]>, u64)> {
+        compared(&self.watts, pool, other, |one, other| Some(one - other))
     }
 
     fn note(&self, pools: &[PoolKind], findings: &mut Findings) {
@@ -171,27 +197,95 @@ impl Cell {
             let fact = Fact::new(format!("lock/pool/{}/cpus", pool.name()), cpus, Unit::Ratio)
                 .with_label("gap", self.gap.to_string());
             let rounds = self.rounds();
-            findings.facts.push(match interval {
+            let bounded = |fact: Fact, interval: Option<[f64; 2]>| match interval {
                 Some(interval) => fact.with_interval(interval, rounds),
                 None => fact,
-            });
+            };
+            findings.facts.push(bounded(fact, interval));
+            if let Some((watts, interval)) = self.power(place) {
+                let name = format!("lock/pool/{}/power", pool.name());
+                let fact = Fact::new(name, watts, Unit::Watts);
+                findings
+                    .facts
+                    .push(bounded(fact.with_label("gap", self.gap.to_string()), interval));
+            }
         }
     }
 }
 
-/// The median over rounds of one pool's value divided by another's.
-fn relative(
+/// The median over rounds of one pool's value.
+fn median_of(rounds: &[Vec<(usize, f64)>], pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
+    let of_pool = rounds.iter().flatten().filter(|(place, _)| *place == pool);
+    order::median(&mut of_pool.map(|(_, value)| *value).collect::<Vec<f64>>())
+}
+
+/// The median over rounds of one pool's value compared with another's.
+fn compared(
     rounds: &[Vec<(usize, f64)>],
     pool: usize,
     other: usize,
+    compare: fn(f64, f64) -> Option<f64>,
 ) -> Option<(f64, Option<[f64; 2]>, u64)> {
     let of = |round: &[(usize, f64)], wanted: usize| {
-        let found = round.iter().find(|(place, _)| *place == wanted)?;
-        (found.1 > 0.0).then_some(found.1)
+        round.iter().find(|(place, _)| *place == wanted).map(|(_, value)| *value)
     };
-    let ratios = rounds.iter().filter_map(|round| Some(of(round, pool)? / of(round, other)?));
-    let mut ratios: Vec<f64> = ratios.collect();
-    let n = ratios.len() as u64;
-    let (value, interval) = order::median(&mut ratios)?;
+    let values = rounds.iter().filter_map(|round| compare(of(round, pool)?, of(round, other)?));
+    let mut values: Vec<f64> = values.collect();
+    let n = values.len() as u64;
+    let (value, interval) = order::median(&mut values)?;
     Some((value, interval, n))
+}
+
+/// One value divided by another, if both are above zero.
+fn ratio(one: f64, other: f64) -> Option<f64> {
+    (one > 0.0 && other > 0.0).then(|| one / other)
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Series;
+
+    use super::*;
+
+    fn trial(watts: Option<f64>) -> TrialResult {
+        let mut latencies = Series::new("lock/pool/spawn_to_start");
+        latencies.record(Nanos(100));
+        TrialResult { latencies, cpus: 1.0, watts }
+    }
+
+    fn results(watts: Option<f64>) -> Results {
+        let options = Options {
+            pools: PoolKind::ALL[..2].to_vec(),
+            gaps: vec![Nanos::from_millis(1)],
+            ..Options::usual(2)
+        };
+        let mut results = Results::new(&options, Plan { pairs: 6, warm_up: 0, seed: 1 });
+        for _ in 0..options.rounds {
+            let more = watts.map(|watts| watts + 0.5);
+            results.cells[0].add(vec![(0, trial(watts)), (1, trial(more))]);
+        }
+        results
+    }
+
+    #[test]
+    fn power_is_shown_where_it_was_measured() {
+        let results = results(Some(3.0));
+        assert_eq!(results.cells[0].more_power(1, 0), Some((0.5, Some([0.5, 0.5]), 6)));
+        let mut findings = Findings::default();
+        results.note(&mut findings);
+        let names: Vec<&str> = findings.facts.iter().map(|fact| fact.name.as_str()).collect();
+        assert!(names.contains(&"lock/pool/rayon/power"), "{names:?}");
+        assert_eq!(findings.tables[0].columns.last().unwrap().name, "power");
+    }
+
+    #[test]
+    fn without_a_meter_there_is_no_power() {
+        let results = results(None);
+        assert_eq!(results.cells[0].more_power(1, 0), None);
+        assert_eq!(results.cells[0].busier(1, 0), Some((1.0, Some([1.0, 1.0]), 6)));
+        let mut findings = Findings::default();
+        results.note(&mut findings);
+        assert!(!findings.facts.iter().any(|fact| fact.unit == Unit::Watts));
+        assert_eq!(findings.tables[0].columns.last().unwrap().name, "CPUs used");
+    }
 }

@@ -12,6 +12,7 @@ use unjank_measure::Series;
 use super::pool::{Pool, PoolKind};
 use super::results::TrialResult;
 use super::work::Work;
+use crate::energy::ReadEnergy;
 use crate::error::Result;
 
 /// Pieces of work before the first that counts, so that a pool can learn.
@@ -28,6 +29,7 @@ pub(super) fn run(
     threads: usize,
     gap: Nanos,
     length: Nanos,
+    energy: ReadEnergy<'_>,
 ) -> Result<TrialResult> {
     let pool = Pool::start(kind, threads)?;
     let _exact = ExactTimers::new()?;
@@ -36,6 +38,7 @@ pub(super) fn run(
         giver.give();
     }
     let mut latencies = Series::new("lock/pool/spawn_to_start");
+    let before = energy();
     let start = Timestamp::now();
     let (all, own) = (process_cpu_time(), thread_cpu_time());
     while Timestamp::now().since(start) < length {
@@ -44,7 +47,9 @@ pub(super) fn run(
     let of_pool =
         Nanos((process_cpu_time() - all).get().saturating_sub((thread_cpu_time() - own).get()));
     let took = Timestamp::now().since(start);
-    Ok(TrialResult { latencies, cpus: of_pool.get() as f64 / took.get().max(1) as f64 })
+    let used = energy().zip(before).map(|(after, before)| after - before);
+    let watts = used.map(|used| used.0 / took.as_secs_f64().max(1e-9));
+    Ok(TrialResult { latencies, cpus: of_pool.get() as f64 / took.get().max(1) as f64, watts })
 }
 
 /// Gives work at a steady pace.

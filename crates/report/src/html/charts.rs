@@ -154,10 +154,10 @@ fn percentiles(
         notes.push(missed.collect::<Vec<_>>().join(", "));
     }
     if group.parts {
-        return Some(figure(&chart, &title, &notes.join("; "), outline));
+        return Some(figure(Box::new(chart), &title, &notes.join("; "), outline));
     }
     notes.push("bands are 95 % intervals".to_owned());
-    Some(wide_figure(&chart, &title, &notes.join("; "), outline))
+    Some(wide_figure(Box::new(chart), &title, &notes.join("; "), outline))
 }
 
 /// A series over the time of its run.
@@ -177,7 +177,7 @@ fn course(
     }
     let title = format!("{name} over time");
     let chart = Course::of(title.clone(), series, numbered)?;
-    Some(figure(&chart, &title, &note, outline))
+    Some(figure(Box::new(chart), &title, &note, outline))
 }
 
 /// Curves over the same axes.
@@ -186,7 +186,12 @@ fn curves(alike: &[&Curve], outline: &Outline) -> Option<Figure> {
     let curves: Vec<(&Curve, String)> = alike.iter().copied().zip(names).collect();
     let bounded = alike.iter().any(|curve| curve.points.iter().any(|p| p.interval.is_some()));
     let chart = Curves::of(common.clone(), &curves)?;
-    Some(figure(&chart, &common, if bounded { "bands are 95 % intervals" } else { "" }, outline))
+    Some(figure(
+        Box::new(chart),
+        &common,
+        if bounded { "bands are 95 % intervals" } else { "" },
+        outline,
+    ))
 }
 
 /// Facts with intervals beside each other.
@@ -206,7 +211,7 @@ fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
         None => "",
     };
     let note = format!("whiskers are 95 % intervals{better}");
-    Some(figure(&chart, &common, &note, outline))
+    Some(figure(Box::new(chart), &common, &note, outline))
 }
 
 /// The label of facts that are parts of a whole; the other labels name the whole.
@@ -249,7 +254,7 @@ fn parts(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
     let left_out = bars.len() > WHOLES;
     let note =
         if left_out { format!("the first {WHOLES} of {}", bars.len()) } else { String::new() };
-    Some(draw(&chart, &title, &note, outline))
+    Some(draw(Box::new(chart), &title, &note, outline))
 }
 
 /// Splits facts into groups with several arms, and facts of one arm only, such as its
@@ -321,5 +326,5 @@ fn arms(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
         note = format!("{note}; the first {GROUPS} of {}", choices.len());
     }
     let draw = if one { figure } else { wide_figure };
-    Some(draw(&chart, &title, &note, outline))
+    Some(draw(Box::new(chart), &title, &note, outline))
 }

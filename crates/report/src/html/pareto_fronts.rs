@@ -38,7 +38,7 @@ pub(super) fn figures(curves: Vec<&Curve>, outline: &Outline) -> Vec<Figure> {
             Some(_) => "line: Pareto front, which no other point beats in both; dots: all points",
             None => "Pareto front: no other point beats these in both",
         };
-        Some(figure(&chart, &title, note, outline))
+        Some(figure(Box::new(chart), &title, note, outline))
     };
     fronts.iter().zip(titles).filter_map(chart).collect()
 }

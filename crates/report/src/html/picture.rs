@@ -28,7 +28,10 @@ pub fn pictures(record: &RunRecord) -> Vec<Picture> {
     let subjects = charts::subjects(record);
     let of_subject = |subject: &&str| charts::figures(record, subject, &worst, &outline);
     let figures = subjects.iter().flat_map(of_subject);
-    let figures = figures.map(|figure| (figure.title, figure.picture));
+    let figures = figures.map(|figure| {
+        let drawn = figure.picture();
+        (figure.title, drawn)
+    });
     let mut stems: BTreeMap<String, usize> = BTreeMap::new();
     views::timelines(record)
         .into_iter()

@@ -79,7 +79,7 @@ fn chart(shared: &Shared<'_>, outline: &Outline) -> Option<Figure> {
     let chart = Percentiles::of(title.clone(), first.unit, &series, Vec::new(), true)?;
     let more = shared.runs.len().saturating_sub(LINES);
     let note = if more > 0 { format!("{more} more runs in the table") } else { String::new() };
-    Some(figure(&chart, &title, &note, outline))
+    Some(figure(Box::new(chart), &title, &note, outline))
 }
 
 fn table(shared: &[Shared<'_>]) -> Markup {

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod doctor;
+pub(crate) mod meter;
 pub(crate) mod peer;
 pub(crate) mod probe;
 

@@ -11,6 +11,7 @@ use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor};
 
 use super::paper::{Paper, means};
+use crate::commands::lock::meter::MeterArgs;
 use crate::commands::lock::peer;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -48,6 +49,8 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
+    meter: MeterArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -70,11 +73,13 @@ impl Args {
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let options = args.options();
     options.check()?;
+    args.meter.check()?;
     let settings = Settings::default()
         .with("threads", options.threads.clone())
         .with("rounds", options.rounds)
         .with("trial", options.phase.get())
-        .with("max_spin_count", args.max_spin_count);
+        .with("max_spin_count", args.max_spin_count)
+        .with("meter", args.meter.typed());
     let command = measured::Command { name: "reproduce locks", output: &args.output, settings };
     command.run(|root, seed, monitor| measure(args, root, seed, monitor))
 }
@@ -90,12 +95,13 @@ pub(super) fn measure(
     options.check()?;
     let cpus = CpuSet::allowed()?;
     let count = cpus.len();
-    let setup = Setup { root, session: None, peer: peer::command(), cpus };
+    let meter = args.meter.open(root)?;
+    let setup = Setup { root, session: None, peer: peer::command(), cpus, meter };
     let part = Part::new(monitor, "the queue's lock", 0.0, 0.9);
     let (results, mut findings) = bench::run(&options, &setup, seed, &part)?;
     findings.tables.extend(bench::tables(&results, true));
     let part = Part::new(monitor, "an empty queue", 0.9, 0.1);
-    let (idle, found) = pools::run(&args.idle(&options), seed, &part)?;
+    let (idle, found) = pools::run(&args.idle(&options), &setup.meter, seed, &part)?;
     findings.merge(found);
     let mut claims = paper::claims(&results, count, means());
     claims.extend(pools::paper::claims(&idle, count, means()));

@@ -3,6 +3,7 @@
 use unjank_host::Nanos;
 use unjank_lock::bench::Environment;
 
+use crate::commands::lock::meter::MeterArgs;
 use crate::commands::measured::OutputArgs;
 use crate::values;
 
@@ -57,6 +58,8 @@ pub(crate) struct Args {
     /// With --pool: time from one piece of work to the next [default: 0,50us,1ms,10ms]
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration_or_zero, requires = "pool")]
     pub(super) gap: Vec<Nanos>,
+    #[command(flatten)]
+    pub(super) meter: MeterArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
 }

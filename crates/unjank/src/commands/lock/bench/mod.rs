@@ -24,6 +24,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let options = options(args)?;
     options.check()?;
+    args.meter.check()?;
     let cpus = CpuSet::allowed()?;
     let cells = options.cells().len() * options.environments.len();
     output::remark(&format!(
@@ -35,12 +36,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command {
         name: "lock bench",
         output: &args.output,
-        settings: settings(&options),
+        settings: settings(&options).with("meter", args.meter.typed()),
     };
     command.run(|root, seed, monitor| {
         let changes = options.environments.contains(&Environment::Quota);
         let session = if changes { Some(session::open(root, None)?) } else { None };
-        let setup = Setup { root, session: session.as_ref(), peer: peer::command(), cpus };
+        let meter = args.meter.open(root)?;
+        let setup = Setup { root, session: session.as_ref(), peer: peer::command(), cpus, meter };
         let measured = bench::run(&options, &setup, seed, monitor);
         let ((results, mut findings), changes) = session::end(session, measured)?;
         session::note(changes, &mut findings);

@@ -13,6 +13,7 @@ use crate::output;
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
     options.check()?;
+    args.meter.check()?;
     output::remark(&format!(
         "{} pools of {} threads, {} gaps, {} rounds: about {}",
         options.pools.len(),
@@ -30,9 +31,15 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             .with("threads", options.threads)
             .with("gap", gaps)
             .with("rounds", options.rounds)
-            .with("trial", options.trial.get()),
+            .with("trial", options.trial.get())
+            .with("meter", args.meter.typed()),
     };
-    command.run(|_, seed, monitor| Ok(pools::run(&options, seed, monitor)?.1))
+    command.run(|root, seed, monitor| {
+        let meter = args.meter.open(root)?;
+        let (_, mut findings) = pools::run(&options, &meter, seed, monitor)?;
+        args.meter.note(&meter, "lock/pool/power", &mut findings);
+        Ok(findings)
+    })
 }
 
 fn options(args: &Args) -> Result<Options> {
