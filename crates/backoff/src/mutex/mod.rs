@@ -33,7 +33,7 @@ pub use raw::RawMutex;
 ///   has to sleep beside such a section compensates for that with `membarrier(2)`.
 /// - **No thread waits for ever.** A thread that has waited for a millisecond takes
 ///   a ticket, and the next releases hand the lock over in the order of tickets. If
-///   many wait, they take tickets 0.3 ms apart while that fits into 3 ms.
+///   many wait, they take tickets 0.3 ms apart.
 ///
 /// It is not fair below that: use it for throughput, low CPU time and bounded waits,
 /// not where each thread must get the same share. It does not lend priority: between

@@ -11,10 +11,9 @@ mod nanos {
     pub(super) const HAND_OFF_COST: u64 = 300;
     /// Age of a wait at which the waiter takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
-    /// Distance between the tickets of several waiters; shorter if [`LONGEST`] demands it.
+    /// Distance between the tickets of several waiters. A hand-off to a sleeper takes three switches
+    /// and as many system calls, which cost a tenth of that.
     pub(super) const TURN: u64 = 300_000;
-    /// Longest wait for a ticket; several waiters take theirs closer together to keep it.
-    pub(super) const LONGEST: u64 = 3_000_000;
     /// Age up to which a learned gap is used.
     pub(super) const BELIEVED: u64 = 10_000_000;
     /// The least time between two questions for the gap.
@@ -164,8 +163,8 @@ impl Waiter {
     /// threads that first have to wake up, and the busy holder would lose its CPU to
     /// them.
     pub(super) fn book(&mut self, last: u32, waiters: u32, now: Ticks) -> u32 {
-        let longest = Ticks::from_nanos(nanos::LONGEST);
-        let turn = (longest / u64::from(waiters.max(1))).min(Ticks::from_nanos(nanos::TURN));
+        let turn = Ticks::from_nanos(nanos::TURN);
+        let longest = Ticks::from_nanos(nanos::HAND_OFF) + turn * u64::from(waiters);
         let ahead = Ticks(u64::from(last.wrapping_sub(now.0 as u32)));
         // No waiter books further ahead than that, so the last booking is long past.
         let after_last = if ahead > longest { now } else { now + ahead + turn };

@@ -18,7 +18,9 @@ impl Peer {
             println!("{} is missing; `make bench` installs it", python.display());
             return None;
         }
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libcachesim/speed.py");
+        // A bench of unjank-swap includes this file, too.
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let script = crates.join("cachesim/tests/libcachesim/speed.py");
         let mut process = Command::new(python)
             .arg(script)
             .arg(trace)
