@@ -1,5 +1,7 @@
 //! One start, in a process of its own that can be killed at a deadline.
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -8,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow};
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Monitor;
 
-use super::process::{News, Process};
+use super::process::{INTERRUPT, News, Process};
 use crate::commands::repetition::{self, Report, StartOutcome, Task};
 use crate::exit::Relayed;
 
@@ -59,8 +61,7 @@ pub(super) fn run(
                 return Err(error).context("while reading the report of a start");
             }
             Ok(News::NoReport(status)) => {
-                let status = status.context("while waiting for a start")?;
-                return Err(anyhow!("a start ended without a report: {status}"));
+                return without_report(status.context("while waiting for a start")?);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if reported.is_some() => break,
@@ -84,5 +85,27 @@ pub(super) fn run(
         Some(Report::Done(outcome)) => Ok(Ended::Done(outcome)),
         Some(Report::Failed { sentence, code }) => Err(Relayed { sentence, code }.into()),
         None => Ok(Ended::TimedOut),
+    }
+}
+
+/// A request to stop, passed on or from the same terminal, ends a process that does not handle it
+/// yet: it has measured nothing.
+fn without_report(status: ExitStatus) -> Result<Ended> {
+    if status.signal() == Some(INTERRUPT) {
+        return Ok(Ended::Done(StartOutcome::Nothing));
+    }
+    Err(anyhow!("a start ended without a report: {status}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_interrupted_while_it_starts_has_measured_nothing() {
+        let of_signal = |signal| without_report(ExitStatus::from_raw(signal));
+        assert!(matches!(of_signal(INTERRUPT), Ok(Ended::Done(StartOutcome::Nothing))));
+        let error = of_signal(9).err().unwrap().to_string();
+        assert!(error.starts_with("a start ended without a report: signal: 9"), "{error}");
     }
 }

@@ -11,8 +11,9 @@ use unjank_host::process::{Helper, send_signal};
 
 use crate::commands::repetition::{Report, Task};
 
-/// `SIGINT` and `SIGKILL` of `signal(7)`.
-const INTERRUPT: i32 = 2;
+/// `SIGINT` of `signal(7)`.
+pub(super) const INTERRUPT: i32 = 2;
+/// `SIGKILL`.
 const KILL: i32 = 9;
 
 /// News of the process. The channel ends once the process is gone.
