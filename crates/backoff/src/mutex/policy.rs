@@ -12,7 +12,7 @@ mod nanos {
     /// Age of a wait at which the waiter takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
     /// Distance between the tickets of several waiters. A hand-off to a sleeper takes three switches
-    /// and as many system calls, which cost a tenth of that.
+    /// and as many system calls: up to a sixth of that where all threads share a CPU.
     pub(super) const TURN: u64 = 300_000;
     /// Age up to which a learned gap is used.
     pub(super) const BELIEVED: u64 = 10_000_000;
