@@ -6,7 +6,7 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build install uninstall dist java c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
+.PHONY: help checkup build install uninstall dist java c install-c uninstall-c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make dist      build packages for x86-64 and aarch64 in target/packages: .deb, .rpm, .tar.gz'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
+	@echo 'make install-c install it with its header and pkg-config file; make uninstall-c'
 	@echo 'make test      install what tests need, and run them (more of them as root)'
 	@echo 'make attacks   repeat the tests of attacks against the release build (needs root)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
@@ -40,6 +41,9 @@ java: setup-java
 
 c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
+
+install-c uninstall-c:
+	./scripts/install-c.sh $(@:-c=)
 
 test: setup-test
 	./scripts/test.sh

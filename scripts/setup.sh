@@ -74,6 +74,8 @@ test)
     need debootstrap debootstrap
     need rpmbuild rpm
     need groff groff-base
+    # With which C programs find an installed library.
+    need pkg-config pkgconf
     # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,6 +15,9 @@ use tempfile::TempDir;
 const SYSTEM_LIBRARIES: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 
 const SIGABRT: i32 = 6;
+
+const SONAME: &str =
+    concat!("libunjank_backoff.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
 #[derive(Clone, Copy)]
 enum Linked {
@@ -71,24 +75,21 @@ impl Program {
         let library = match linked {
             Linked::Statically => libraries().join("libunjank_backoff.a"),
             Linked::Dynamically => {
-                let moved = directory.path().join("libunjank_backoff.so");
-                fs::copy(libraries().join("libunjank_backoff.so"), &moved).unwrap();
-                moved
+                // At run time it is found by its name, not by the path at link time.
+                let shared = libraries().join("libunjank_backoff.so");
+                symlink(&shared, directory.path().join(SONAME)).unwrap();
+                shared
             }
         };
         let output = cc.arg(&library).args(SYSTEM_LIBRARIES).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        if let Linked::Dynamically = linked {
-            // At run time it is found by its name, not by the path at link time.
-            fs::remove_file(library).unwrap();
-        }
         Self { directory }
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
         Command::new(self.directory.path().join("program"))
             .args(arguments)
-            .env("LD_LIBRARY_PATH", libraries())
+            .env("LD_LIBRARY_PATH", self.directory.path())
             .env("RUST_BACKTRACE", "0")
             .output()
             .unwrap()
@@ -174,4 +175,98 @@ fn misuse_ends_the_process_and_says_why() {
         assert_eq!(output.stdout, b"", "{what}");
     }
     assert_eq!(program.run(&["nothing"]).stdout, b"still there\n");
+}
+
+/// Installs or uninstalls below `root`, as a package does: `DESTDIR` is where it is built, and
+/// `PREFIX` where it will be.
+fn install(what: &str, destination: &Path, prefix: &str) {
+    let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-c.sh"))
+        .arg(what)
+        .env("DESTDIR", destination)
+        .env("PREFIX", prefix)
+        .env("LIBRARIES", libraries())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_program_finds_what_is_installed() {
+    let there = Command::new("pkg-config").arg("--version").output().is_ok();
+    if !is_there("cc") || !unjank_needs::is_there("pkg-config", there) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = directory.path().to_str().unwrap();
+    install("install", Path::new(""), prefix);
+
+    let words = |options: &[&str]| {
+        let output = Command::new("pkg-config")
+            .args(options)
+            .arg("unjank_backoff")
+            .env("PKG_CONFIG_PATH", directory.path().join("lib/pkgconfig"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let words = String::from_utf8(output.stdout).unwrap();
+        words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+
+    let program = directory.path().join("program");
+    let compiled = Command::new("cc")
+        .args(["-std=c11", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pool.c"))
+        .args(words(&["--cflags", "--libs"]))
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = Command::new(&program)
+        .env("LD_LIBRARY_PATH", directory.path().join("lib"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("2 workers added up"));
+    fs::remove_file(program).unwrap();
+
+    install("uninstall", Path::new(""), prefix);
+    assert_eq!(files(directory.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_package_is_installed_where_it_is_built() {
+    let directory = tempfile::tempdir().unwrap();
+    install("install", directory.path(), "/usr");
+    assert_eq!(
+        files(directory.path()).iter().map(|file| file.to_str().unwrap()).collect::<Vec<_>>(),
+        [
+            "usr/include/unjank_backoff.h".to_owned(),
+            "usr/lib/libunjank_backoff.a".to_owned(),
+            "usr/lib/libunjank_backoff.so".to_owned(),
+            format!("usr/lib/{SONAME}"),
+            format!("usr/lib/libunjank_backoff.so.{}", env!("CARGO_PKG_VERSION")),
+            "usr/lib/pkgconfig/unjank_backoff.pc".to_owned(),
+        ]
+    );
+    let described = directory.path().join("usr/lib/pkgconfig/unjank_backoff.pc");
+    assert!(!fs::read_to_string(described).unwrap().contains(directory.path().to_str().unwrap()));
+}
+
+/// All files below a directory, relative to it, in order.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut directories = vec![root.to_owned()];
+    let mut found = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(entry.path());
+            } else {
+                found.push(entry.path().strip_prefix(root).unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
 }
