@@ -2,8 +2,9 @@
 # The Java library and the measuring application of `unjank jitter jvm`:
 #   java.sh build     makes both jars, with the native half for this machine's architecture and,
 #                     with a cross compiler, for the other
-#   java.sh install   puts them into this user's Maven repository
-#   java.sh test      runs their tests on every JDK of this machine
+#   java.sh install   puts them into this user's Maven repository, with sources and documentation
+#   java.sh deploy    puts the library into the Maven repository in the directory REPOSITORY
+#   java.sh test      runs their tests on every JDK of this machine, and deploys
 #   java.sh lint      checks their documentation
 #   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
 # Maven fetches its plugins on the first run. NATIVE=debug takes the native half from cargo's debug
@@ -85,6 +86,18 @@ maven() { # home of the JDK that runs the tests, goals and options
     JAVA_HOME=$compiler mvn --quiet --file java -Dnative.dir="$native" -Dtest.jdk="$tested" "$@"
 }
 
+# Fails unless everything has arrived that the users of a repository expect.
+deploy() { # directory
+    maven "$compiler" --activate-profiles complete deploy -DskipTests \
+        -DaltDeploymentRepository="unjank::file://$1"
+    version=$(sed -n 's|^  <version>\(.*\)</version>|\1|p' java/pom.xml)
+    library=$1/io/github/unjank/unjank-rt/$version/unjank-rt-$version
+    for file in .jar -sources.jar -javadoc.jar .pom; do
+        [ -s "$library$file" ] || die "$library$file has not been deployed"
+    done
+    echo "unjank: unjank-rt $version, its sources and its documentation are in $1" >&2
+}
+
 # Prints how many tests have run, which Maven does not.
 summary() {
     cat java/*/target/surefire-reports/*.txt |
@@ -120,11 +133,19 @@ test)
         maven "$home" --fail-at-end package || failed=1
         summary
     done
+    rm -rf "$target/java-repository"
+    (deploy "$target/java-repository") || failed=1
     exit $failed
     ;;
 install)
     native_half
-    maven "$compiler" install -DskipTests
+    maven "$compiler" --activate-profiles complete install -DskipTests
+    ;;
+deploy)
+    [ -n "${REPOSITORY:-}" ] || die "java.sh deploy needs REPOSITORY=DIRECTORY"
+    mkdir -p "$REPOSITORY"
+    native_half
+    deploy "$(cd "$REPOSITORY" && pwd)"
     ;;
 lint)
     maven "$compiler" compile javadoc:javadoc
@@ -133,5 +154,5 @@ jdks)
     echo "$compiler"
     echo "$found" | grep -vxF "$compiler" || true
     ;;
-*) die "scripts/java.sh build, install, test, lint or jdks" ;;
+*) die "scripts/java.sh build, install, deploy, test, lint or jdks" ;;
 esac
