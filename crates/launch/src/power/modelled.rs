@@ -227,8 +227,9 @@ mod tests {
         let gone = meter.read().unwrap();
         let reason = gone.ended.clone().unwrap().reason;
         assert!(reason.contains("policy0/scaling_cur_freq"), "{reason}");
-        assert_eq!(gone.energy, last.energy);
-        assert!(last.energy > Joules(0.0));
+        // Its thread may have charged once more before the clock was gone.
+        assert!(gone.energy >= last.energy && last.energy > Joules(0.0));
+        assert_eq!(meter.read().unwrap().energy, gone.energy);
     }
 
     #[test]
