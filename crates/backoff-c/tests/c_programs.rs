@@ -16,8 +16,12 @@ const SYSTEM_LIBRARIES: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 
 const SIGABRT: i32 = 6;
 
-const SONAME: &str =
-    concat!("libunjank_backoff.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+const SONAME: &str = concat!(
+    "libunjank_backoff.so.",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR")
+);
 
 #[derive(Clone, Copy)]
 enum Linked {
@@ -180,13 +184,14 @@ fn misuse_ends_the_process_and_says_why() {
 /// Installs or uninstalls below `root`, as a package does: `DESTDIR` is where it is built, and
 /// `PREFIX` where it will be.
 fn install(what: &str, destination: &Path, prefix: &str) {
-    let output = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-c.sh"))
-        .arg(what)
-        .env("DESTDIR", destination)
-        .env("PREFIX", prefix)
-        .env("LIBRARIES", libraries())
-        .output()
-        .unwrap();
+    let output =
+        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/install-c.sh"))
+            .arg(what)
+            .env("DESTDIR", destination)
+            .env("PREFIX", prefix)
+            .env("LIBRARIES", libraries())
+            .output()
+            .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
