@@ -27,6 +27,14 @@ pub enum Error {
         /// The first fault.
         reason: String,
     },
+    /// The result of another tool is damaged.
+    #[error("{origin} cannot be imported: {reason}")]
+    Foreign {
+        /// Where the text came from: a file.
+        origin: String,
+        /// The first fault.
+        reason: String,
+    },
     /// Two runs have nothing that could be compared.
     #[error("runs {a} and {b} have no series and no fact in common: there is nothing to compare")]
     NothingInCommon {
@@ -152,6 +160,7 @@ impl Error {
             | Self::Exists(_)
             | Self::NotAStore { .. }
             | Self::NothingInCommon { .. }
+            | Self::Foreign { .. }
             | Self::Record { .. } => ErrorClass::Usage,
             Self::LaterStore { .. } => ErrorClass::Unsupported,
             Self::ReadOnly { .. } => ErrorClass::Permission,

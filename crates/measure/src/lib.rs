@@ -5,6 +5,7 @@
 //! | [`claim`] | a published result beside ours |
 //! | [`clock`] | the cost and resolution of the clock |
 //! | [`series`] | a recorder of samples: histogram, missed periods, course over time |
+//! | [`mod@import`] | results of other tools |
 //! | [`findings`] | the findings of a probe |
 //! | [`record`] | the run record: one JSON document per run |
 //! | [`stats`] | intervals without an assumption about the distribution |
@@ -29,6 +30,7 @@ pub mod effect;
 mod error;
 pub mod experiment;
 pub mod findings;
+pub mod import;
 pub mod load;
 pub mod monitor;
 pub mod number;

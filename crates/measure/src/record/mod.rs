@@ -7,7 +7,7 @@ mod curve;
 mod direction;
 mod fact;
 mod outlier;
-mod packed;
+pub(crate) mod packed;
 mod read;
 mod run;
 mod series;

@@ -38,6 +38,14 @@ pub(super) fn pack(histogram: &Histogram<u64>) -> String {
 /// Decodes the text form of a histogram that holds `n` samples. The error is
 /// the first fault.
 pub(super) fn unpack(text: &str, n: u64) -> Result<Histogram<u64>, String> {
+    match decode(text)? {
+        (histogram, held) if held == n => Ok(histogram),
+        (_, held) => Err(format!("it holds {held} samples, but the series claims {n}")),
+    }
+}
+
+/// Decodes the text form of a histogram. Returns its number of samples, too.
+pub(crate) fn decode(text: &str) -> Result<(Histogram<u64>, u64), String> {
     let bytes = BASE64.decode(text).map_err(|e| e.to_string())?;
     let bytes = inflate(bytes)?;
     let word = |at: usize| -> Option<u32> {
@@ -59,11 +67,8 @@ pub(super) fn unpack(text: &str, n: u64) -> Result<Histogram<u64>, String> {
     let held = histogram
         .iter_recorded()
         .try_fold(0_u64, |sum, step| sum.checked_add(step.count_at_value()));
-    match held {
-        Some(held) if held == n => Ok(histogram),
-        Some(held) => Err(format!("it holds {held} samples, but the series claims {n}")),
-        None => Err("it holds more samples than can be counted".to_owned()),
-    }
+    let held = held.ok_or("it holds more samples than can be counted")?;
+    Ok((histogram, held))
 }
 
 /// Inflates the text form, up to a limit.

@@ -5,6 +5,7 @@ pub(crate) mod checkup;
 pub(crate) mod completions;
 mod environment;
 pub(crate) mod host;
+mod imported;
 mod in_time;
 pub(crate) mod ipc;
 pub(crate) mod jitter;

@@ -1,25 +1,23 @@
 //! `unjank jitter import`: imports results of cyclictest and jitterdebugger.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use jiff::Timestamp as Date;
 use unjank_host::input::Input;
 use unjank_host::sched::Priority;
-use unjank_host::{Bytes, Error, Timestamp};
+use unjank_host::{Bytes, Error, Nanos};
 use unjank_jitter::import::{self, Imported};
 use unjank_measure::RunRecord;
-use unjank_measure::record::{Run, Start};
 
+use crate::commands::imported::ImportedRun;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{interrupt, values};
 
 /// Neither tool writes larger files.
 const LARGEST: Bytes = Bytes(64 << 20);
-/// The label of every run that was not measured by unjank.
-const IMPORTED: &str = "imported";
 
 /// Arguments of `unjank jitter import`.
 #[derive(Debug, clap::Args)]
@@ -72,21 +70,13 @@ fn read(name: &str) -> Result<String> {
     })
 }
 
-/// The record of the imported run. The same file has the same id each time, if it
-/// says when it was written.
+/// The record of the imported run.
 fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
     let mut findings = imported.findings();
     findings.verdicts.push(imported.verdict(&findings));
-    let mut hasher = DefaultHasher::new();
-    (text, imported.priority.map(Priority::get)).hash(&mut hasher);
-    let (start, end) = if let Some([start, end]) = imported.ran {
+    let seconds = |[start, end]: [Date; 2]| {
         let seconds = u64::try_from(end.as_second() - start.as_second()).unwrap_or(0);
-        let clock = |seconds: u64| Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000));
-        (Start::at(start, clock(0), hasher.finish() as u32), clock(seconds))
-    } else {
-        findings.warn("the file has no date: the date of the import is used");
-        let now = Timestamp::now();
-        (Start::now(), now)
+        (start, Nanos(seconds.saturating_mul(1_000_000_000)))
     };
     let settings = Settings::default()
         .with("file", file)
@@ -95,14 +85,14 @@ fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
         .with("command_line", imported.command_line.clone())
         .with("policy", vec![imported.scheduling().into_owned()])
         .with("threads", imported.threads())
-        .with("period", imported.period.map(unjank_host::Nanos::get));
-    let run = Run {
-        tool: measured::tool(),
+        .with("period", imported.period.map(Nanos::get));
+    let priority = imported.priority.map(Priority::get);
+    let run = ImportedRun {
         command: "jitter import".to_owned(),
-        host: imported.machine,
-        settings: settings.into_values(),
+        ran: imported.ran.map(seconds),
+        machine: imported.machine,
+        settings,
         findings,
-        labels: vec![IMPORTED.to_owned()],
     };
-    start.finish(end, run)
+    run.record((text, priority))
 }

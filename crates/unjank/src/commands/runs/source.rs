@@ -85,6 +85,9 @@ fn selector(name: &str) -> Selector {
 /// The largest file of records that is read.
 const LARGEST: Bytes = Bytes(1 << 30);
 
+/// How files of perf-record(1) begin: `tools/perf/Documentation/perf.data-file-format.txt`.
+const PERF_DATA: &[u8] = b"PERFILE2";
+
 /// The whole text of a file; `-` is stdin.
 pub(super) fn read(name: &str) -> Result<String> {
     let no_record = |reason: &str| unjank_measure::Error::Record {
@@ -101,5 +104,12 @@ pub(super) fn read(name: &str) -> Result<String> {
             return Err(unjank_host::Error::file("read", name, error).of_named_file().into());
         }
     };
+    if bytes.starts_with(PERF_DATA) {
+        return Err(no_record(
+            "perf record wrote it, and it holds samples, no run: perf report shows them, and \
+             unjank why -- COMMAND measures a launch anew",
+        )
+        .into());
+    }
     Ok(String::from_utf8(bytes).map_err(|_| no_record("it is not text"))?)
 }
