@@ -1,21 +1,32 @@
 //! The configuration file, `/etc/unjank/boost.toml`: rules and limits.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+mod sections;
+mod time;
 
-use jiff::SignedDuration;
-use serde::de::{self, Deserializer, Unexpected, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 use unjank_host::files::read_trusted;
 use unjank_host::process::is_root;
 use unjank_host::{Error, Nanos, Result, Root};
 
-use super::plan::{Amounts, Method};
+use super::plan::Amounts;
 use super::rules::{Filter, Rules};
 use super::settle::IdleRule;
+use sections::is_android;
+
+pub use sections::{Boost, Detect, End, Launch};
+pub use time::Time;
 
 /// The default path of the file.
 pub const PLACE: &str = "/etc/unjank/boost.toml";
+/// The same on Android, whose `/etc` cannot be written.
+const ANDROID_PLACE: &str = "/data/local/unjank/boost.toml";
+
+/// The default path of the file on a machine.
+pub fn place(root: &Root) -> &'static Path {
+    Path::new(if is_android(root) { ANDROID_PLACE } else { PLACE })
+}
 
 /// The contents of the file. Missing keys are as in [`Config::default`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,129 +40,6 @@ pub struct Config {
     pub boost: Boost,
     /// `[end]`: when launches are over.
     pub end: End,
-}
-
-/// `[launch]`: which new programs count as launches. Patterns match the whole text,
-/// with `*` and `?`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Launch {
-    /// Whether only leaders of process groups count.
-    pub leaders_only: bool,
-    /// Executables that count; all if empty.
-    pub executables: Vec<String>,
-    /// Executables that do not count.
-    pub not_executables: Vec<String>,
-    /// Control groups that count; all if empty.
-    pub control_groups: Vec<String>,
-    /// Control groups that do not count.
-    pub not_control_groups: Vec<String>,
-    /// Users that count, by name or number; all if empty.
-    pub users: Vec<String>,
-    /// Users that do not count.
-    pub not_users: Vec<String>,
-}
-
-/// `[detect]`: the sources of launches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Detect {
-    /// Programs that begin to run, from the process connector.
-    pub exec: bool,
-    /// Processes that come to the foreground: the `cgroup.procs` or `tasks` of the
-    /// cpusets into which Android moves them.
-    pub top_app: Vec<PathBuf>,
-    /// The command that prints Android's events as they happen, such as
-    /// `["logcat", "-b", "events", "-T", "1"]`; none if empty.
-    pub logcat: Vec<String>,
-}
-
-/// `[boost]`: how launches are boosted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Boost {
-    /// How the clock is raised.
-    pub method: Method,
-    /// `sampling_rate` of ondemand and conservative while boosted.
-    pub sampling_rate: Time,
-    /// The same without a boost, while the service runs; default: the value when
-    /// the service starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub normal_sampling_rate: Option<Time>,
-    /// `rate_limit_us` of schedutil while boosted.
-    pub rate_limit: Time,
-    /// `timer_rate` of interactive while boosted.
-    pub timer_rate: Time,
-    /// Delay of a double tap's second write.
-    pub second_tap: Time,
-    /// Control groups whose `cpu.uclamp.min` the method uclamp raises.
-    pub control_groups: Vec<PathBuf>,
-    /// The longest boost of one launch.
-    pub longest: Time,
-    /// Boosted time per minute.
-    pub budget: Time,
-    /// Whether a boost ends when launches of its program usually end.
-    pub learn: bool,
-}
-
-/// `[end]`: when launches are over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct End {
-    /// How long its processes must be idle.
-    pub window: Time,
-    /// The largest share of that time for which they may run.
-    pub share: f64,
-    /// Interval between checks of them.
-    pub look: Time,
-}
-
-impl Default for Launch {
-    fn default() -> Self {
-        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-        Self {
-            leaders_only: true,
-            executables: Vec::new(),
-            // None: systemd's own programs are known by their group, and a program's
-            // path is looked up only if a rule needs it.
-            not_executables: Vec::new(),
-            control_groups: Vec::new(),
-            not_control_groups: texts(&["/system.slice*", "/init.scope"]),
-            users: Vec::new(),
-            not_users: Vec::new(),
-        }
-    }
-}
-
-impl Default for Detect {
-    fn default() -> Self {
-        Self { exec: true, top_app: Vec::new(), logcat: Vec::new() }
-    }
-}
-
-impl Default for Boost {
-    fn default() -> Self {
-        let millis = |millis| Time(Nanos::from_millis(millis));
-        Self {
-            method: Method::Auto,
-            sampling_rate: millis(50),
-            normal_sampling_rate: None,
-            rate_limit: Time(Nanos::from_micros(500)),
-            timer_rate: millis(10),
-            second_tap: millis(8),
-            control_groups: Vec::new(),
-            longest: millis(3_000),
-            budget: millis(20_000),
-            learn: true,
-        }
-    }
-}
-
-impl Default for End {
-    fn default() -> Self {
-        let millis = |millis| Time(Nanos::from_millis(millis));
-        Self { window: millis(60), share: 0.1, look: millis(10) }
-    }
 }
 
 /// The line of a mistake in `text`, and the message. The error's own text quotes the
@@ -173,15 +61,15 @@ fn with_install_hint(error: Error, file: &Path) -> Error {
 }
 
 impl Config {
-    /// Reads the file `path`, or else that at [`PLACE`], if it exists. Root reads
+    /// Reads the file `path`, or else that at [`place`], if it exists. Root reads
     /// only files that nobody else can write or replace.
     ///
     /// # Errors
     /// `File` if it cannot be read, `Permission` if another user can write or
     /// replace it, `Parse` with the line of a mistake.
     pub fn read(root: &Root, path: Option<&Path>) -> Result<Self> {
-        let origin = path.unwrap_or(Path::new(PLACE));
-        let text = if is_root() && (path.is_some() || root.exists(PLACE)) {
+        let origin = path.unwrap_or_else(|| place(root));
+        let text = if is_root() && (path.is_some() || root.exists(origin)) {
             // It can name a command to run (`logcat`).
             Some(
                 read_trusted(&root.resolve(origin))
@@ -190,9 +78,15 @@ impl Config {
         } else if path.is_some() {
             Some(root.read(origin)?)
         } else {
-            root.read_if_there(PLACE)?
+            root.read_if_there(origin)?
         };
-        text.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text, origin))
+        let text = text.unwrap_or_default();
+        let mut config = Self::parse(&text, origin)?;
+        let named = text.parse().is_ok_and(|keys: toml::Table| keys.contains_key("detect"));
+        if !named {
+            config.detect = Detect::on(root);
+        }
+        Ok(config)
     }
 
     /// Parses the text of a file; `origin` is its name.
@@ -284,42 +178,10 @@ fn user(root: &Root, name: &str) -> Result<u32> {
     number.ok_or_else(|| Error::Invalid(format!("/etc/passwd has no user {name:?}")))
 }
 
-/// A length of time, written as a number and a unit: `50ms`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub Nanos);
-
-impl Serialize for Time {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}us", self.0.get() / 1_000))
-    }
-}
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Time;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a length of time with its unit, such as \"50ms\" or \"3s\"")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Time, E> {
-                let length: Option<SignedDuration> = text.parse().ok();
-                let nanos = length.and_then(|length| u64::try_from(length.as_nanos()).ok());
-                nanos
-                    .filter(|&nanos| nanos > 0)
-                    .map(|nanos| Time(Nanos(nanos)))
-                    .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-            }
-        }
-        deserializer.deserialize_any(Text)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remedy::plan::Method;
 
     fn parse(text: &str) -> Result<Config> {
         Config::parse(text, Path::new("boost.toml"))
@@ -386,6 +248,26 @@ mod tests {
         assert!(share.starts_with("cannot parse boost.toml, line 3: share must be"), "{share}");
         assert!(refusal("[boost]\nlongest = \"10ms\"").contains("longest must be between"));
         assert!(refusal("[boost\n").starts_with("cannot parse boost.toml, line 1: "));
+    }
+
+    #[test]
+    fn android_is_known_and_sources_that_the_file_names_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let root = Root::at(dir.path());
+        let detect = || Config::read(&root, None).unwrap().detect;
+        assert_eq!(detect(), Detect::default());
+        put("system/bin/app_process", "");
+        assert!(!detect().exec && detect().logcat[0] == "logcat", "{:?}", detect());
+        put("data/local/unjank/boost.toml", "[boost]\nmethod = \"uclamp\"\n");
+        let config = Config::read(&root, None).unwrap();
+        assert_eq!((config.boost.method, config.detect.exec), (Method::Uclamp, false));
+        put("data/local/unjank/boost.toml", "[detect]\nexec = true\n");
+        assert_eq!(detect(), Detect::default());
     }
 
     #[test]
