@@ -83,7 +83,9 @@ test)
     if [ "$(uname -m)" = x86_64 ]; then
         need qemu-aarch64 qemu-user
         need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
-        [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || missing="$missing libc6-dev-arm64-cross"
+        [ -e /usr/aarch64-linux-gnu/lib/libc.a ] || missing="$missing libc6-dev-arm64-cross"
+        # A virtual phone with that processor.
+        need qemu-system-aarch64 qemu-system-arm
     fi
     # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
     need qemu-system-x86_64 qemu-system-x86

@@ -8,6 +8,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`architecture`] | the processors of phones |
 //! | [`mod@run`] | one run, from its options to the end of the last command |
 //! | [`kernel`] | the kernel and its modules: found, fetched, cached |
 //! | [`modules`] | the modules that a phone needs, with their parameters |
@@ -19,6 +20,7 @@
 //! | [`order`] | the order to the guest |
 //! | [`guest`] | the guest side |
 
+pub mod architecture;
 pub mod channel;
 mod error;
 pub mod guest;
@@ -33,6 +35,7 @@ pub mod qemu;
 pub mod run;
 mod tail;
 
+pub use architecture::Architecture;
 pub use error::{Error, Result};
 pub use kernel::Kernel;
 pub use pstates::{Clock, Profile};

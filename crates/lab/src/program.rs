@@ -7,24 +7,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::elf::{EM_X86_64, FileHeader64};
+use object::elf::FileHeader64;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, elf};
 use unjank_host::input::Stop;
 use unjank_host::{Error, Result};
 
+use crate::architecture::Architecture;
 use crate::packed_file;
-
-/// Dynamic linkers that list libraries without running the program: glibc's and
-/// musl's. An unknown one could be any program, which must not be run on this
-/// machine.
-const DYNAMIC_LINKERS: [&str; 3] =
-    ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
 
 /// A program for the guest's processor.
 #[derive(Debug)]
 pub struct Program {
     file: PathBuf,
+    architecture: Architecture,
     /// The bytes of its file, at most 1 GiB.
     pub content: Vec<u8>,
     /// The dynamic linker that it names; `None` for a static program.
@@ -45,11 +41,11 @@ impl Program {
     ///
     /// # Errors
     /// `Invalid` for a file that is not a program of this architecture.
-    pub fn read(file: &Path, stop: &Stop) -> Result<Self> {
+    pub fn read(file: &Path, architecture: Architecture, stop: &Stop) -> Result<Self> {
         let content = packed_file::read(file, stop)?;
-        let dynamic_linker = dynamic_linker(&content)
+        let dynamic_linker = dynamic_linker(&content, architecture)
             .map_err(|what| Error::Invalid(format!("{} is not {what}", file.display())))?;
-        Ok(Self { file: file.to_owned(), content, dynamic_linker })
+        Ok(Self { file: file.to_owned(), architecture, content, dynamic_linker })
     }
 
     /// The shared libraries that it needs, directly or through others.
@@ -60,11 +56,19 @@ impl Program {
     pub fn libraries(&self) -> Result<Vec<Library>> {
         let Some(linker) = &self.dynamic_linker else { return Ok(Vec::new()) };
         let program = self.file.display();
-        if !DYNAMIC_LINKERS.iter().any(|known| linker == Path::new(known)) {
+        let known = self.architecture.dynamic_linkers();
+        if !known.iter().any(|known| linker == Path::new(known)) {
             return Err(Error::Unsupported(format!(
                 "{program} needs the dynamic linker {}, which unjank does not know; a static \
                  program (-static) needs none",
                 linker.display()
+            )));
+        }
+        if self.architecture != Architecture::default() {
+            return Err(Error::Unsupported(format!(
+                "{program} needs shared libraries, which this machine cannot list for {}; a static \
+                 program (-static) needs none",
+                self.architecture
             )));
         }
         // A path without a slash would be searched for among the libraries.
@@ -80,17 +84,18 @@ impl Program {
         if !listed.status.success() {
             return Err(failed(String::from_utf8_lossy(&listed.stderr).trim()));
         }
-        libraries(&String::from_utf8_lossy(&listed.stdout)).map_err(|what| failed(&what))
+        libraries(&String::from_utf8_lossy(&listed.stdout), known).map_err(|what| failed(&what))
     }
 }
 
 /// The dynamic linker that a program names. The error completes `… is not`.
-fn dynamic_linker(content: &[u8]) -> Result<Option<PathBuf>, &'static str> {
+fn dynamic_linker(content: &[u8], architecture: Architecture) -> Result<Option<PathBuf>, String> {
     let header: &FileHeader64<LittleEndian> =
         FileHeader64::parse(content).map_err(|_| "a program")?;
-    let endian = header.endian().map_err(|_| "a program for x86-64")?;
-    if header.e_machine(endian) != EM_X86_64 {
-        return Err("a program for x86-64");
+    let other = || format!("a program for {architecture}");
+    let endian = header.endian().map_err(|_| other())?;
+    if header.e_machine(endian) != architecture.elf() {
+        return Err(other());
     }
     let segments = header.program_headers(endian, content).map_err(|_| "a whole program")?;
     let Some(segment) = segments.iter().find(|it| it.p_type(endian) == elf::PT_INTERP) else {
@@ -104,11 +109,11 @@ fn dynamic_linker(content: &[u8]) -> Result<Option<PathBuf>, &'static str> {
 /// Parses the list of a dynamic linker: `libm.so.6 => /lib/libm.so.6 (0x7f…)`
 /// in each line, and lines without an arrow for itself and for the kernel's
 /// part (`vdso(7)`).
-fn libraries(listed: &str) -> Result<Vec<Library>, String> {
+fn libraries(listed: &str, linkers: &[&str]) -> Result<Vec<Library>, String> {
     let found = listed.lines().filter_map(|line| line.trim().split_once(" => "));
     // musl lists itself under the name of the C library, and as the linker that
     // the program names.
-    let needed = found.filter(|(name, _)| !DYNAMIC_LINKERS.contains(name));
+    let needed = found.filter(|(name, _)| !linkers.contains(name));
     needed
         .map(|(name, place)| {
             let file = place.rsplit_once(" (").map_or(place, |(file, _)| file);
@@ -130,7 +135,7 @@ mod tests {
     fn program(kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
-        file[18] = EM_X86_64.0 as u8;
+        file[18] = elf::EM_X86_64.0 as u8;
         file[32] = 64;
         file[54] = 56;
         file[56] = kinds.len() as u8;
@@ -149,8 +154,8 @@ mod tests {
 
     #[test]
     fn the_named_dynamic_linker_is_found() {
-        assert_eq!(dynamic_linker(&program(&[6, 1, 1])), Ok(None));
-        let found = dynamic_linker(&program(&[6, elf::PT_INTERP.0, 1]));
+        assert_eq!(dynamic_linker(&program(&[6, 1, 1]), Architecture::X86_64), Ok(None));
+        let found = dynamic_linker(&program(&[6, elf::PT_INTERP.0, 1]), Architecture::X86_64);
         assert_eq!(found, Ok(Some(PathBuf::from("/lib64/ld-linux-x86-64.so.2"))));
     }
 
@@ -165,23 +170,27 @@ mod tests {
         for (bytes, what) in [
             (b"#!/bin/sh\n".to_vec(), "a program"),
             (vec![b'#'; 100], "a program"),
-            (arm, "a program for x86-64"),
+            (arm.clone(), "a program for x86-64"),
             (cut, "a whole program"),
             (nameless, "a whole program"),
         ] {
-            assert_eq!(dynamic_linker(&bytes), Err(what));
+            assert_eq!(dynamic_linker(&bytes, Architecture::X86_64), Err(what.to_owned()));
         }
+        assert_eq!(dynamic_linker(&arm, Architecture::Aarch64), Ok(None));
+        let here = dynamic_linker(&program(&[1]), Architecture::Aarch64);
+        assert_eq!(here, Err("a program for aarch64".to_owned()));
     }
 
     #[test]
     fn libraries_are_read_as_glibc_and_musl_list_them() {
+        let linkers = Architecture::X86_64.dynamic_linkers();
         let library = |name: &str, file: &str| Library { name: name.into(), file: file.into() };
         let glibc = "\tlinux-vdso.so.1 (0x00007ffd)\n\
                      \tlibgcc_s.so.1 => /lib/x86_64-linux-gnu/libgcc_s.so.1 (0x00007f21)\n\
                      \tlibodd.so => /opt/a (b)/libodd.so (0x00007f21)\n\
                      \t/lib64/ld-linux-x86-64.so.2 (0x00007f22)\n";
         assert_eq!(
-            libraries(glibc).unwrap(),
+            libraries(glibc, linkers).unwrap(),
             [
                 library("libgcc_s.so.1", "/lib/x86_64-linux-gnu/libgcc_s.so.1"),
                 library("libodd.so", "/opt/a (b)/libodd.so"),
@@ -190,14 +199,15 @@ mod tests {
         let musl = "\t/lib/ld-musl-x86_64.so.1 (0x7f3d)\n\
                     \tlibz.so.1 => /lib/libz.so.1 (0x7f3d)\n\
                     \tlibc.musl-x86_64.so.1 => /lib/ld-musl-x86_64.so.1 (0x7f3d)\n";
-        assert_eq!(libraries(musl).unwrap().len(), 2);
-        let missing = libraries("\tlibnone.so.3 => not found\n");
+        assert_eq!(libraries(musl, linkers).unwrap().len(), 2);
+        let missing = libraries("\tlibnone.so.3 => not found\n", linkers);
         assert_eq!(missing, Err("libnone.so.3: not found".to_owned()));
     }
 
     #[test]
     fn libraries_of_this_test_are_found() {
-        let this = Program::read(&std::env::current_exe().unwrap(), &Stop::default()).unwrap();
+        let this = std::env::current_exe().unwrap();
+        let this = Program::read(&this, Architecture::default(), &Stop::default()).unwrap();
         let libraries = this.libraries().unwrap();
         assert_eq!(this.dynamic_linker.is_none(), libraries.is_empty(), "{libraries:?}");
         assert!(libraries.iter().all(|library| library.file.is_file()), "{libraries:?}");

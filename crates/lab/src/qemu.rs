@@ -9,10 +9,8 @@ use std::process::{Command, Stdio};
 use unjank_host::process::Helper;
 use unjank_host::{Bytes, Error, Nanos, Result};
 
+use crate::architecture::Architecture;
 use crate::channel::{INTERRUPT_PORT, PORT};
-
-/// The emulator's name, as its package installs it.
-pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// The means that executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +73,8 @@ pub const KVM_GAVE_UP: &str = "KVM internal error";
 /// A machine for one boot.
 #[derive(Debug)]
 pub struct Machine<'a> {
+    /// Its processor.
+    pub architecture: Architecture,
     /// The means that executes its instructions.
     pub accelerator: Accelerator,
     /// Virtual CPUs.
@@ -107,13 +107,15 @@ impl Machine<'_> {
     /// # Errors
     /// `Unsupported` if there is no QEMU.
     pub fn start(&self) -> Result<Helper> {
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(self.architecture.emulator());
         command.args(self.arguments());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Helper::start_tied(&mut command).map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Unsupported(format!(
-                    "{PROGRAM} is missing: install QEMU (Debian and Ubuntu: qemu-system-x86)"
+                    "{} is missing: install QEMU (Debian and Ubuntu: {})",
+                    self.architecture.emulator(),
+                    self.architecture.emulator_package()
                 ))
             }
             other => other,
@@ -121,9 +123,7 @@ impl Machine<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
-        // acpi-cpufreq leaves AMD's family 15, which QEMU's own processor
-        // claims to be, to other drivers.
-        let emulated = "max,vendor=GenuineIntel,family=6,model=94";
+        let emulated = self.architecture.emulated_cpu();
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
             Accelerator::Tcg => ("tcg,thread=multi", emulated),
@@ -136,7 +136,7 @@ impl Machine<'_> {
             "none",
             "-no-reboot",
             "-machine",
-            "q35",
+            self.architecture.machine(),
             "-accel",
             accelerator,
             "-cpu",
@@ -204,6 +204,7 @@ mod tests {
 
     fn machine() -> Machine<'static> {
         Machine {
+            architecture: Architecture::X86_64,
             accelerator: Accelerator::Tcg,
             cpus: 4,
             memory: Bytes::from_mib(512),
@@ -234,6 +235,8 @@ mod tests {
         machine.accelerator = Accelerator::Icount(InstructionTime::new(Nanos(2)).unwrap());
         assert_eq!(value(&machine.arguments(), "-icount"), "shift=1,sleep=off");
         assert_eq!(value(&machine.arguments(), "-accel"), "tcg,thread=single");
+        machine.architecture = Architecture::Aarch64;
+        assert!(value(&machine.arguments(), "-machine").starts_with("virt,"));
         machine.accelerator = Accelerator::Kvm;
         machine.table = None;
         let arguments = machine.arguments();

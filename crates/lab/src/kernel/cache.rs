@@ -12,12 +12,13 @@ use unjank_measure::Monitor;
 
 use super::package::{self, Apt};
 use super::{Kernel, names};
+use crate::architecture::Architecture;
 use crate::error::Result;
 
 /// The packages with which the virtual phone was tested, the best first. An
 /// archive keeps a version only until the next security update; after that the
 /// newest kernel of its suite is used.
-pub const PACKAGES: [&str; 1] = ["linux-image-6.12.95+deb12-amd64"];
+const TESTED: [&str; 1] = ["linux-image-6.12.95+deb12"];
 
 /// The Debian mirror from which kernels are fetched by default.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
@@ -25,31 +26,36 @@ pub const MIRROR: &str = "http://deb.debian.org/debian";
 /// How often the progress of a download is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A directory of kernels.
+/// A directory of kernels, of which those of one architecture are seen.
 #[derive(Debug, Clone)]
-pub struct Cache(PathBuf);
+pub struct Cache {
+    directory: PathBuf,
+    architecture: Architecture,
+}
 
 impl Cache {
     /// The cache in `directory`, which is created when something is stored.
-    pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self(directory.into())
+    pub fn at(directory: impl Into<PathBuf>, architecture: Architecture) -> Self {
+        Self { directory: directory.into(), architecture }
     }
 
     /// The directory of the kernels, which exists once something is stored.
     pub fn directory(&self) -> &Path {
-        &self.0
+        &self.directory
     }
 
-    /// The cached kernel to use: the best of [`PACKAGES`], else the last by
-    /// name.
+    /// The cached kernel to use: the best with which the phone was tested, else the
+    /// last by name.
     pub fn find(&self) -> Option<Kernel> {
-        let there = names(&self.0).ok()?;
-        let known = PACKAGES.iter().copied();
-        let others = there.iter().rev().map(String::as_str);
-        known
+        let there = names(&self.directory).ok()?;
+        let is_kernel = |name: &String| {
+            let end = name.strip_suffix(self.architecture.debian());
+            name.starts_with("linux-image-") && end.is_some_and(|name| name.ends_with('-'))
+        };
+        let others = there.into_iter().rev().filter(is_kernel);
+        tested(self.architecture)
             .chain(others)
-            .filter(|name| name.starts_with("linux-image-"))
-            .map(|name| self.0.join(name))
+            .map(|name| self.directory.join(name))
             .find_map(|directory| Kernel::unpacked(&directory).ok())
     }
 
@@ -63,8 +69,8 @@ impl Cache {
         if let Some(kernel) = self.find() {
             return Ok(kernel);
         }
-        package::create(&self.0)?;
-        let lock = self.0.join("lock");
+        package::create(&self.directory)?;
+        let lock = self.directory.join("lock");
         let file = Destination::open(&lock)?.open_or_create()?;
         monitor.progress(0.0, "waiting for another fetch");
         file.lock().map_err(|error| HostError::file("lock", &lock, error))?;
@@ -74,16 +80,16 @@ impl Cache {
         }
         // The lock is held, so remaining directories are of interrupted
         // fetches.
-        for left in names(&self.0)?.iter().filter(|name| name.starts_with("fetch-")) {
-            let _someone_else_may = fs::remove_dir_all(self.0.join(left));
+        for left in names(&self.directory)?.iter().filter(|name| name.starts_with("fetch-")) {
+            let _someone_else_may = fs::remove_dir_all(self.directory.join(left));
         }
         let work = tempfile::Builder::new()
             .prefix("fetch-")
-            .tempdir_in(&self.0)
-            .map_err(|error| HostError::file("create a directory in", &self.0, error))?;
+            .tempdir_in(&self.directory)
+            .map_err(|error| HostError::file("create a directory in", &self.directory, error))?;
         monitor.progress(0.0, "reading the list of packages");
-        let apt = Apt::update(&work.path().join("apt"), mirror)?;
-        let (package, size) = choose(&apt)?;
+        let apt = Apt::update(&work.path().join("apt"), mirror, self.architecture)?;
+        let (package, size) = choose(&apt, self.architecture)?;
         let download = work.path().join("download");
         package::create(&download)?;
         let file = watched(&download, size, monitor, || apt.download(&package, &download))?;
@@ -92,17 +98,22 @@ impl Cache {
         package::create(&unpacked)?;
         package::unpack(&file, &unpacked)?;
         Kernel::unpacked(&unpacked)?;
-        let place = self.0.join(package);
+        let place = self.directory.join(package);
         fs::rename(&unpacked, &place).map_err(|error| HostError::file("create", &place, error))?;
         Kernel::unpacked(&place)
     }
 }
 
+/// The names of the tested packages, the best first.
+fn tested(architecture: Architecture) -> impl Iterator<Item = String> {
+    TESTED.into_iter().map(move |name| format!("{name}-{}", architecture.debian()))
+}
+
 /// The package to fetch, and its size in bytes.
-fn choose(apt: &Apt) -> Result<(String, u64)> {
-    for name in PACKAGES {
-        if let Some(size) = apt.size_of(name)? {
-            return Ok((name.to_owned(), size));
+fn choose(apt: &Apt, architecture: Architecture) -> Result<(String, u64)> {
+    for name in tested(architecture) {
+        if let Some(size) = apt.size_of(&name)? {
+            return Ok((name, size));
         }
     }
     if let Some(name) = apt.newest()?
@@ -160,15 +171,20 @@ mod tests {
     #[test]
     fn a_tested_kernel_comes_before_a_newer_one() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = Cache::at(directory.path());
+        let cache = Cache::at(directory.path(), Architecture::X86_64);
         assert!(cache.find().is_none());
         fs::create_dir(directory.path().join("linux-image-9-half")).unwrap();
         assert!(cache.find().is_none(), "a directory without a kernel does not count");
         let image = |package: &str| directory.path().join(package).join("boot/vmlinuz-x");
-        for package in ["linux-image-6.16-amd64", "linux-image-6.17-amd64", PACKAGES[0]] {
+        let best = format!("{}-amd64", TESTED[0]);
+        for package in ["linux-image-6.16-amd64", "linux-image-6.17-amd64", &best] {
             put(directory.path(), package);
             assert_eq!(cache.find().unwrap().image, image(package));
         }
+        let other = Cache::at(directory.path(), Architecture::Aarch64);
+        assert!(other.find().is_none(), "no kernel of another processor");
+        put(directory.path(), "linux-image-6.16-arm64");
+        assert_eq!(other.find().unwrap().image, image("linux-image-6.16-arm64"));
     }
 
     #[test]
@@ -177,15 +193,21 @@ mod tests {
         let secret = directory.path().join("secret");
         fs::write(&secret, "kept").unwrap();
         std::os::unix::fs::symlink(&secret, directory.path().join("lock")).unwrap();
-        assert!(Cache::at(directory.path()).fetch("http://no.invalid", &Silent).is_err());
+        assert!(
+            Cache::at(directory.path(), Architecture::X86_64)
+                .fetch("http://no.invalid", &Silent)
+                .is_err()
+        );
         assert_eq!(fs::read_to_string(&secret).unwrap(), "kept");
     }
 
     #[test]
     fn a_cached_kernel_is_not_fetched() {
         let directory = tempfile::tempdir().unwrap();
-        put(directory.path(), PACKAGES[0]);
-        let kernel = Cache::at(directory.path()).fetch("http://no.invalid", &Silent).unwrap();
+        put(directory.path(), &format!("{}-amd64", TESTED[0]));
+        let kernel = Cache::at(directory.path(), Architecture::X86_64)
+            .fetch("http://no.invalid", &Silent)
+            .unwrap();
         assert!(kernel.image.ends_with("boot/vmlinuz-x"));
     }
 }

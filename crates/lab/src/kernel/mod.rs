@@ -6,7 +6,7 @@ mod directory;
 mod package;
 mod uncompressed;
 
-pub use cache::{Cache, MIRROR, PACKAGES};
+pub use cache::{Cache, MIRROR};
 pub(crate) use uncompressed::uncompressed;
 
 use std::fs;

@@ -9,19 +9,19 @@ use std::process::{Command, Stdio};
 use unjank_host::Error as HostError;
 
 use super::directory::names;
+use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 
 /// The keys of Debian's archives.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The release and suite of the kernels.
 const SUITE: &str = "bookworm-backports";
-/// The package that depends on the newest kernel.
-const NEWEST: &str = "linux-image-amd64";
 
 /// An apt with a single archive.
 #[derive(Debug)]
 pub(super) struct Apt {
     directory: PathBuf,
+    architecture: Architecture,
 }
 
 impl Apt {
@@ -29,20 +29,25 @@ impl Apt {
     ///
     /// # Errors
     /// `Unsupported` without apt or Debian's keys, `Program` if apt fails.
-    pub(super) fn update(directory: &Path, mirror: &str) -> Result<Self> {
+    pub(super) fn update(
+        directory: &Path,
+        mirror: &str,
+        architecture: Architecture,
+    ) -> Result<Self> {
         if !Path::new(KEYRING).exists() {
             return Err(HostError::Unsupported(format!(
                 "{KEYRING} is missing: install debian-archive-keyring, or give a kernel with --kernel"
             ))
             .into());
         }
-        let apt = Self { directory: directory.to_owned() };
+        let apt = Self { directory: directory.to_owned(), architecture };
         for part in ["lists/partial", "sources", "archives/partial"] {
             create(&directory.join(part))?;
         }
         let source = format!(
             "Types: deb\nURIs: {mirror}\nSuites: {SUITE}\nComponents: main\nArchitectures: \
-             amd64\nSigned-By: {KEYRING}\n"
+             {}\nSigned-By: {KEYRING}\n",
+            architecture.debian()
         );
         let path = directory.join("sources/lab.sources");
         fs::write(&path, source).map_err(|error| HostError::file("write", &path, error))?;
@@ -64,7 +69,8 @@ impl Apt {
 
     /// The newest kernel's package.
     pub(super) fn newest(&self) -> Result<Option<String>> {
-        let depends = self.run("apt-cache", &["depends", NEWEST], &self.directory)?;
+        let newest = format!("linux-image-{}", self.architecture.debian());
+        let depends = self.run("apt-cache", &["depends", &newest], &self.directory)?;
         Ok(dependency(&depends))
     }
 
@@ -90,8 +96,8 @@ impl Apt {
             ("Dir::Etc::SourceParts", at("sources")),
             ("Dir::Etc::Preferences", "/dev/null".to_owned()),
             ("Dir::Etc::PreferencesParts", "/dev/null".to_owned()),
-            ("APT::Architecture", "amd64".to_owned()),
-            ("APT::Architectures", "amd64".to_owned()),
+            ("APT::Architecture", self.architecture.debian().to_owned()),
+            ("APT::Architectures", self.architecture.debian().to_owned()),
             // The user to which apt would switch cannot write here.
             ("APT::Sandbox::User", String::new()),
             ("Acquire::Languages", "none".to_owned()),

@@ -78,6 +78,7 @@ impl Boot {
     ) -> Result<Self> {
         let image = Image::build(options, commands, accelerator)?;
         let machine = Machine {
+            architecture: options.architecture,
             accelerator,
             cpus: options.cpus,
             memory: options.memory,
@@ -218,7 +219,8 @@ fn parameters(options: &Options, accelerator: Accelerator) -> String {
     // code. Parameters unknown to the kernel become variables of init's
     // environment.
     let mut parameters = format!(
-        "console=ttyS0 {AT_A_CRASH} maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}"
+        "console={} {AT_A_CRASH} maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}",
+        options.architecture.console()
     );
     parameters.push_str(if options.verbose { " ignore_loglevel" } else { " quiet" });
     if accelerator != Accelerator::Kvm {

@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use unjank_host::Error as HostError;
-use unjank_host::input::Stop;
 
 use super::boot_directory::BootDirectory;
 use super::disk;
@@ -82,13 +81,13 @@ impl Image {
             archive.directory(name).map_err(failed)?;
         }
         let mut packed = BTreeSet::new();
-        pack(&mut archive, PROGRAM, &options.guest, &mut packed, &options.stop, &failed)?;
+        pack(&mut archive, PROGRAM, &options.guest, &mut packed, options, &failed)?;
         for program in &options.programs {
             let name = program.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
                 HostError::Invalid(format!("{} has a name that is not UTF-8", program.display()))
             })?;
             let name = format!("bin/{name}");
-            pack(&mut archive, &name, program, &mut packed, &options.stop, &failed)?;
+            pack(&mut archive, &name, program, &mut packed, options, &failed)?;
         }
         let tunables = options.profile.as_ref().map(Profile::tunable_files).unwrap_or_default();
         let mut order = Order {
@@ -149,17 +148,17 @@ fn pack(
     name: &str,
     file: &Path,
     packed: &mut BTreeSet<String>,
-    stop: &Stop,
+    options: &Options,
     failed: &impl Fn(io::Error) -> HostError,
 ) -> Result<()> {
-    let program = Program::read(file, stop)?;
+    let program = Program::read(file, options.architecture, &options.stop)?;
     archive.program(name, &program.content).map_err(failed)?;
     let linker = program.dynamic_linker.iter().map(|it| (it.display().to_string(), it.clone()));
     let library = |it: Library| (format!("{LIBRARIES}/{}", it.name), it.file);
     let libraries = program.libraries()?.into_iter().map(library);
     for (name, file) in linker.chain(libraries) {
         if packed.insert(name.clone()) {
-            let content = packed_file::read(&file, stop)?;
+            let content = packed_file::read(&file, &options.stop)?;
             archive.program(&name, &content).map_err(failed)?;
         }
     }

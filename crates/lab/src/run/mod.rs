@@ -16,6 +16,7 @@ pub use result::RunResult;
 
 use unjank_measure::Monitor;
 
+use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::qemu::{self, Accelerator};
 use boot::{BOOT_KVM, BOOTING, Boot};
@@ -41,7 +42,9 @@ pub fn run(
     options.check()?;
     let first = match options.accelerator {
         Some(accelerator) => accelerator,
-        None if qemu::may_use_kvm() => Accelerator::Kvm,
+        None if options.architecture == Architecture::default() && qemu::may_use_kvm() => {
+            Accelerator::Kvm
+        }
         None => Accelerator::Tcg,
     };
     if first == Accelerator::Kvm {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use unjank_host::input::Stop;
 use unjank_host::{Bytes, Error as HostError, Nanos};
 
+use crate::architecture::Architecture;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::pstates::Profile;
@@ -15,12 +16,14 @@ use crate::qemu::Accelerator;
 const LEAST_MEMORY: Bytes = Bytes::from_mib(256);
 /// The allowed sizes of a disk.
 const DISKS: RangeInclusive<Bytes> = Bytes::from_mib(8)..=Bytes::from_mib(64 << 10);
-/// The most CPUs of QEMU's q35 machine.
+/// The most CPUs of QEMU's machine q35; virt has more.
 const MOST_CPUS: usize = 255;
 
 /// The configuration of a phone, and its time limit.
 #[derive(Debug)]
 pub struct Options {
+    /// Its processor.
+    pub architecture: Architecture,
     /// The kernel to boot.
     pub kernel: Kernel,
     /// The unjank that runs in the phone.
@@ -57,6 +60,14 @@ impl Options {
         let wrong = |what: String| Err(HostError::Invalid(what).into());
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             return wrong(format!("a phone has 1 to {MOST_CPUS} CPUs, not {}", self.cpus));
+        }
+        if self.profile.is_some() && self.architecture != Architecture::X86_64 {
+            return Err(HostError::Unsupported(format!(
+                "a phone of {} has no P-states: they are described by an ACPI table, which only \
+                 that of x86-64 has",
+                self.architecture
+            ))
+            .into());
         }
         if self.disk.is_some_and(|size| !DISKS.contains(&size)) {
             return wrong(format!("a disk has {} to {}", DISKS.start(), DISKS.end()));

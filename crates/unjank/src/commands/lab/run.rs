@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_lab::kernel::MIRROR;
-use unjank_lab::{Accelerator, Event, InstructionTime, Kernel, Options, Profile};
+use unjank_lab::{Accelerator, Architecture, Event, InstructionTime, Kernel, Options, Profile};
 use unjank_measure::Store;
 
-use super::kernel::{cache, fetched};
+use super::kernel::{Arch, architecture, cache, fetched};
 use crate::commands::measured::build;
 use crate::commands::storing::store_path;
 use crate::interrupt::{Interrupt, stop};
@@ -27,6 +27,7 @@ use crate::{exit, values};
   unjank lab run --cpu-count 4 --memory 2GiB -- unjank host --json
   unjank lab run -- unjank host --and unjank ipc probe --quick
   unjank lab run --add ./my-test -- my-test --verbose
+  unjank lab run --arch aarch64 --guest unjank-arm -- unjank checkup --quick
 
 The phone is a stock Debian kernel in QEMU with binder, ublk and zram; its only
 program is unjank, which runs as root. It has no network and no disk. The exit
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// The command; --and begins another one, which runs if the first succeeds
     #[arg(required = true, last = true, value_name = "COMMAND", allow_hyphen_values = true)]
     command: Vec<String>,
+    /// The phone's processor [default: that of this machine]
+    #[arg(long, value_name = "ARCH")]
+    arch: Option<Arch>,
     /// Virtual CPUs
     #[arg(long, value_name = "N", default_value_t = 2)]
     cpu_count: usize,
@@ -110,11 +114,16 @@ const AND: &str = "--and";
 /// Boots the phone, runs the commands, and stores the phone's runs.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let commands = commands(&args.command)?;
+    let architecture = architecture(args.arch);
     let guest = match &args.guest {
         Some(named) => named.clone(),
+        None if architecture != Architecture::default() => bail!(Error::Invalid(format!(
+            "a phone of {architecture} needs a static unjank for {architecture}: name it with \
+             --guest FILE (make dist builds one)"
+        ))),
         None => env::current_exe().context("while looking for the file of this program")?,
     };
-    let cache = cache()?;
+    let cache = cache(architecture)?;
     let kernel = match &args.kernel {
         Some(path) => Kernel::at(path, args.modules.as_deref(), cache.directory())?,
         None => fetched(&cache, MIRROR)?,
@@ -122,6 +131,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let stop = stop();
     let profile = args.pstates.as_deref().map(|name| Profile::find(name, &stop)).transpose()?;
     let options = Options {
+        architecture,
         kernel,
         guest,
         build: build(),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow};
 use unjank_host::Bytes;
 use unjank_host::input::Stop;
 use unjank_lab::kernel::MIRROR;
-use unjank_lab::{Accelerator, Event, InstructionTime, Options, Profile};
+use unjank_lab::{Accelerator, Architecture, Event, InstructionTime, Options, Profile};
 use unjank_measure::claim::{CLAIMS, REASONS};
 use unjank_measure::{Findings, Monitor, RunRecord, Store};
 
@@ -90,7 +90,7 @@ fn record(
     failures: &mut Vec<unjank_measure::Error>,
     monitor: &dyn Monitor,
 ) -> Result<RunRecord> {
-    let cache = cache()?;
+    let cache = cache(Architecture::default())?;
     let kernel = fetched(&cache, MIRROR)?;
     let options = options(phone.parts, kernel, cache.directory(), stop())?;
     let command = ["unjank", "reproduce"].map(str::to_owned).into_iter();
@@ -133,6 +133,7 @@ fn options(
     // Times of a governor must not depend on other load.
     let counted = || Accelerator::Icount(InstructionTime::default());
     Ok(Options {
+        architecture: Architecture::default(),
         kernel,
         guest: env::current_exe().context("while looking for the file of this program")?,
         build: build(),
