@@ -45,7 +45,7 @@ install_all() {
     place 644 "$made/zsh" "$ZSH_DIR/_unjank"
     place 644 "$made/fish" share/fish/vendor_completions.d/unjank.fish
     for unit in $units; do
-        sed "s|/usr/bin/unjank|$PREFIX/bin/unjank|" "dist/$unit.service" >"$made/unit"
+        sed "s|/usr/bin/unjank|$PREFIX/bin/unjank|" "crates/unjank/units/$unit.service" >"$made/unit"
         place 644 "$made/unit" "lib/systemd/system/$unit.service"
     done
     for example in dist/examples/*; do

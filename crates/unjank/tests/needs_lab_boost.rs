@@ -91,6 +91,23 @@ fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
     assert_eq!(counts, vec![(Value::from(3), Value::from(0)); 6], "{stderr}");
 }
 
+/// The trial before an installation finds what helps the phone.
+#[test]
+fn a_trial_finds_a_method_that_helps() {
+    if !lab() {
+        return;
+    }
+    let mut phone = with_clock();
+    phone.args(["unjank", "launch", "boost", "install", "--dry-run", "--emulated-clock"]);
+    let output = phone.args(["--pairs", "6", "--no-store"]).output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    assert!(stderr.contains(" would be installed"), "{stdout}{stderr}");
+    for method in ["min-freq", "double-tap", "sampling-rate"] {
+        assert!(stdout.contains(method), "{stdout}");
+    }
+}
+
 fn killed(seed: u64) {
     if !lab() {
         return;

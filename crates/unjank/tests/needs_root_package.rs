@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -136,17 +137,30 @@ fn a_fresh_debian_has_it_and_then_no_trace_of_it() {
     run(system.command("unjank").args(["checkup", "--quick", "--only", "lock", "--no-store"]));
     let why = run(system.command("unjank").args(["why", "--no-store", "--", "true"]));
     assert!(stdout(&why).contains("Where the time went"), "{}", stdout(&why));
+    // No systemd runs in this system.
+    let boost = system.command("unjank").args(["launch", "boost", "install"]).output().unwrap();
+    assert_eq!(boost.status.code(), Some(3), "{}", stderr(&boost));
+    assert!(stderr(&boost).contains("systemd does not run here"), "{}", stderr(&boost));
 
     // An upgrade keeps what unjank has stored; a removal, too.
     let state = system.root().join("var/lib/unjank");
     fs::create_dir_all(state.join("journal")).unwrap();
     fs::create_dir_all(system.root().join("etc/unjank")).unwrap();
     fs::write(system.root().join("etc/unjank/boost.toml"), "").unwrap();
+    // As after `systemctl enable`.
+    let wants = system.root().join("etc/systemd/system/multi-user.target.wants");
+    let had_wants = wants.exists();
+    fs::create_dir_all(&wants).unwrap();
+    symlink("/usr/lib/systemd/system/unjank-boost.service", wants.join("unjank-boost.service"))
+        .unwrap();
     install();
     run(system.command("dpkg").args(["--remove", "unjank"]));
     assert!(state.exists() && !system.root().join("usr/bin/unjank").exists());
 
     run(system.command("dpkg").args(["--purge", "unjank"]));
+    if !had_wants {
+        fs::remove_dir(&wants).unwrap();
+    }
     fs::remove_file(system.root().join("tmp/unjank.deb")).unwrap();
     let after = system.files();
     let left: Vec<_> = after.difference(&before).collect();

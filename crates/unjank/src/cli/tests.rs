@@ -7,10 +7,11 @@ use clap::{Arg, Command, CommandFactory as _};
 use super::{Cli, GROUPS};
 
 /// The tests that compare the output of a command with that of `runs show`.
-const SHOWN_AGAIN: [&str; 3] = [
+const SHOWN_AGAIN: [&str; 4] = [
     include_str!("../../tests/shown_again.rs"),
     include_str!("../../tests/needs_root_shown_again.rs"),
     include_str!("../../tests/needs_java_jitter.rs"),
+    include_str!("../../tests/needs_root_boost_install.rs"),
 ];
 
 /// All commands that do something and that `--help` shows, with their words.

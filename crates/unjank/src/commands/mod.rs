@@ -29,6 +29,7 @@ mod service;
 mod session;
 mod storing;
 pub(crate) mod swap;
+mod unit;
 mod welcome;
 pub(crate) mod why;
 pub(crate) mod with;

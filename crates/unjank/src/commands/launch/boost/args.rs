@@ -121,7 +121,7 @@ impl ChoiceArgs {
     }
 }
 
-fn method(text: &str) -> Result<Method, String> {
+pub(super) fn method(text: &str) -> Result<Method, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|_| {
         "expected auto, sampling-rate, double-tap, min-freq, preference or uclamp".to_owned()
     })

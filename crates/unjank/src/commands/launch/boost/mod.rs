@@ -2,6 +2,7 @@
 
 mod args;
 mod client;
+mod install;
 mod log;
 mod plan;
 mod serve;
@@ -25,6 +26,7 @@ use args::ServiceArgs;
   unjank launch boost plan                       # what it would change here, and why
   unjank launch boost status --json
   sudo unjank launch boost pause
+  sudo unjank launch boost install               # at every boot, if it helps
 
 The process connector reports every program that starts. If that is a launch,
 the service raises the clock at once, and restores the exact former values when
@@ -33,8 +35,8 @@ the launch is over: its processes are idle, have ended, or took too long.
 keys); options override it. Everything is restored when the service ends, even
 if it is killed.
 
-systemd unit: dist/unjank-boost.service. Exit code 3: nothing on this machine
-can be boosted."
+`install` starts it at every boot, if it helps this machine. Exit code 3: nothing
+on this machine can be boosted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -58,6 +60,10 @@ enum Verb {
     /// Continue after a pause
     #[command(after_help = "Examples:\n  sudo unjank launch boost resume")]
     Resume(client::SocketArgs),
+    /// Start it at every boot, with the method that shortens launches most here
+    Install(install::InstallArgs),
+    /// Stop it, and remove what `install` has written
+    Uninstall(install::UninstallArgs),
 }
 
 /// Runs the service or a subcommand.
@@ -68,5 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(Verb::Status(args)) => client::status(args),
         Some(Verb::Pause(args)) => client::pause(args),
         Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Install(args)) => install::install(args),
+        Some(Verb::Uninstall(args)) => install::uninstall(args),
     }
 }

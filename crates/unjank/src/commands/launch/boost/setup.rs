@@ -74,14 +74,7 @@ impl<'a> HeldKnobs<'a> {
     /// The error if no knob is held: the first refusal, or why there is none and
     /// what works here instead.
     pub(super) fn nothing_to_change(&mut self) -> Error {
-        self.refused.take().unwrap_or_else(|| {
-            Error::Unsupported(format!(
-                "nothing can be boosted: {}. What works here: unjank launch ramp measures how \
-                 fast the clock follows a load, unjank launch simulate models what a boost gains, \
-                 and unjank lab run --pstates exynos4210 runs a virtual phone with a clock",
-                self.plan().reasons()
-            ))
-        })
+        self.refused.take().unwrap_or_else(|| nothing_to_boost(&self.plan()))
     }
 
     /// The plan for this machine now.
@@ -89,6 +82,16 @@ impl<'a> HeldKnobs<'a> {
         let clocks = Machine::clocks(&self.root);
         Plan::new(self.config.boost.method, &self.config.amounts(), &clocks, &self.root)
     }
+}
+
+/// Why a plan changes nothing, and what works on such a machine instead.
+pub(super) fn nothing_to_boost(plan: &Plan) -> Error {
+    Error::Unsupported(format!(
+        "nothing can be boosted: {}. What works here: unjank launch ramp measures how fast the \
+         clock follows a load, unjank launch simulate models what a boost gains, and unjank lab \
+         run --pstates exynos4210 runs a virtual phone with a clock",
+        plan.reasons()
+    ))
 }
 
 /// Opens the sources of launches, and starts logcat if it is one.

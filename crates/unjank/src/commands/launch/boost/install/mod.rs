@@ -1,0 +1,202 @@
+//! `unjank launch boost install` and `uninstall`: the service at every boot, with the method that
+//! this machine gains most from.
+
+mod trial;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::files::Destination;
+use unjank_host::{Error, Root};
+use unjank_launch::remedy::config::{self, Config};
+use unjank_launch::remedy::plan::Method;
+use unjank_launch::remedy::report::Status;
+use unjank_measure::{Findings, Monitor};
+
+use self::trial::Trial;
+use super::args::{SOCKET, method};
+use crate::commands::measured::{Command, Outcome, OutputArgs, Settings};
+use crate::commands::place::PlaceArgs;
+use crate::commands::service::{self, requests::Action};
+use crate::commands::unit;
+use crate::{exit, output, paths};
+
+/// Arguments of `unjank launch boost install`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank launch boost install
+  sudo unjank launch boost install --dry-run               # try, and install nothing
+  sudo unjank launch boost install --method double-tap --unproved
+
+First it launches the built-in load app with and without each method that this
+machine has, in alternating pairs. Then it installs the method that shortens
+launches most: a systemd unit that starts this program at every boot, and the
+method in /etc/unjank/boost.toml. If that file is there already, only its method
+is tried, and the file stays as it is. Exit code 3: nothing was installed,
+because no method shortens launches here or systemd does not run.")]
+pub(super) struct InstallArgs {
+    /// Try this method alone [default: each that this machine has]
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    method: Option<Method>,
+    /// Pairs of launches for each method
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pairs: usize,
+    /// Install the first method even if none shortens launches
+    #[arg(long)]
+    unproved: bool,
+    /// Try, say what would be installed, and install nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Count cycles by the frequency that the governor set, as in the virtual phone
+    #[arg(long)]
+    emulated_clock: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Arguments of `unjank launch boost uninstall`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank launch boost uninstall
+  sudo unjank launch boost uninstall --root /mnt/image")]
+pub(super) struct UninstallArgs {
+    /// A directory tree that stands for the machine, instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// Tries, and installs what helps.
+pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
+    let settings = Settings::default()
+        .with("method", args.method.map(trial::name))
+        .with("pairs", args.pairs)
+        .with("unproved", args.unproved)
+        .with("dry_run", args.dry_run)
+        .with("emulated_clock", args.emulated_clock);
+    let command = Command { name: "launch boost install", output: &args.output, settings };
+    command.run(|_, seed, monitor| measure(args, &args.place.root(), seed, monitor))
+}
+
+fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {
+    // What can refuse does so before minutes of measuring.
+    let installer = if args.dry_run { None } else { Some(unit::BOOST.on(root)?) };
+    let program = installer.as_ref().map(|_| unit::program()).transpose()?;
+    let there = root.exists(config::PLACE);
+    let config = Config::read(root, None).map_err(Error::of_named_file)?;
+    if let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "") {
+        return Err(Error::Invalid(format!(
+            "unjank launch boost runs already (process {}): stop it first, as with systemctl stop \
+             unjank-boost",
+            running.process
+        ))
+        .into());
+    }
+    let directory = paths::temporary_directory()?;
+    let state_dir = args.place.state_dir()?;
+    let trial = Trial {
+        root,
+        state_dir: &state_dir,
+        config: &config,
+        method: args.method.or_else(|| there.then_some(config.boost.method)),
+        pairs: args.pairs,
+        emulated_clock: args.emulated_clock,
+        directory: directory.path(),
+    };
+    let findings = trial.run(seed, monitor)?;
+    if monitor.stop_requested() {
+        return Ok(Outcome::from(findings));
+    }
+    let Some(chosen) = choose(args, &findings) else {
+        output::remark(
+            "nothing is installed: no method shortens launches here, as far as these pairs show; \
+             more --pairs show smaller gains, and --unproved installs all the same",
+        );
+        return Ok(Outcome::from(findings).ending(Ok(exit::UNSUPPORTED)));
+    };
+    match installer.zip(program) {
+        None => output::remark(&format!("{chosen} would be installed")),
+        Some((installer, program)) => {
+            set(&chosen, root)?;
+            let file = installer.install(&program)?;
+            output::remark(&format!("{} is enabled", file.display()));
+            output::remark("unjank launch boost status shows what it does; uninstall removes it");
+        }
+    }
+    Ok(Outcome::from(findings))
+}
+
+/// The method to install: the best, or with `--unproved` the first that was tried.
+fn choose(args: &InstallArgs, findings: &Findings) -> Option<String> {
+    let tried = || {
+        let mut rows = unjank_launch::bench::rows(findings).into_iter();
+        rows.find(|row| row.name.ends_with("/total"))
+    };
+    let best = trial::best(findings).or_else(|| if args.unproved { tried() } else { None })?;
+    Some(best.other.0)
+}
+
+/// Writes the method into the settings, unless there are some.
+fn set(method: &str, root: &Root) -> Result<()> {
+    let place = root.resolve(config::PLACE);
+    if place.exists() {
+        output::remark(&format!("{} stays as it is", place.display()));
+        return Ok(());
+    }
+    let above = place.parent().context("while making the directory of settings")?;
+    fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
+    Destination::open(&place)?.write(written(method).as_bytes())?;
+    output::remark(&format!("{}: method {method}", place.display()));
+    Ok(())
+}
+
+/// The settings that an installation writes.
+fn written(method: &str) -> String {
+    format!(
+        "# The method that shortened launches most on this machine: unjank launch boost install.\n\
+         # docs/reference/launch/boost.md has all keys.\n\n[boost]\nmethod = \"{method}\"\n"
+    )
+}
+
+/// Stops the service and removes what `install` has written.
+pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
+    let root = args.root.as_ref().map_or_else(Root::system, Root::at);
+    match unit::BOOST.on(&root)?.uninstall()? {
+        Some(file) => output::remark(&format!("{} is removed", file.display())),
+        None => output::remark("there is no unit that install has written"),
+    }
+    let place = root.resolve(config::PLACE);
+    match fs::read_to_string(&place) {
+        Ok(text) if is_written(&text) => {
+            fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
+            output::remark(&format!("{} is removed", place.display()));
+        }
+        Ok(_) => output::remark(&format!("{} has changed and stays", place.display())),
+        Err(_) => {}
+    }
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// Whether settings are as an installation wrote them.
+fn is_written(text: &str) -> bool {
+    let method = text.lines().find_map(|line| line.strip_prefix("method = \"")?.strip_suffix('"'));
+    method.is_some_and(|method| text == written(method))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_written() {
+        let text = written("double-tap");
+        let config = Config::parse(&text, Path::new("boost.toml")).unwrap();
+        assert_eq!(config.boost.method, Method::DoubleTap);
+        assert!(is_written(&text));
+        assert!(!is_written(&text.replace("[boost]", "[boost]\nlearn = false")));
+        assert!(!is_written(""));
+    }
+}
