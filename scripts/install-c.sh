@@ -60,6 +60,11 @@ install_all() {
     ln -sf "$shared.$version" "$libraries/$(soname)"
     ln -sf "$(soname)" "$libraries/$shared"
     place 644 "$made/pc" "$libraries/pkgconfig/unjank_backoff.pc"
+    # The dynamic linker finds new libraries in its cache.
+    if [ -z "${DESTDIR:-}" ]; then
+        [ "$(id -u)" = 0 ] && ldconfig 2>/dev/null ||
+            echo "unjank: sudo ldconfig, or LD_LIBRARY_PATH=$libraries, lets programs find it" >&2
+    fi
 }
 
 uninstall_all() {

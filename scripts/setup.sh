@@ -74,7 +74,7 @@ test)
     need debootstrap debootstrap
     need rpmbuild rpm
     need groff groff-base
-    # With which C programs find an installed library.
+    # Compiles C programs against an installed library.
     need pkg-config pkgconf
     # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon

@@ -69,7 +69,8 @@ impl Architecture {
             // acpi-cpufreq leaves AMD's family 15, which QEMU's own processor claims to be, to
             // other drivers.
             Self::X86_64 => "max,vendor=GenuineIntel,family=6,model=94",
-            // The architecture's own way of signing pointers takes longer than all else.
+            // Emulating the architecture's own algorithm of pointer authentication would take longer
+            // than all else.
             Self::Aarch64 => "max,pauth-impdef=on",
         }
     }

@@ -13,6 +13,10 @@ use crate::stats::{Empirical, order};
 /// Larger samples are counted in the last bucket. The maximum is kept exactly.
 pub const LARGEST: u64 = (1 << 42) - 1;
 
+/// The most samples of a series that another tool has counted: more are no
+/// measurement, and their histogram could not be written.
+pub const MOST: u64 = 1 << 53;
+
 /// The number of slices that a series' course is divided into.
 pub const SLICES: usize = 240;
 
@@ -98,8 +102,10 @@ impl Series {
         self.histogram.saturating_record(value);
     }
 
-    /// Records a time that another tool has counted `times` times.
+    /// Records a time that another tool has counted `times` times. No more than
+    /// [`MOST`] samples are counted.
     pub fn record_many(&mut self, time: Nanos, times: u64) {
+        let times = times.min(MOST.saturating_sub(self.n()));
         if times == 0 {
             return;
         }

@@ -37,9 +37,11 @@ impl Device {
         fs::create_dir(device.path("place")).unwrap();
         let su = "#!/bin/sh\nshift\nAS_ROOT=1 exec \"$@\"\n";
         for (name, text) in [("adb", ADB), ("su", su)] {
-            let file = device.path("bin").join(name);
-            fs::write(&file, text).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            let written = device.path(name);
+            fs::write(&written, text).unwrap();
+            fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).unwrap();
+            // A program that another test starts meanwhile could inherit the open file.
+            unjank_needs::copy_program(&written, device.path("bin").join(name));
         }
         device
     }
@@ -49,16 +51,20 @@ impl Device {
     }
 
     fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dist/android/run.sh");
         let path = format!("{}:{}", self.path("bin").display(), env::var("PATH").unwrap());
-        Command::new(script)
+        let mut command = Command::new(script);
+        command
             .args(words)
             .env("PATH", path)
             .env("PLACE", self.path("place"))
             .env("PROGRAM", self.path("program"))
-            .env("ABI", "arm64-v8a")
-            .output()
-            .unwrap()
+            .env("ABI", "arm64-v8a");
+        command
     }
 
     /// A program that prints its arguments, one a line, and ends with 5.
@@ -78,6 +84,27 @@ fn words_and_the_exit_code_arrive_as_they_are() {
     assert_eq!(stdout(&output), format!("root: no\n{}\n", words.join("\n")));
     let output = device.run(&["--root", "rt", "it's"]);
     assert_eq!(stdout(&output), "root: 1\nrt\nit's\n", "{}", stderr(&output));
+}
+
+#[test]
+fn a_record_is_asked_for_before_the_command_that_is_measured() {
+    let device = Device::new();
+    device.program();
+    let output = device.run(&["--json", "why", "--", "am", "start"]);
+    assert_eq!(stdout(&output), "root: no\nwhy\n--json\n--\nam\nstart\n", "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(5), "that of the command");
+    let output = device.run(&["--json", "host"]);
+    assert_eq!(stdout(&output), "root: no\nhost\n--json\n", "{}", stderr(&output));
+}
+
+#[test]
+fn the_command_has_the_input() {
+    let device = Device::new();
+    fs::write(device.path("program"), "#!/bin/sh\ncat\n").unwrap();
+    fs::write(device.path("input"), "a trace").unwrap();
+    let input = fs::File::open(device.path("input")).unwrap();
+    let output = device.command(&["swap", "analyze", "-"]).stdin(input).output().unwrap();
+    assert_eq!(stdout(&output), "a trace", "{}", stderr(&output));
 }
 
 #[test]

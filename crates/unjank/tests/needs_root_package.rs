@@ -156,6 +156,7 @@ fn a_fresh_debian_has_it_and_then_no_trace_of_it() {
     install();
     run(system.command("dpkg").args(["--remove", "unjank"]));
     assert!(state.exists() && !system.root().join("usr/bin/unjank").exists());
+    assert!(!wants.join("unjank-boost.service").is_symlink());
 
     run(system.command("dpkg").args(["--purge", "unjank"]));
     if !had_wants {

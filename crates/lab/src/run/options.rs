@@ -61,6 +61,15 @@ impl Options {
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             return wrong(format!("a phone has 1 to {MOST_CPUS} CPUs, not {}", self.cpus));
         }
+        if self.accelerator == Some(Accelerator::Kvm)
+            && self.architecture != Architecture::default()
+        {
+            return Err(HostError::Unsupported(format!(
+                "KVM executes instructions of this machine's processor only, not of {}",
+                self.architecture
+            ))
+            .into());
+        }
         if self.profile.is_some() && self.architecture != Architecture::X86_64 {
             return Err(HostError::Unsupported(format!(
                 "a phone of {} has no P-states: they are described by an ACPI table, which only \

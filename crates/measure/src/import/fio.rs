@@ -8,7 +8,7 @@ use jiff::Timestamp as Date;
 use serde::Deserialize;
 use unjank_host::Nanos;
 
-use super::foreign::{Foreign, head, nanos};
+use super::foreign::{Foreign, count, head, nanos};
 use crate::findings::Findings;
 use crate::record::{Fact, Unit};
 use crate::series::Series;
@@ -32,6 +32,8 @@ struct Job {
     write: Option<Direction>,
     trim: Option<Direction>,
     sync: Option<Direction>,
+    /// All of them, with `unified_rw_reporting`.
+    mixed: Option<Direction>,
 }
 
 #[derive(Deserialize)]
@@ -61,9 +63,14 @@ pub(super) fn is(text: &str) -> bool {
 pub(super) fn read(text: &str) -> Result<Foreign, String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut findings = Findings::default();
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     for job in &file.jobs {
+        // Clones of a job (`numjobs`) have its name.
+        let clones = named.entry(&job.name).or_default();
+        *clones += 1;
+        let label = if *clones == 1 { job.name.clone() } else { format!("{} {clones}", job.name) };
         for (name, direction) in job.directions() {
-            direction.add(name, &job.name, &mut findings)?;
+            direction.add(name, &label, &mut findings)?;
         }
     }
     let longest = file.jobs.iter().filter_map(|job| job.runtime).max().unwrap_or(0);
@@ -82,6 +89,7 @@ impl Job {
             ("write", &self.write),
             ("trim", &self.trim),
             ("sync", &self.sync),
+            ("mixed", &self.mixed),
         ];
         all.into_iter().filter_map(|(name, direction)| Some((name, direction.as_ref()?)))
     }
@@ -89,27 +97,33 @@ impl Job {
 
 impl Direction {
     fn add(&self, name: &str, job: &str, findings: &mut Findings) -> Result<(), String> {
-        let latency = [("clat", &self.clat_ns), ("lat", &self.lat_ns)];
-        let latency = latency.into_iter().find_map(|(what, it)| Some((what, it.as_ref()?)));
-        let Some((what, latency)) = latency.filter(|(_, latency)| latency.n > 0) else {
-            return Ok(());
-        };
-        let path = format!("fio/{name}/{what}");
-        if let Some(bins) = &latency.bins {
-            findings.series.push(latency.series(&path, job, bins)?.finish());
-        } else {
-            findings.facts.extend(latency.facts(&path, job));
-            findings.warn(
-                "the file has quantiles only: with --output-format=json+, fio writes all samples",
-            );
-        }
         let rates = [
             ("iops", self.iops, Unit::PerSecond),
             ("bandwidth", self.bw_bytes, Unit::BytesPerSecond),
         ];
         for (what, rate, unit) in rates {
+            let rate = rate.filter(|&rate| rate > 0.0);
             let rate = rate.map(|rate| Fact::new(format!("fio/{name}/{what}"), rate, unit));
             findings.facts.extend(rate.map(|fact| fact.with_label("job", job)));
+        }
+        let there: Vec<_> = [("clat", &self.clat_ns), ("lat", &self.lat_ns)]
+            .into_iter()
+            .filter_map(|(what, latency)| Some((what, latency.as_ref()?)))
+            .filter(|(_, latency)| latency.n > 0)
+            .collect();
+        // What has all samples, else what has quantiles: clat_percentiles, lat_percentiles.
+        let samples = there.iter().find_map(|(what, it)| Some((what, it, it.bins.as_ref()?)));
+        if let Some((what, latency, bins)) = samples {
+            let series = latency.series(&format!("fio/{name}/{what}"), job, bins)?;
+            findings.series.push(series.finish());
+            return Ok(());
+        }
+        let quantiles = there.iter().find(|(_, latency)| latency.percentile.is_some());
+        if let Some((what, latency)) = quantiles.or(there.first()) {
+            findings.facts.extend(latency.facts(&format!("fio/{name}/{what}"), job));
+            findings.warn(
+                "the file has quantiles only: with --output-format=json+, fio writes all samples",
+            );
         }
         Ok(())
     }
@@ -125,7 +139,7 @@ impl Latency {
         let mut series = Series::new(path).with_label("job", job);
         for (latency, &times) in bins {
             let latency: u64 = latency.parse().map_err(|_| format!("a bin of {latency:?} ns"))?;
-            series.record_many(Nanos(latency), times);
+            count(&mut series, Nanos(latency), times)?;
         }
         if series.n() == self.n {
             Ok(series)
@@ -175,6 +189,19 @@ mod tests {
         }
         assert_eq!(findings.fact_named("fio/read/clat/p50").unwrap().n, Some(1_024));
         assert!(findings.warnings[0].contains("json+"));
+    }
+
+    #[test]
+    fn whatever_latency_has_samples_is_read_and_clones_are_told_apart() {
+        let job = r#"{"jobname": "a", "read": {"iops": 5, "clat_ns": {"max": 0, "N": 0},
+            "lat_ns": {"max": 9, "N": 2, "bins": {"9": 2}}}, "mixed": {"iops": 7}}"#;
+        let text = format!("{{\"fio version\": \"fio-3.33\", \"jobs\": [{job}, {job}]}}");
+        let findings = read(&text).unwrap().findings;
+        let series: Vec<_> =
+            findings.series.iter().map(|one| (one.name.as_str(), &*one.labels["job"])).collect();
+        assert_eq!(series, [("fio/read/lat", "a"), ("fio/read/lat", "a 2")]);
+        assert_eq!(findings.fact_named("fio/mixed/iops").unwrap().value as u64, 7);
+        assert!(findings.warnings.is_empty(), "{:?}", findings.warnings);
     }
 
     #[test]

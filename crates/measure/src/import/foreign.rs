@@ -4,11 +4,12 @@ use jiff::Timestamp as Date;
 use unjank_host::Nanos;
 
 use crate::findings::Findings;
+use crate::series::{MOST, Series};
 
 /// What another tool has measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreign {
-    /// The tool: `fio`, `jhiccup`, `jmh` or `rtla timerlat`.
+    /// The tool: `fio`, `hlog`, `jmh`, `rtla timerlat` or `rtla osnoise`.
     pub tool: String,
     /// Its version, if the text has it.
     pub version: Option<String>,
@@ -31,4 +32,16 @@ pub(super) fn head(text: &str) -> &str {
 pub(super) fn nanos(value: f64) -> Option<Nanos> {
     // Beyond this, every number is larger than any series holds.
     (0.0..1e18).contains(&value).then_some(Nanos(value.round() as u64))
+}
+
+/// Records a time that was counted `times` times.
+///
+/// # Errors
+/// More samples than anyone has measured.
+pub(super) fn count(series: &mut Series, time: Nanos, times: u64) -> Result<(), String> {
+    if times > MOST - series.n() {
+        return Err("more samples than can be counted".to_owned());
+    }
+    series.record_many(time, times);
+    Ok(())
 }

@@ -9,10 +9,13 @@ use hdrhistogram::Histogram;
 use jiff::Timestamp as Date;
 use unjank_host::Nanos;
 
-use super::foreign::{Foreign, head, nanos};
+use super::foreign::{Foreign, count, head, nanos};
 use crate::findings::Findings;
 use crate::record::{SeriesRecord, Slice, packed};
 use crate::series::{SLICES, Series};
+
+/// The most tags of a log. Each has a histogram.
+const MOST_TAGS: usize = 64;
 
 const VERSION: &str = "#[Histogram log format version ";
 
@@ -33,10 +36,14 @@ pub(super) fn read(text: &str) -> Result<Foreign, String> {
         } else if !line.is_empty() && !line.starts_with(['#', '"']) {
             let interval = Interval::parse(line).map_err(said)?;
             end = end.max(interval.start + interval.length);
-            tags.entry(interval.tag).or_default().add(&interval);
+            if tags.len() == MOST_TAGS && !tags.contains_key(&interval.tag) {
+                return Err(said(format!("more than {MOST_TAGS} tags")));
+            }
+            let intervals = tags.entry(interval.tag).or_insert_with(|| Intervals::of(interval.tag));
+            intervals.add(&interval).map_err(said)?;
         }
     }
-    let series = tags.into_iter().map(|(tag, intervals)| intervals.finish(tag)).collect();
+    let series = tags.into_values().map(Intervals::finish).collect();
     let findings = Findings { series, ..Findings::default() };
     let elapsed = nanos(end * 1e9).unwrap_or(Nanos::ZERO);
     Ok(Foreign { tool: "hlog".to_owned(), version: None, began, elapsed, findings })
@@ -55,7 +62,7 @@ impl<'a> Interval<'a> {
     fn parse(line: &'a str) -> Result<Self, String> {
         let (tag, line) = match line.strip_prefix("Tag=") {
             Some(tagged) => {
-                let (tag, rest) = tagged.split_once(',').ok_or("a tag alone")?;
+                let (tag, rest) = tagged.split_once(',').ok_or("a tag without an interval")?;
                 (Some(tag), rest)
             }
             None => (None, line),
@@ -66,7 +73,9 @@ impl<'a> Interval<'a> {
         };
         let seconds = |field: &str| {
             let seconds: Option<f64> = field.parse().ok();
-            seconds.filter(|s| s.is_finite()).ok_or_else(|| format!("{field:?} is no time"))
+            seconds
+                .filter(|s| s.is_finite())
+                .ok_or_else(|| format!("{field:?} is not a number of seconds"))
         };
         let (histogram, _) = packed::decode(histogram)?;
         Ok(Self { tag, start: seconds(start)?, length: seconds(length)?, histogram })
@@ -74,18 +83,25 @@ impl<'a> Interval<'a> {
 }
 
 /// All intervals of a tag.
-#[derive(Default)]
 struct Intervals {
-    counts: BTreeMap<u64, u64>,
+    series: Series,
     slices: Vec<Slice>,
 }
 
 impl Intervals {
-    fn add(&mut self, interval: &Interval<'_>) {
+    fn of(tag: Option<&str>) -> Self {
+        let series = Series::new("hlog/latency");
+        let series = match tag {
+            Some(tag) => series.with_label("tag", tag),
+            None => series,
+        };
+        Self { series, slices: Vec::new() }
+    }
+
+    fn add(&mut self, interval: &Interval<'_>) -> Result<(), String> {
         let histogram = &interval.histogram;
         for step in histogram.iter_recorded() {
-            let times = self.counts.entry(step.value_iterated_to()).or_default();
-            *times = times.saturating_add(step.count_at_value());
+            count(&mut self.series, Nanos(step.value_iterated_to()), step.count_at_value())?;
         }
         let at = nanos(interval.start * 1e9).filter(|_| !histogram.is_empty());
         self.slices.extend(at.map(|at| Slice {
@@ -95,22 +111,17 @@ impl Intervals {
             p50: histogram.value_at_quantile(0.5),
             max: histogram.max(),
         }));
+        // More than a chart shows.
+        self.slices.truncate(SLICES + 1);
+        Ok(())
     }
 
-    fn finish(self, tag: Option<&str>) -> SeriesRecord {
-        let mut series = Series::new("hlog/latency");
-        for (&value, &times) in &self.counts {
-            series.record_many(Nanos(value), times);
-        }
-        let series = match tag {
-            Some(tag) => series.with_label("tag", tag).finish(),
-            None => series.finish(),
-        };
-        // Times that start anew, or more intervals than a chart shows, are no course.
+    fn finish(self) -> SeriesRecord {
+        // Times that start anew are no course.
         let is_course = self.slices.is_sorted_by(|one, next| one.at < next.at);
         let slices =
             if is_course && self.slices.len() <= SLICES { self.slices } else { Vec::new() };
-        SeriesRecord { slices, ..series }
+        SeriesRecord { slices, ..self.series.finish() }
     }
 }
 
@@ -134,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn a_log_has_a_limited_number_of_tags() {
+        let text = include_str!("fixtures/jhiccup.hlog");
+        let line = text.lines().find_map(|line| line.strip_prefix("Tag=other,")).unwrap();
+        let tags =
+            |n: usize| -> Vec<String> { (0..n).map(|tag| format!("Tag=t{tag},{line}")).collect() };
+        let log = |n: usize| read(&format!("{VERSION}1.3]\n{}", tags(n).join("\n")));
+        assert_eq!(log(MOST_TAGS).unwrap().findings.series.len(), MOST_TAGS);
+        assert_eq!(log(MOST_TAGS + 1).unwrap_err(), "line 66: more than 64 tags");
+    }
+
+    #[test]
     fn damage_is_named_with_its_line() {
         let log = |line: &str| read(&format!("{VERSION}1.3]\n{line}\n")).unwrap_err();
         assert_eq!(
@@ -142,6 +164,6 @@ mod tests {
         );
         assert_eq!(log("x,2,3,"), "line 2: it ends within its header");
         assert!(log("0,1,3,HISTFAAA!").starts_with("line 2: "));
-        assert_eq!(log("Tag=a"), "line 2: a tag alone");
+        assert_eq!(log("Tag=a"), "line 2: a tag without an interval");
     }
 }

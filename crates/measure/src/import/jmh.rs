@@ -1,7 +1,8 @@
 //! The JSON of the Java Microbenchmark Harness (`-rf json`).
 //!
-//! `sample` and `ss` have the times of single calls, which become a series. The other modes have
-//! one number for each iteration: the mean of all iterations becomes a fact.
+//! The mode `sample` has the times of single calls, which become a series. The other modes have one
+//! number for each iteration: their mean becomes a fact, with its 95 % interval over the iterations
+//! (JMH itself prints one of 99.9 %).
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use unjank_host::Nanos;
 
-use super::foreign::{Foreign, head, nanos};
+use super::foreign::{Foreign, count, head, nanos};
 use crate::findings::Findings;
 use crate::record::{Fact, Unit};
 use crate::series::Series;
+use crate::stats::mean_interval;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,7 +34,7 @@ struct Metric {
     score: Value,
     score_unit: String,
     /// Values by fork and iteration.
-    raw_data: Option<Vec<Vec<f64>>>,
+    raw_data: Option<Vec<Vec<Value>>>,
     /// Values and their numbers, by fork and iteration.
     raw_data_histogram: Option<Vec<Fork>>,
 }
@@ -85,7 +87,7 @@ impl Benchmark {
             for &(value, times) in forks.iter().flatten().flatten() {
                 let time = nanos(value * factor)
                     .ok_or_else(|| format!("{}: a time of {value}", self.name))?;
-                series.record_many(time, times);
+                count(&mut series, time, times)?;
             }
             for (parameter, value) in self.params.iter().flatten() {
                 series = series.with_label(parameter, value);
@@ -93,8 +95,11 @@ impl Benchmark {
             findings.series.push(series.finish());
         } else if let Some(score) = metric.score.as_f64() {
             let mut fact = Fact::new(name, score * factor, unit);
-            let iterations = metric.raw_data.iter().flatten().map(|fork| fork.len() as u64).sum();
-            fact.n = Some(iterations);
+            let iterations = metric.raw_data.iter().flatten().flatten();
+            let values: Vec<f64> =
+                iterations.filter_map(Value::as_f64).map(|value| value * factor).collect();
+            fact.n = Some(values.len() as u64);
+            fact.interval = mean_interval(&values);
             for (parameter, value) in self.params.iter().flatten() {
                 fact = fact.with_label(parameter, value);
             }
@@ -119,6 +124,10 @@ mod tests {
         assert_eq!((time.unit, time.n), (Unit::Nanoseconds, Some(6)));
         assert!((time.value - 81.169).abs() < 0.01, "{}", time.value);
         assert_eq!(time.labels["size"], "64");
+        let [low, high] = time.interval.unwrap();
+        assert!(low < time.value && time.value < high, "{time:?}");
+        // JMH's own interval of 99.9 % is wider: 81 ± 209 ns.
+        assert!((150.0..170.0).contains(&(high - low)), "{time:?}");
         let [sample] = findings.series.as_slice() else { panic!("{findings:?}") };
         assert_eq!(sample.summary.unwrap().p50, 50);
         assert!((20_200_000..=20_300_000).contains(&sample.summary.unwrap().max));

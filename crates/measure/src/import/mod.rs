@@ -28,7 +28,15 @@ pub fn read(text: &str, origin: &str) -> Option<Result<Foreign>> {
     ];
     let (_, read) = readers.into_iter().find(|(is, _)| is(text))?;
     let wrong = |reason| Error::Foreign { origin: origin.to_owned(), reason };
-    Some(read(text).map_err(wrong))
+    let foreign = read(text).map_err(wrong);
+    let has_numbers =
+        |it: &Foreign| !it.findings.series.is_empty() || !it.findings.facts.is_empty();
+    Some(match foreign {
+        Ok(foreign) if !has_numbers(&foreign) => {
+            Err(wrong(format!("it has no numbers of {} that unjank knows", foreign.tool)))
+        }
+        foreign => foreign,
+    })
 }
 
 #[cfg(test)]
@@ -53,6 +61,31 @@ mod tests {
         }
         let error = read("{\"fio version\": 3}", "a.json").unwrap().unwrap_err().to_string();
         assert!(error.starts_with("a.json cannot be imported: "), "{error}");
+    }
+
+    #[test]
+    fn no_count_is_too_large_for_a_record() {
+        let count = (1_u64 << 63).to_string();
+        let fio = format!(
+            "{{\"fio version\": \"\", \"jobs\": [{{\"jobname\": \"a\", \"read\": {{\"clat_ns\": \
+             {{\"max\": 1, \"N\": {count}, \"bins\": {{\"77\": {count}}}}}}}}}]}}"
+        );
+        let rtla = format!(
+            "# RTLA osnoise histogram\n# Time unit is nanoseconds (ns)\nIndex CPU-000\n1 {count}\n"
+        );
+        let jmh = FILES[2].replacen("2317", &count, 1);
+        assert_ne!(jmh, FILES[2]);
+        for text in [fio, rtla, jmh] {
+            let error = read(&text, "x").unwrap().unwrap_err().to_string();
+            assert!(error.contains("more samples than can be counted"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_numbers_is_refused() {
+        let text = "{\"fio version\": \"fio-3.33\", \"jobs\": []}";
+        let error = read(text, "x").unwrap().unwrap_err().to_string();
+        assert!(error.contains("no numbers of fio"), "{error}");
     }
 
     proptest! {

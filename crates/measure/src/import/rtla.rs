@@ -5,8 +5,9 @@
 
 use unjank_host::Nanos;
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, count};
 use crate::findings::Findings;
+use crate::record::SeriesRecord;
 use crate::series::Series;
 
 const HEAD: &str = "# RTLA ";
@@ -34,7 +35,7 @@ fn tracer(text: &str) -> Option<&str> {
 }
 
 pub(super) fn read(text: &str) -> Result<Foreign, String> {
-    let tracer = tracer(text).ok_or("it has no first line")?;
+    let tracer = tracer(text).ok_or("the header line is missing")?;
     let mut lines = text.lines();
     let unit = lines.by_ref().find_map(|line| line.strip_prefix("# Time unit is "));
     let unit = match unit.map(str::trim_end) {
@@ -63,7 +64,7 @@ pub(super) fn read(text: &str) -> Result<Foreign, String> {
     let mut findings = Findings::default();
     for column in columns {
         let over = column.over;
-        let series = column.series(tracer, unit);
+        let series = column.series(tracer, unit)?;
         if over > 0 {
             findings.warn(format!(
                 "{over} samples of CPU {} are beyond the last row: they count as long as the \
@@ -125,7 +126,7 @@ impl Column {
         })
     }
 
-    fn series(self, tracer: &str, unit: u64) -> crate::record::SeriesRecord {
+    fn series(self, tracer: &str, unit: u64) -> Result<SeriesRecord, String> {
         let what = match self.context {
             "IRQ" => "irq",
             "Thr" => "thread",
@@ -137,9 +138,9 @@ impl Column {
         let last = self.counts.iter().map(|&(latency, _)| latency).max().unwrap_or(0);
         let counted = self.counts.into_iter().chain([(self.max.unwrap_or(last), self.over)]);
         for (latency, times) in counted {
-            series.record_many(time(latency), times);
+            count(&mut series, time(latency), times)?;
         }
-        series.finish()
+        Ok(series.finish())
     }
 }
 

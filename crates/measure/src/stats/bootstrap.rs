@@ -90,6 +90,16 @@ pub(super) fn expansion(n: usize) -> f64 {
     (n / (n - 1.0)).sqrt() * student(n - 1.0) / Z
 }
 
+/// The 95 % interval of the mean of independent samples, by Student's distribution; `None` for fewer
+/// than two.
+pub(crate) fn mean_interval(samples: &[f64]) -> Option<[f64; 2]> {
+    let n = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / n;
+    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
+    let half = student(n - 1.0) * (squares / (n - 1.0) / n).sqrt();
+    (samples.len() >= 2).then_some([mean - half, mean + half])
+}
+
 /// Two-sided 95 % point of Student's distribution: Abramowitz and Stegun,
 /// *Handbook of Mathematical Functions*, 26.7.5; to 0.2 % from five degrees of
 /// freedom up.

@@ -30,6 +30,7 @@ pub mod random;
 pub mod repetitions;
 pub mod run_spread;
 
+pub(crate) use bootstrap::mean_interval;
 pub use contrast::{Contrast, Estimate, Weighed};
 pub use dependence::Dependence;
 pub use empirical::Empirical;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use unjank_host::files::{Destination, is_untrusted};
+use unjank_host::files::{Destination, is_untrusted, resolve_links};
 use unjank_host::process::is_root;
 use unjank_host::{Error, Root};
 
@@ -40,6 +40,8 @@ pub(crate) struct Installer<'a> {
     unit: &'a Unit,
     root: &'a Root,
     systemctl: &'static Path,
+    /// The file that an installation writes.
+    own: PathBuf,
 }
 
 /// What happens to a unit.
@@ -65,19 +67,22 @@ impl Unit {
             return Err(Error::Permission { what, needs: "root".to_owned() }.into());
         }
         let systemctl = SYSTEMCTL.into_iter().map(Path::new).find(|path| path.exists());
-        // A tree is not running.
-        let systemctl = systemctl.filter(|_| !root.is_system() || Path::new(BOOTED).is_dir());
-        let Some(systemctl) = systemctl else {
+        if root.is_system() && !Path::new(BOOTED).is_dir() {
             return Err(Error::Unsupported(format!(
                 "systemd does not run here, so {} cannot be installed: let the init of this \
                  machine start the command",
                 self.name
             ))
             .into());
+        }
+        let Some(systemctl) = systemctl else {
+            let reason = "systemctl is missing: it is part of systemd".to_owned();
+            return Err(Error::Unsupported(reason).into());
         };
-        let installer = Installer { unit: self, root, systemctl };
-        let own = installer.own();
-        if own.exists() && !is_ours(&own, self.text) {
+        let own = place_in(root, &Path::new(OWN).join(self.name))?;
+        let installer = Installer { unit: self, root, systemctl, own };
+        let own = &installer.own;
+        if own.exists() && !is_ours(own, self.text) {
             let what =
                 format!("{} is not unjank's, and stays as it is: remove it first", own.display());
             return Err(Error::Invalid(what).into());
@@ -88,39 +93,39 @@ impl Unit {
 
 impl Installer<'_> {
     /// Enables and starts it for a `program`, and waits until it is ready. Returns the file: the
-    /// package's if it starts this program, else a new one.
+    /// package's if it starts this program, else a new one, which is removed if it does not start.
     pub(crate) fn install(&self, program: &str) -> Result<PathBuf> {
         let text = self.unit.text.replace(PROGRAM, program);
-        let own = self.own();
-        let packaged = self.packaged().filter(|path| reads(path, &text) && !own.exists());
-        let place = if let Some(path) = packaged {
-            path
-        } else {
-            let above = self.root.resolve(OWN);
-            fs::create_dir_all(&above).map_err(|why| Error::file("create", &above, why))?;
-            Destination::open(&own)?.write(text.as_bytes())?;
-            own
-        };
-        self.tell(Change::Written)?;
-        Ok(place)
+        let was_there = self.own.exists();
+        let packaged = self.packaged().filter(|path| reads(path, &text) && !was_there);
+        if packaged.is_none() {
+            let above = self.own.parent().context("while making the directory of units")?;
+            fs::create_dir_all(above).map_err(|why| Error::file("create", above, why))?;
+            Destination::open(&self.own)?.write(text.as_bytes())?;
+        }
+        if let Err(error) = self.tell(Change::Written) {
+            if !was_there {
+                let _it_may_not_be_known = self.uninstall();
+            }
+            return Err(error);
+        }
+        Ok(packaged.unwrap_or_else(|| self.own.clone()))
     }
 
     /// Stops and disables it, and removes the file that [`install`](Self::install) has written.
     /// Returns what was removed.
-    pub(crate) fn uninstall(&self) -> Result<Option<PathBuf>> {
-        let own = Some(self.own()).filter(|path| path.exists());
-        if own.is_some() || self.packaged().is_some() {
-            self.tell(Change::Unwanted)?;
-        }
-        if let Some(own) = &own {
+    pub(crate) fn uninstall(&self) -> Result<Option<&Path>> {
+        let own = Some(self.own.as_path()).filter(|path| path.exists());
+        let told = if own.is_some() || self.packaged().is_some() {
+            self.tell(Change::Unwanted)
+        } else {
+            Ok(())
+        };
+        if let Some(own) = own {
             fs::remove_file(own).map_err(|why| Error::file("remove", own, why))?;
             self.tell(Change::Removed)?;
         }
-        Ok(own)
-    }
-
-    fn own(&self) -> PathBuf {
-        self.root.resolve(OWN).join(self.unit.name)
+        told.map(|()| own)
     }
 
     fn packaged(&self) -> Option<PathBuf> {
@@ -147,13 +152,41 @@ impl Installer<'_> {
     }
 }
 
+/// A path on the machine below `root`, which root may write and remove.
+///
+/// # Errors
+/// `Permission` if other users can replace it, `Invalid` if a link leads out of the tree.
+pub(crate) fn place_in(root: &Root, path: &Path) -> Result<PathBuf> {
+    let place = resolve_links(&root.resolve(path))?;
+    let tree = resolve_links(root.dir())?;
+    if !place.starts_with(&tree) {
+        let what = format!("{} leads out of {}", path.display(), tree.display());
+        return Err(Error::Invalid(what).into());
+    }
+    if is_untrusted(&place) {
+        return Err(Error::Permission {
+            what: format!("{} can be replaced by other users", place.display()),
+            needs: "a directory tree of root's".to_owned(),
+        }
+        .into());
+    }
+    Ok(place)
+}
+
 /// The running program, for a unit that starts it.
 ///
 /// # Errors
 /// `Permission` if other users can replace it, because it would run as root; `Invalid` if
-/// systemd would not take its path as it is.
-pub(crate) fn program() -> Result<String> {
+/// services do not see it, or systemd would not take its path as it is.
+pub(crate) fn program(root: &Root) -> Result<String> {
     let program = env::current_exe().context("while looking for this program")?;
+    if let Some(hidden) = hidden(&program).filter(|_| root.is_system()) {
+        return Err(Error::Invalid(format!(
+            "services do not see {hidden}, where {} is: make install puts it elsewhere",
+            program.display()
+        ))
+        .into());
+    }
     if is_untrusted(&program) {
         return Err(Error::Permission {
             what: format!(
@@ -172,6 +205,12 @@ pub(crate) fn program() -> Result<String> {
         ))
         .into()),
     }
+}
+
+/// The directory of a program that the units hide from it (`ProtectHome`, `PrivateTmp`).
+fn hidden(program: &Path) -> Option<&'static str> {
+    let hidden = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
+    hidden.into_iter().find(|directory| program.starts_with(directory))
 }
 
 /// The arguments with which systemctl(1) makes a change on the running machine, or in a `tree`, in
@@ -235,6 +274,26 @@ mod tests {
         assert_eq!(words(Change::Removed, None), ["daemon-reload"]);
         assert_eq!(words(Change::Unwanted, Some("/mnt")), ["--root=/mnt disable a.service"]);
         assert_eq!(words(Change::Removed, Some("/mnt")), [""; 0]);
+    }
+
+    #[test]
+    fn a_link_does_not_lead_out_of_a_tree() {
+        let [tree, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let root = Root::at(tree.path());
+        let path = Path::new("/etc/unjank/boost.toml");
+        let inside = tree.path().canonicalize().unwrap().join("etc/unjank/boost.toml");
+        assert_eq!(place_in(&root, path).unwrap(), inside);
+        std::os::unix::fs::symlink(other.path(), tree.path().join("etc")).unwrap();
+        let error = place_in(&root, path).unwrap_err().to_string();
+        assert!(error.contains("leads out of"), "{error}");
+    }
+
+    #[test]
+    fn programs_that_a_service_does_not_see_are_known() {
+        let hidden = |path: &str| hidden(Path::new(path));
+        assert_eq!(hidden("/root/unjank/target/release/unjank"), Some("/root"));
+        assert_eq!(hidden("/tmp/unjank"), Some("/tmp"));
+        assert_eq!([hidden("/usr/local/bin/unjank"), hidden("/rooted/unjank")], [None; 2]);
     }
 
     #[test]

@@ -50,12 +50,13 @@ pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> (usize, String)
 }
 
 /// Adds how to install the file where root trusts it.
-fn with_install_hint(error: Error, file: &Path) -> Error {
+fn with_install_hint(error: Error, file: &Path, place: &Path) -> Error {
     let Error::Permission { what, .. } = error else { return error };
     let file = file.display();
     let needs = format!(
         "a place that only root can write, because root acts on {file}: sudo install -D -m 644 \
-         {file} {PLACE}"
+         {file} {}",
+        place.display()
     );
     Error::Permission { what, needs }
 }
@@ -73,7 +74,7 @@ impl Config {
             // It can name a command to run (`logcat`).
             Some(
                 read_trusted(&root.resolve(origin))
-                    .map_err(|error| with_install_hint(error, origin))?,
+                    .map_err(|error| with_install_hint(error, origin, place(root)))?,
             )
         } else if path.is_some() {
             Some(root.read(origin)?)

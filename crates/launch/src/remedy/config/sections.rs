@@ -111,8 +111,8 @@ impl Default for Detect {
 const ZYGOTE: &str = "/system/bin/app_process";
 
 impl Detect {
-    /// The default on this machine. Android's apps do not begin with exec: the foreground and the
-    /// event log show them.
+    /// The default on this machine. Android forks apps from the zygote without exec, so launches are
+    /// read from the foreground's cpuset and from the event log.
     pub(super) fn on(root: &Root) -> Self {
         if !is_android(root) {
             return Self::default();

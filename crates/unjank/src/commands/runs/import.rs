@@ -24,7 +24,7 @@ use crate::output;
   unjank runs import jhiccup.hlog jmh-result.json
   sudo rtla timerlat hist -d 1m | unjank runs import -
 
-Beside records of unjank, these are read: JSON of fio (json+ has all samples) and
+Besides unjank's own records, it reads JSON of fio (json+ has all samples) and
 of JMH (-rf json), interval logs of HdrHistogram (jHiccup), and rtla's
 histograms. Results of cyclictest and jitterdebugger: unjank jitter import.")]
 pub(crate) struct Args {

@@ -106,7 +106,7 @@ pub(super) fn read(name: &str) -> Result<String> {
     };
     if bytes.starts_with(PERF_DATA) {
         return Err(no_record(
-            "perf record wrote it, and it holds samples, no run: perf report shows them, and \
+            "perf record wrote it, and it holds samples, not a run: perf report shows them, and \
              unjank why -- COMMAND measures a launch anew",
         )
         .into());

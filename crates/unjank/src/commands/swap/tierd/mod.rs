@@ -29,7 +29,7 @@ device with a backing device (CONFIG_ZRAM_WRITEBACK) that the machine swaps to
 (Linux 5.11; it looks faster from 6.7 on). It changes no setting: zram works
 without it as before, also if it is killed.
 
-systemd unit: crates/unjank/units/unjank-tierd.service. Exit codes: 3 no such zram device, 4 not
+systemd unit: unjank-tierd.service. Exit codes: 3 no such zram device, 4 not
 permitted. docs/reference/swap/tierd.md has the details."
 )]
 pub(crate) struct Args {

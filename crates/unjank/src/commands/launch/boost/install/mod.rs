@@ -20,7 +20,7 @@ use super::args::{SOCKET, method};
 use crate::commands::measured::{Command, Outcome, OutputArgs, Settings};
 use crate::commands::place::PlaceArgs;
 use crate::commands::service::{self, requests::Action};
-use crate::commands::unit;
+use crate::commands::unit::{self, Installer};
 use crate::{exit, output, paths};
 
 /// Arguments of `unjank launch boost install`.
@@ -62,7 +62,7 @@ pub(super) struct InstallArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank launch boost uninstall
-  sudo unjank launch boost uninstall --root /mnt/image")]
+  sudo unjank launch boost uninstall --root /srv/tree")]
 pub(super) struct UninstallArgs {
     /// A directory tree that stands for the machine, instead of this machine
     #[arg(long, value_name = "DIR")]
@@ -84,10 +84,13 @@ pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
 fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {
     // What can refuse does so before minutes of measuring.
     let installer = if args.dry_run { None } else { Some(unit::BOOST.on(root)?) };
-    let program = installer.as_ref().map(|_| unit::program()).transpose()?;
-    let there = root.exists(config::PLACE);
+    let program = installer.as_ref().map(|_| unit::program(root)).transpose()?;
+    let settings = unit::place_in(root, config::place(root))?;
+    let there = settings.exists();
     let config = Config::read(root, None).map_err(Error::of_named_file)?;
-    if let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "") {
+    if root.is_system()
+        && let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "")
+    {
         return Err(Error::Invalid(format!(
             "unjank launch boost runs already (process {}): stop it first, as with systemctl stop \
              unjank-boost",
@@ -95,13 +98,14 @@ fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) ->
         ))
         .into());
     }
+    let method = method_to_try(args.method, there.then_some(config.boost.method))?;
     let directory = paths::temporary_directory()?;
     let state_dir = args.place.state_dir()?;
     let trial = Trial {
         root,
         state_dir: &state_dir,
         config: &config,
-        method: args.method.or_else(|| there.then_some(config.boost.method)),
+        method,
         pairs: args.pairs,
         emulated_clock: args.emulated_clock,
         directory: directory.path(),
@@ -111,22 +115,64 @@ fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) ->
         return Ok(Outcome::from(findings));
     }
     let Some(chosen) = choose(args, &findings) else {
-        output::remark(
+        output::remark(if args.unproved {
+            "nothing is installed: no launch of the trial has succeeded"
+        } else {
             "nothing is installed: no method shortens launches here, as far as these pairs show; \
-             more --pairs show smaller gains, and --unproved installs all the same",
-        );
+             more --pairs show smaller gains, and --unproved installs all the same"
+        });
         return Ok(Outcome::from(findings).ending(Ok(exit::UNSUPPORTED)));
     };
-    match installer.zip(program) {
-        None => output::remark(&format!("{chosen} would be installed")),
-        Some((installer, program)) => {
-            set(&chosen, root)?;
-            let file = installer.install(&program)?;
+    let Some((installer, program)) = installer.zip(program) else {
+        output::remark(&format!("{chosen} would be installed"));
+        return Ok(Outcome::from(findings));
+    };
+    // The trial is kept, however this ends.
+    let done = install_it(&installer, &program, &chosen, &settings);
+    Ok(Outcome::from(findings).ending(done.map(|()| exit::FINE)))
+}
+
+/// Writes the method into the settings, unless there are some, and starts the service.
+fn install_it(
+    installer: &Installer<'_>,
+    program: &str,
+    method: &str,
+    settings: &Path,
+) -> Result<()> {
+    let there = settings.exists();
+    if there {
+        output::remark(&format!("{} stays as it is", settings.display()));
+    } else {
+        let above = settings.parent().context("while making the directory of settings")?;
+        fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
+        Destination::open(settings)?.write(written(method).as_bytes())?;
+        output::remark(&format!("{}: method {method}", settings.display()));
+    }
+    match installer.install(program) {
+        Ok(file) => {
             output::remark(&format!("{} is enabled", file.display()));
             output::remark("unjank launch boost status shows what it does; uninstall removes it");
+            Ok(())
+        }
+        Err(error) => {
+            if !there {
+                let _tells_of_the_first_failure = fs::remove_file(settings);
+            }
+            Err(error)
         }
     }
-    Ok(Outcome::from(findings))
+}
+
+/// The only method to try: the one that was named, or that of the settings, which stay as they are.
+fn method_to_try(named: Option<Method>, set: Option<Method>) -> Result<Option<Method>> {
+    match (named, set) {
+        (Some(named), Some(set)) if named != set => Err(Error::Invalid(format!(
+            "the settings have the method {}, and stay as they are: change it there first",
+            trial::name(set)
+        ))
+        .into()),
+        _ => Ok(named.or(set)),
+    }
 }
 
 /// The method to install: the best, or with `--unproved` the first that was tried.
@@ -137,20 +183,6 @@ fn choose(args: &InstallArgs, findings: &Findings) -> Option<String> {
     };
     let best = trial::best(findings).or_else(|| if args.unproved { tried() } else { None })?;
     Some(best.other.0)
-}
-
-/// Writes the method into the settings, unless there are some.
-fn set(method: &str, root: &Root) -> Result<()> {
-    let place = root.resolve(config::PLACE);
-    if place.exists() {
-        output::remark(&format!("{} stays as it is", place.display()));
-        return Ok(());
-    }
-    let above = place.parent().context("while making the directory of settings")?;
-    fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
-    Destination::open(&place)?.write(written(method).as_bytes())?;
-    output::remark(&format!("{}: method {method}", place.display()));
-    Ok(())
 }
 
 /// The settings that an installation writes.
@@ -164,17 +196,17 @@ fn written(method: &str) -> String {
 /// Stops the service and removes what `install` has written.
 pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
     let root = args.root.as_ref().map_or_else(Root::system, Root::at);
+    let settings = unit::place_in(&root, config::place(&root))?;
     match unit::BOOST.on(&root)?.uninstall()? {
         Some(file) => output::remark(&format!("{} is removed", file.display())),
         None => output::remark("there is no unit that install has written"),
     }
-    let place = root.resolve(config::PLACE);
-    match fs::read_to_string(&place) {
+    match fs::read_to_string(&settings) {
         Ok(text) if is_written(&text) => {
-            fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
-            output::remark(&format!("{} is removed", place.display()));
+            fs::remove_file(&settings).map_err(|error| Error::file("remove", &settings, error))?;
+            output::remark(&format!("{} is removed", settings.display()));
         }
-        Ok(_) => output::remark(&format!("{} has changed and stays", place.display())),
+        Ok(_) => output::remark(&format!("{} has changed and stays", settings.display())),
         Err(_) => {}
     }
     Ok(ExitCode::from(exit::FINE))
@@ -189,6 +221,17 @@ fn is_written(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_that_stay_are_the_ones_that_are_tried() {
+        let [one, other] = [Method::MinFreq, Method::DoubleTap];
+        let tried = |named, set| method_to_try(named, set).ok();
+        assert_eq!(tried(None, None), Some(None));
+        assert_eq!(tried(Some(one), None), Some(Some(one)));
+        assert_eq!(tried(None, Some(other)), Some(Some(other)));
+        assert_eq!(tried(Some(one), Some(one)), Some(Some(one)));
+        assert_eq!(tried(Some(one), Some(other)), None);
+    }
 
     #[test]
     fn settings_are_read_as_written() {
