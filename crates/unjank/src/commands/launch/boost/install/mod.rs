@@ -83,10 +83,8 @@ pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
 
 fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {
     // What can refuse does so before minutes of measuring.
-    let installer = if args.dry_run { None } else { Some(unit::BOOST.on(root)?) };
-    let program = installer.as_ref().map(|_| unit::program(root)).transpose()?;
-    let settings = unit::place_in(root, config::place(root))?;
-    let there = settings.exists();
+    let target = if args.dry_run { None } else { Some(Target::on(root)?) };
+    let there = root.exists(config::place(root));
     let config = Config::read(root, None).map_err(Error::of_named_file)?;
     if root.is_system()
         && let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "")
@@ -123,42 +121,57 @@ fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) ->
         });
         return Ok(Outcome::from(findings).ending(Ok(exit::UNSUPPORTED)));
     };
-    let Some((installer, program)) = installer.zip(program) else {
+    let Some(target) = target else {
         output::remark(&format!("{chosen} would be installed"));
         return Ok(Outcome::from(findings));
     };
     // The trial is kept, however this ends.
-    let done = install_it(&installer, &program, &chosen, &settings);
+    let done = target.install(&chosen);
     Ok(Outcome::from(findings).ending(done.map(|()| exit::FINE)))
 }
 
-/// Writes the method into the settings, unless there are some, and starts the service.
-fn install_it(
-    installer: &Installer<'_>,
-    program: &str,
-    method: &str,
-    settings: &Path,
-) -> Result<()> {
-    let there = settings.exists();
-    if there {
-        output::remark(&format!("{} stays as it is", settings.display()));
-    } else {
-        let above = settings.parent().context("while making the directory of settings")?;
-        fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
-        Destination::open(settings)?.write(written(method).as_bytes())?;
-        output::remark(&format!("{}: method {method}", settings.display()));
+/// What is installed, and where.
+struct Target<'a> {
+    installer: Installer<'a>,
+    program: String,
+    settings: PathBuf,
+}
+
+impl<'a> Target<'a> {
+    fn on(root: &'a Root) -> Result<Self> {
+        Ok(Self {
+            installer: unit::BOOST.on(root)?,
+            program: unit::program(root)?,
+            settings: unit::place_in(root, config::place(root))?,
+        })
     }
-    match installer.install(program) {
-        Ok(file) => {
-            output::remark(&format!("{} is enabled", file.display()));
-            output::remark("unjank launch boost status shows what it does; uninstall removes it");
-            Ok(())
+
+    /// Writes the method into the settings, unless there are some, and starts the service.
+    fn install(&self, method: &str) -> Result<()> {
+        let place = &self.settings;
+        let there = place.exists();
+        if there {
+            output::remark(&format!("{} stays as it is", place.display()));
+        } else {
+            let above = place.parent().context("while making the directory of settings")?;
+            fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
+            Destination::open(place)?.write(written(method).as_bytes())?;
+            output::remark(&format!("{}: method {method}", place.display()));
         }
-        Err(error) => {
-            if !there {
-                let _tells_of_the_first_failure = fs::remove_file(settings);
+        match self.installer.install(&self.program) {
+            Ok(file) => {
+                output::remark(&format!("{} is enabled", file.display()));
+                output::remark(
+                    "unjank launch boost status shows what it does; uninstall removes it",
+                );
+                Ok(())
             }
-            Err(error)
+            Err(error) => {
+                if !there {
+                    let _tells_of_the_first_failure = fs::remove_file(place);
+                }
+                Err(error)
+            }
         }
     }
 }
