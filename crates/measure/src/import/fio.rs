@@ -149,10 +149,16 @@ impl Latency {
     }
 
     fn facts(&self, path: &str, job: &str) -> Vec<Fact> {
-        let quantiles = self.percentile.iter().flatten().filter_map(|(percent, &value)| {
-            let percent: f64 = percent.parse().ok()?;
-            Some((format!("p{percent}"), value))
-        });
+        let mut quantiles: Vec<(f64, f64)> = self
+            .percentile
+            .iter()
+            .flatten()
+            .filter_map(|(percent, &value)| Some((percent.parse().ok()?, value)))
+            .collect();
+        // As text, the fifth would come after the fortieth.
+        quantiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let quantiles =
+            quantiles.into_iter().map(|(percent, value)| (format!("p{percent}"), value));
         let all = quantiles.chain([("max".to_owned(), self.max)]);
         let fact = |(what, value): (String, f64)| {
             let value = nanos(value)?.get() as f64;
@@ -188,6 +194,8 @@ mod tests {
             assert!(findings.fact_named(name).unwrap().value > 0.0, "{name}");
         }
         assert_eq!(findings.fact_named("fio/read/clat/p50").unwrap().n, Some(1_024));
+        let latencies = findings.facts.iter().filter(|fact| fact.name.contains("/clat/"));
+        assert!(latencies.map(|fact| fact.value).is_sorted(), "{:?}", findings.facts);
         assert!(findings.warnings[0].contains("json+"));
     }
 
