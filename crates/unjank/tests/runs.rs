@@ -245,52 +245,6 @@ fn a_run_that_is_not_there_is_named() {
     kept.fails(&["runs", "prune"], 2);
 }
 
-/// A result of another tool.
-fn foreign(name: &str) -> String {
-    format!("{}/../measure/src/import/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-#[test]
-fn results_of_other_tools_are_kept_and_shown() {
-    let kept = Kept::new();
-    for (name, tool, shown) in [
-        ("fio-json-plus.json", "fio", "fio/read/clat"),
-        ("fio.json", "fio", "fio/read/clat/p99.9"),
-        ("jhiccup.hlog", "hlog", "hlog/latency"),
-        ("jmh.json", "jmh", "jmh/x.B.sum/sample"),
-        ("timerlat.txt", "rtla timerlat", "rtla/timerlat/thread"),
-    ] {
-        let printed = kept.prints(&["runs", "import", &foreign(name)]);
-        assert!(printed.contains(&format!(" {tool}, imported")), "{printed}");
-        let id = printed.split(' ').next().expect("an id");
-        let record = kept.prints(&["runs", "show", id, "--json"]);
-        assert!(record.contains("\"imported\""), "{name}: {record}");
-        let text = kept.prints(&["runs", "show", id, "--all"]);
-        assert!(text.contains(shown), "{name}: {text}");
-        assert!(text.contains("kernel unknown"), "{name}: {text}");
-    }
-    // fio says when it ran, so its run is known again.
-    let again = kept.prints(&["runs", "import", &foreign("fio.json")]);
-    assert!(again.contains("fio, already stored"), "{again}");
-    assert_eq!(kept.ids().len(), 5);
-}
-
-#[test]
-fn what_another_command_reads_is_named() {
-    let kept = Kept::new();
-    let import = |text: &[u8]| {
-        let file = kept.dir.path().join("file.data");
-        fs::write(&file, text).expect("a file");
-        kept.fails(&["runs", "import", file.to_str().expect("UTF-8")], 2)
-    };
-    let perf = import(b"PERFILE2\x68\x00\xff\xfe");
-    assert!(perf.contains("perf record wrote it") && perf.lines().count() == 1, "{perf}");
-    let cyclictest = include_bytes!("../../jitter/fixtures/cyclictest.json");
-    let hint = import(cyclictest);
-    assert!(hint.contains("unjank jitter import reads it"), "{hint}");
-    assert!(import(b"{\"fio version\": 3}").contains("cannot be imported"));
-}
-
 #[test]
 fn other_json_is_not_imported() {
     let kept = Kept::new();

@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn programs_that_a_service_does_not_see_are_known() {
         let hidden = |path: &str| hidden(Path::new(path));
-        assert_eq!(hidden("/root/unjank/target/release/unjank"), Some("/root"));
+        assert_eq!(hidden("/root/.local/bin/unjank"), Some("/root"));
         assert_eq!(hidden("/tmp/unjank"), Some("/tmp"));
         assert_eq!([hidden("/usr/local/bin/unjank"), hidden("/rooted/unjank")], [None; 2]);
     }
