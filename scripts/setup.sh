@@ -63,6 +63,7 @@ test)
     # A display, and a program with a window.
     need Xvfb xvfb
     need xclock x11-apps
+    need weston weston
     # Programs whose locks `lock doctor` must detect.
     need go golang-go
     need python3 python3

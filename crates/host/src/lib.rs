@@ -27,6 +27,7 @@
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`notify`] | receiving a program's readiness message |
 //! | [`page_cache`] | drops the page cache |
+//! | [`passing`], [`socket_directory`] | sockets of this machine: open files through them, a place for them |
 //! | [`perf_event`] | samples of the code and the stacks of threads |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`program_code`] | the function or variable at an address of another process |
@@ -90,6 +91,7 @@ pub mod memory_fs;
 pub mod notify;
 pub mod page_cache;
 pub mod page_sample;
+pub mod passing;
 pub mod perf_event;
 pub mod pm_qos;
 pub mod process;
@@ -99,6 +101,7 @@ pub mod recording;
 pub mod root;
 pub mod rtkit;
 pub mod sched;
+pub mod socket_directory;
 pub mod stacks;
 pub mod storage;
 mod support;

@@ -1,22 +1,17 @@
 //! Receives readiness messages of programs, as a service manager does: the
 //! datagrams of `sd_notify(3)`.
 
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::socket_directory::SocketDirectory;
 use unjank_units::Nanos;
 
 /// The longest datagram that is read.
 const LONGEST: usize = 4096;
-
-/// A number that makes the names of this process's sockets unique.
-static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
 /// A socket that receives the readiness message of a program that was started
 /// with its path in `NOTIFY_SOCKET`. It is in its own directory that only this
@@ -24,7 +19,7 @@ static SOCKETS: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixDatagram,
-    directory: PathBuf,
+    place: SocketDirectory,
 }
 
 impl Listener {
@@ -34,27 +29,15 @@ impl Listener {
     /// # Errors
     /// `File` if nothing can be created there.
     pub fn bind(place: &Path) -> Result<Self> {
-        let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
-        let time = Timestamp::now().as_nanos();
-        let name = format!("unjank-{}-{number}-{time:x}", std::process::id());
-        let directory = place.join(name);
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&directory)
-            .map_err(|source| Error::file("create", &directory, source))?;
-        let path = directory.join("notify");
-        match UnixDatagram::bind(&path) {
-            Ok(socket) => Ok(Self { socket, directory }),
-            Err(source) => {
-                let _gone_already = fs::remove_dir(&directory);
-                Err(Error::file("listen on", path, source))
-            }
-        }
+        let place = SocketDirectory::create(place, "notify")?;
+        let socket = UnixDatagram::bind(place.socket())
+            .map_err(|source| Error::file("listen on", place.socket(), source))?;
+        Ok(Self { socket, place })
     }
 
     /// The value for `NOTIFY_SOCKET`.
     pub fn path(&self) -> PathBuf {
-        self.directory.join("notify")
+        self.place.socket()
     }
 
     /// Waits for `READY=1`, at most for `patience`. Returns the moment of its
@@ -83,14 +66,6 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
-    fn drop(&mut self) {
-        // A cleaner of /tmp may have removed them.
-        let _gone_already = fs::remove_file(self.path());
-        let _not_empty_or_gone = fs::remove_dir(&self.directory);
-    }
-}
-
 /// Whether one of the lines is `READY=1`.
 fn says_ready(datagram: &[u8]) -> bool {
     datagram.split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
@@ -104,6 +79,8 @@ pub fn says_ready_for_fuzzing(datagram: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -14,13 +14,13 @@ use serde_json::Value;
 use unjank_needs::printed::stderr;
 
 fn bench(display: &Display, arguments: &[&str]) -> Output {
-    Command::new(unjank_needs::unjank!())
+    let mut command = Command::new(unjank_needs::unjank!());
+    command
         .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--pairs", "2"])
         .args(["--ready", "window", "--no-store", "--json"])
-        .args(arguments)
-        .env("DISPLAY", &display.name)
-        .output()
-        .unwrap()
+        .args(arguments);
+    display.show(&mut command);
+    command.output().unwrap()
 }
 
 #[test]
@@ -43,7 +43,8 @@ fn windows_of_others_do_not_count() {
     // Another program's window appears again and again while the launch's window is awaited.
     let script = "while true; do xclock & sleep 0.2; kill $!; done";
     let mut other = Command::new("sh");
-    let mut other = other.args(["-c", script]).env("DISPLAY", &display.name).spawn().unwrap();
+    display.show(other.args(["-c", script]));
+    let mut other = other.spawn().unwrap();
     let output = bench(&display, &["--timeout", "5s", "--", "sleep", "600"]);
     other.kill().unwrap();
     other.wait().unwrap();
@@ -61,6 +62,8 @@ fn a_display_that_is_not_there_is_named() {
         .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"])
         .args(["--ready", "window", "--", "true"])
         .env("DISPLAY", ":4711")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XDG_RUNTIME_DIR")
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));

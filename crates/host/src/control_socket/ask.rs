@@ -5,12 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
-};
-
 use super::line_reader::{LineProgress, LineReader};
 use crate::error::{Error, Result};
+use crate::passing::connect;
 
 /// Sends the service at `path` one line, and returns its answer, which must
 /// arrive within `timeout`.
@@ -19,24 +16,16 @@ use crate::error::{Error, Result};
 /// `Unsupported` if no service listens there; `File` if it does not answer.
 pub fn ask(path: &Path, question: &str, timeout: Duration) -> Result<String> {
     let failed = |error| Error::file("ask the service at", path, error);
-    let mut stream = connected(path, timeout).map_err(|error| match error.kind() {
+    let mut stream = connect(path, timeout).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             Error::Unsupported(format!("no service listens at {}", path.display()))
         }
         _ => failed(error),
     })?;
     stream.set_read_timeout(Some(timeout)).map_err(failed)?;
+    stream.set_write_timeout(Some(timeout)).map_err(failed)?;
     stream.write_all(format!("{question}\n").as_bytes()).map_err(failed)?;
     answer(&mut stream, timeout).map_err(failed)
-}
-
-/// Connects with a timeout: `SO_SNDTIMEO` of `socket(7)` also applies to
-/// `connect(2)`.
-fn connected(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(timeout))?;
-    connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket.into())
 }
 
 /// Reads the answer. The timeout also applies to a service that sends its

@@ -11,7 +11,7 @@ use super::applied::AppliedCondition;
 use super::condition::Condition;
 use super::options::{Options, Program, Workload};
 use super::pause;
-use super::ready::Patience;
+use super::ready::{Patience, Ready, total_time};
 use super::started::{Ending, Started, WaitResult};
 use crate::load::Timing;
 
@@ -148,6 +148,11 @@ impl<'a> Launcher<'a> {
         let never = |end| Launch { total: self.options.timeout, load: None, energy, end, left };
         let launch = match came {
             WaitResult::Ready { took, line, .. } => {
+                let took = match (&program.ready, &line) {
+                    // Starting `am` takes longer than many activities.
+                    (Ready::Activity, Some(line)) => total_time(line).unwrap_or(took),
+                    _ => took,
+                };
                 let timing = line.filter(|_| self.workload.times_itself);
                 let load = timing.map(|line| Timing::parse(&line)).transpose()?;
                 let failed = by_itself && status.is_some_and(|status| !status.success());

@@ -12,6 +12,7 @@
 //! | `started` | one program from its start until it is ready, ends or times out |
 //! | `pause` | the idle time before a launch |
 //! | `launcher` | one launch: pause, start, end |
+//! | `running` | the medians so far |
 //! | `findings` | from launches to answers |
 //! | `rows`, `tables` | the answers as rows of a table |
 
@@ -24,6 +25,7 @@ mod options;
 mod pause;
 mod ready;
 mod rows;
+mod running;
 pub(crate) mod shorthand;
 mod started;
 mod tables;
@@ -31,6 +33,8 @@ mod tables;
 pub use condition::{Condition, Service};
 pub use findings::any_condition_failed;
 pub use options::{Options, Program, ReadyMeans, Workload};
+#[cfg(fuzzing)]
+pub use ready::shows_window_for_fuzzing;
 pub use ready::{Patience, Ready};
 pub use rows::{Row, rows};
 pub use started::{Ending, Started, WaitResult};
@@ -46,6 +50,7 @@ use unjank_measure::{Findings, Monitor};
 use crate::power::notes;
 use findings::Comparison;
 use launcher::{Launch, LaunchEnd, Launcher};
+use running::RunningMedians;
 
 /// Launches every workload under the baseline and each of the other conditions,
 /// in alternating pairs, and compares them.
@@ -88,10 +93,15 @@ pub fn run(
                 Plan { pairs: options.pairs, warm_up: options.warm_up, seed: seed ^ place as u64 };
             let lent = meter.as_mut().map(|meter| &mut **meter as &mut dyn Meter);
             let mut launcher = Launcher::new(options, workload, session, root, lent, plan.seed);
-            let mut trials = plan.run(&part, |arm| {
+            let running = RunningMedians::new(&part, other.is_baseline);
+            let mut trials = plan.run(&running, |arm| {
                 let condition = if arm == Arm::A { &options.baseline } else { other };
                 let launch = launcher.launch(condition, &part)?;
                 check_first(&launch, launcher.launches(), options, workload)?;
+                let counts = launch.end != LaunchEnd::Interrupted;
+                if counts && launcher.launches() > 2 * options.warm_up {
+                    running.add(arm, launch.total);
+                }
                 Ok::<_, Error>(launch)
             })?;
             // Ctrl-C in the middle of a launch leaves half a pair.

@@ -45,11 +45,13 @@ pub struct Options {
 /// The means by which programs report that they are ready.
 #[derive(Debug, Clone, Default)]
 pub struct ReadyMeans {
-    /// A directory in which a socket can be made, for programs that notify. No
-    /// other user may replace entries there.
+    /// A directory in which sockets can be made, for programs that notify or show
+    /// windows on Wayland. No other user may replace entries there.
     pub sockets: PathBuf,
     /// The X display, for programs whose window is waited for.
     pub display: Option<String>,
+    /// The socket of the Wayland compositor, for the same.
+    pub wayland: Option<PathBuf>,
 }
 
 /// A program, and its name among the workloads.

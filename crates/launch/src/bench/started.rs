@@ -14,7 +14,7 @@ use unjank_host::sched::{InheritedPolicy, Policy, ThreadId};
 use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 
 use super::options::{Program, ReadyMeans};
-use super::ready::{self, Line, Patience, Port, Ready, Window};
+use super::ready::{self, Displays, Line, Patience, Port, Ready, Relay, Window};
 
 /// How long after the end of a program and of its descendants their readiness may still be
 /// reported: on a busy machine, the thread that reads the report gets a CPU late.
@@ -34,6 +34,8 @@ pub struct Started {
     /// Processes that left the group, as daemons do; `None` for a service.
     strays: Option<Strays>,
     other_policy: Option<OtherPolicy>,
+    /// Its way to its compositor, which is open until it has ended.
+    _relay: Option<Relay>,
 }
 
 /// A policy that the program has for this launch only.
@@ -107,23 +109,28 @@ impl Started {
     /// # Errors
     /// The program does not exist; its port is in use; no display.
     pub fn begin(program: &Program, means: &ReadyMeans, patience: &Patience<'_>) -> Result<Self> {
-        let source = ReadySource::of(&program.ready, means, patience)?;
+        let (sender, events) = mpsc::channel();
+        let (source, relay) = ReadySource::of(&program.ready, means, patience, &sender)?;
         let [name, arguments @ ..] = program.command.as_slice() else {
             return Err(Error::Invalid("give a command to launch".to_owned()));
         };
-        let reads = matches!(program.ready, Ready::Stdout(_));
+        let is_ready = program.ready.line();
         let mut command = Command::new(name);
         command
             .args(arguments)
             .envs(program.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            .stdout(if reads { Stdio::piped() } else { Stdio::null() })
+            .stdout(if is_ready.is_some() { Stdio::piped() } else { Stdio::null() })
             .stderr(Stdio::piped());
         match &source {
             ReadySource::Listener(listener) => command.env("NOTIFY_SOCKET", listener.path()),
             // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
+        if let Some(relay) = &relay {
+            // A connection that somebody has opened for it already comes first.
+            command.env("WAYLAND_DISPLAY", relay.path()).env_remove("WAYLAND_SOCKET");
+        }
         if let Some(group) = &program.group {
             group.enter(&mut command)?;
         }
@@ -142,13 +149,12 @@ impl Started {
             }
             error => error,
         })?;
-        let (sender, events) = mpsc::channel();
         let (stdout, stderr) = group.take_output();
         let leader = group.id();
         let watcher = ReadyWatcher::begin(source, leader, sender.clone())?;
-        if let (Ready::Stdout(expression), Some(stdout)) = (&program.ready, stdout) {
+        if let (Some(is_ready), Some(stdout)) = (is_ready, stdout) {
             let sender = sender.clone();
-            ready::watch_stdout(stdout, Some(expression.clone()), move |line| {
+            ready::watch_stdout(stdout, is_ready, move |line| {
                 send(&sender, line.map_or(Event::OutputEnded, Event::from));
             })?;
         }
@@ -171,6 +177,7 @@ impl Started {
             stderr,
             strays,
             other_policy,
+            _relay: relay,
         })
     }
 
@@ -287,18 +294,30 @@ impl Drop for ReadyWatcher {
 }
 
 impl ReadySource {
-    fn of(ready: &Ready, means: &ReadyMeans, patience: &Patience<'_>) -> Result<Self> {
-        Ok(match ready {
-            Ready::Exit | Ready::Stdout(_) | Ready::AtOnce => Self::Nothing,
+    /// The source, and for a window on Wayland the relay, which reports by itself.
+    fn of(
+        ready: &Ready,
+        means: &ReadyMeans,
+        patience: &Patience<'_>,
+        events: &Sender<Event>,
+    ) -> Result<(Self, Option<Relay>)> {
+        let source = match ready {
+            Ready::Exit | Ready::Stdout(_) | Ready::Activity | Ready::AtOnce => Self::Nothing,
             Ready::Port(port) => {
                 Port(*port).must_be_free()?;
                 Self::Port(Port(*port))
             }
             Ready::Notify => Self::Listener(Listener::bind(&means.sockets)?),
-            // Without a window, the user wants to stop, and the launch ends at once.
-            Ready::Window => Window::watch(means.display.as_deref(), patience)?
-                .map_or(Self::Nothing, |window| Self::Window(Box::new(window))),
-        })
+            Ready::Window => {
+                let events = events.clone();
+                let report = move |at: Result<Timestamp>| {
+                    send(&events, at.map_or_else(Event::Failed, Event::ready));
+                };
+                let Displays { x, wayland } = Displays::watch(means, patience, report)?;
+                return Ok((x.map_or(Self::Nothing, Self::Window), wayland));
+            }
+        };
+        Ok((source, None))
     }
 
     fn watch(self, leader: u32, events: &Sender<Event>, over: &AtomicBool) {
@@ -315,12 +334,17 @@ impl ReadySource {
             },
         };
         match found {
-            Ok(Some(at)) => {
-                send(events, Event::Ready { at, line: None, by: ThreadId::current() });
-            }
+            Ok(Some(at)) => send(events, Event::ready(at)),
             Ok(None) => {}
             Err(error) => send(events, Event::Failed(error)),
         }
+    }
+}
+
+impl Event {
+    /// This thread has noticed that the program is ready.
+    fn ready(at: Timestamp) -> Self {
+        Self::Ready { at, line: None, by: ThreadId::current() }
     }
 }
 

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use unjank_host::Nanos;
 
-/// Programs that change clocks; names as the kernel truncates them.
-pub const PROGRAMS: [&str; 9] = [
+/// Programs that change clocks or priorities; names as the kernel truncates them.
+pub const PROGRAMS: [&str; 11] = [
     "gamemoded",
     "power-profiles-",
     "tuned",
+    "tuned-ppd",
     "auto-cpufreq",
     "tlp-pd",
     "ananicy-cpp",
+    "scx_loader",
     "system76-schedu",
     "cpufreqd",
     "uperf",

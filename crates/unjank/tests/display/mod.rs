@@ -26,6 +26,14 @@ impl Display {
         BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
         Some(Self { server, name: format!(":{}", number.trim()) })
     }
+
+    /// Gives a command this display, and no Wayland compositor.
+    pub(crate) fn show(&self, command: &mut Command) {
+        command
+            .env("DISPLAY", &self.name)
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("XDG_RUNTIME_DIR");
+    }
 }
 
 impl Drop for Display {

@@ -1,11 +1,19 @@
 //! Readiness: the ways in which a program can show that its launch is over.
 
+mod activity;
+mod displays;
 mod port;
 mod stdout;
+mod wayland;
 mod window;
 
+pub(super) use activity::total_time;
+pub(super) use displays::Displays;
 pub(super) use port::Port;
-pub(super) use stdout::{Line, last_lines, watch as watch_stdout};
+pub(super) use stdout::{IsReady, Line, last_lines, watch as watch_stdout};
+pub(super) use wayland::Relay;
+#[cfg(fuzzing)]
+pub use wayland::shows_window_for_fuzzing;
 pub use window::Patience;
 pub(super) use window::Window;
 
@@ -25,8 +33,10 @@ pub enum Ready {
     Notify,
     /// The program accepts connections on this port of 127.0.0.1.
     Port(u16),
-    /// The program shows its first window on an X display.
+    /// The program shows its first window, on Wayland or on an X display.
     Window,
+    /// The program is `am start -W`, and prints how long an Android activity took.
+    Activity,
     /// The program is started: for services that do not report readiness.
     AtOnce,
 }
@@ -42,6 +52,7 @@ impl FromStr for Ready {
             None if text == "exit" => Ok(Self::Exit),
             None if text == "notify" => Ok(Self::Notify),
             None if text == "window" => Ok(Self::Window),
+            None if text == "activity" => Ok(Self::Activity),
             Some(("stdout", expression)) => RegexBuilder::new(expression)
                 .size_limit(LARGEST_EXPRESSION)
                 .build()
@@ -51,7 +62,21 @@ impl FromStr for Ready {
                 Ok(port) if port > 0 => Ok(Self::Port(port)),
                 _ => Err("a port is a number from 1 to 65535".to_owned()),
             },
-            _ => Err("expected exit, stdout:REGEX, notify, port:N or window".to_owned()),
+            _ => Err("expected exit, stdout:REGEX, notify, port:N, window or activity".to_owned()),
+        }
+    }
+}
+
+impl Ready {
+    /// Whether a line reports it, if lines do.
+    pub(super) fn line(&self) -> Option<IsReady> {
+        match self {
+            Self::Stdout(expression) => {
+                let expression = expression.clone();
+                Some(Box::new(move |line| expression.is_match(line)))
+            }
+            Self::Activity => Some(Box::new(|line| total_time(line).is_some())),
+            _ => None,
         }
     }
 }
@@ -65,6 +90,7 @@ impl fmt::Display for Ready {
             Self::Notify => write!(f, "notify"),
             Self::Port(port) => write!(f, "port:{port}"),
             Self::Window => write!(f, "window"),
+            Self::Activity => write!(f, "activity"),
             Self::AtOnce => write!(f, "started"),
         }
     }
@@ -76,7 +102,9 @@ mod tests {
 
     #[test]
     fn every_way_is_printed_as_it_is_typed() {
-        for text in ["exit", "stdout:^on screen: .* ms$", "notify", "port:8080", "window"] {
+        for text in
+            ["exit", "stdout:^on screen: .* ms$", "notify", "port:8080", "window", "activity"]
+        {
             assert_eq!(text.parse::<Ready>().unwrap().to_string(), text);
         }
     }

@@ -4,7 +4,6 @@ use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use regex::Regex;
 use unjank_host::lines::each_line;
 use unjank_host::sched::ThreadId;
 use unjank_host::{Error, Result, Timestamp};
@@ -13,7 +12,10 @@ use unjank_host::{Error, Result, Timestamp};
 const LINES_QUOTED: usize = 3;
 const LONGEST_QUOTED: usize = 400;
 
-/// A line that matches the expression, when it was read, and by which thread.
+/// Whether a line reports that the program is ready.
+pub(crate) type IsReady = Box<dyn Fn(&str) -> bool + Send>;
+
+/// A line that reports that the program is ready, when it was read, and by which thread.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) at: Timestamp,
@@ -22,20 +24,20 @@ pub(crate) struct Line {
 }
 
 /// Reads all of `output`, so that its writer never blocks. Calls `found` with the
-/// first line that matches, or `None` at the end.
+/// first line that reports it, or `None` at the end.
 ///
 /// # Errors
 /// The thread cannot be started.
 pub(crate) fn watch(
     output: impl Read + Send + 'static,
-    expression: Option<Regex>,
+    is_ready: IsReady,
     found: impl FnOnce(Option<Line>) + Send + 'static,
 ) -> Result<()> {
     spawn(move || {
         let mut found = Some(found);
         each_line(output, |text| {
             let at = Timestamp::now();
-            if expression.as_ref().is_some_and(|expression| expression.is_match(text))
+            if is_ready(text)
                 && let Some(found) = found.take()
             {
                 found(Some(Line { at, text: text.to_owned(), by: ThreadId::current() }));
@@ -82,12 +84,15 @@ fn spawn(read: impl FnOnce() + Send + 'static) -> Result<()> {
 mod tests {
     use std::sync::mpsc;
 
+    use regex::Regex;
+
     use super::*;
 
     fn found(text: &'static [u8], expression: &str) -> Option<String> {
         let (sender, receiver) = mpsc::channel();
-        let expression = Some(Regex::new(expression).unwrap());
-        watch(text, expression, move |line| sender.send(line).unwrap()).unwrap();
+        let expression = Regex::new(expression).unwrap();
+        let is_ready = Box::new(move |line: &str| expression.is_match(line));
+        watch(text, is_ready, move |line| sender.send(line).unwrap()).unwrap();
         receiver.recv().unwrap().map(|line| line.text)
     }
 

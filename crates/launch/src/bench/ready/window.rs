@@ -48,15 +48,8 @@ impl Window {
     /// `None` if the user wants to stop before that.
     ///
     /// # Errors
-    /// `Unsupported` without a display, or if it does not allow watching.
-    pub(crate) fn watch(display: Option<&str>, patience: &Patience<'_>) -> Result<Option<Self>> {
-        let Some(display) = display else {
-            return Err(Error::Unsupported(
-                "DISPLAY is not set: windows can be detected on an X display only (on Wayland, \
-                 through Xwayland)"
-                    .to_owned(),
-            ));
-        };
+    /// `Unsupported` if it is not there, or does not allow watching.
+    pub(crate) fn watch(display: &str, patience: &Patience<'_>) -> Result<Option<Self>> {
         let until = Timestamp::now() + patience.timeout;
         let mut is_there = patience.again;
         while !(patience.stop)() {
@@ -217,7 +210,7 @@ mod tests {
         stop: &dyn Fn() -> bool,
     ) -> Option<String> {
         let patience = Patience { timeout, again, stop };
-        Window::watch(Some(display), &patience).map(|_| ()).map_err(|error| error.to_string()).err()
+        Window::watch(display, &patience).map(|_| ()).map_err(|error| error.to_string()).err()
     }
 
     #[test]

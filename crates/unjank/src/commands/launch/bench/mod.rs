@@ -69,7 +69,7 @@ pub(crate) struct Args {
     /// Condition to compare with it; repeatable [default: --a again]
     #[arg(long, value_name = "CONDITION")]
     b: Vec<String>,
-    /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
+    /// When a launch is over: exit, stdout:REGEX, notify, port:N, window or activity
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "load")]
     ready: Ready,
     /// Pairs of launches, for each load and each --b
@@ -190,10 +190,34 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     Ok(findings)
 }
 
-/// The temporary directory and the X display of this user.
+/// A way of being ready that a process of this machine shows by itself: all but that of Android's
+/// activities, whose time another program reports.
+pub(crate) fn ready_of_process(text: &str) -> Result<Ready, String> {
+    match text.parse()? {
+        Ready::Activity => Err("activity is for launch bench only".to_owned()),
+        ready => Ok(ready),
+    }
+}
+
+/// The temporary directory and the displays of this user.
 pub(crate) fn ready_means() -> ReadyMeans {
     let display = env::var("DISPLAY").ok().filter(|display| !display.is_empty());
-    ReadyMeans { sockets: paths::temporary(), display }
+    let wayland = compositor(display.is_some());
+    ReadyMeans { sockets: paths::temporary(), display, wayland }
+}
+
+/// The socket of the Wayland compositor, where libwayland looks for it
+/// (`wl_display_connect`). Where there is an X display, only if a variable names it:
+/// programs that go by that would use Wayland instead of X.
+fn compositor(has_display: bool) -> Option<PathBuf> {
+    let path = |variable| env::var_os(variable).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let directory = path("XDG_RUNTIME_DIR");
+    match path("WAYLAND_DISPLAY") {
+        Some(name) if name.is_absolute() => Some(name),
+        Some(name) => Some(directory?.join(name)),
+        None if has_display => None,
+        None => Some(directory?.join("wayland-0")).filter(|socket| socket.exists()),
+    }
 }
 
 fn settings(args: &Args) -> Settings {

@@ -51,6 +51,6 @@ pub(super) fn launches(
         workloads(&args.load, &load_app, root, findings)?,
         [baseline, service],
         args.pairs(),
-        ReadyMeans { sockets: paths::temporary(), display: None },
+        ReadyMeans { sockets: paths::temporary(), ..ReadyMeans::default() },
     ))
 }
