@@ -44,7 +44,15 @@ fn judged(verdicts: &[&Verdict]) -> String {
     };
     let (worse, better, same) = (with(Answer::Worse), with(Answer::Better), with(Answer::Same));
     let slow = with(Answer::Slow);
-    if !slow.is_empty() {
+    let decided = |verdict: &&Verdict| {
+        matches!(verdict.answer, Answer::Worse | Answer::Better | Answer::Same | Answer::CannotTell)
+    };
+    if let [only] = verdicts
+        && decided(only)
+        && !only.question.is_empty()
+    {
+        answered(verdicts)
+    } else if !slow.is_empty() {
         slowest(slow)
     } else if worse.is_empty() && better.is_empty() && same.is_empty() {
         nothing_slow(&with(Answer::Healthy), &with(Answer::CannotTell), &with(Answer::NotAvailable))
@@ -53,7 +61,7 @@ fn judged(verdicts: &[&Verdict]) -> String {
     }
 }
 
-/// Sums up questions with the answers yes and no.
+/// Sums up questions with the answers yes and no; a single question has its answer, whatever it is.
 fn answered(questions: &[&Verdict]) -> String {
     if let [only] = questions {
         return format!("{} {}", visible(&only.question), words::sentence(only.answer.words()));
@@ -268,6 +276,20 @@ mod tests {
         let both = &both[..2];
         assert_eq!(headline_of(both), "Yes: ipc/unix; no: ipc/pi.");
         assert!(headline_of(&both[..1]).ends_with(" Yes."));
+    }
+
+    #[test]
+    fn a_single_comparison_is_answered_in_words() {
+        let question = "Is a launch shorter under B than under A?".to_owned();
+        let only = |answer| Verdict { question: question.clone(), ..verdict("a/b", answer, 1.0) };
+        let headline =
+            |answer| line(Findings { verdicts: vec![only(answer)], ..Findings::default() });
+        assert_eq!(
+            headline(Answer::CannotTell),
+            "Is a launch shorter under B than under A? Cannot tell."
+        );
+        assert!(headline(Answer::Better).ends_with("under A? Better."));
+        assert!(headline(Answer::Slow).starts_with("Slowest: a/b"));
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! | `heat` | curves as rows of a heat map |
 //! | `timeline` | a critical path over time |
 //! | `chart` | scales, labels, curves: SVG without colours |
+//! | `title` | titles of charts in words |
 //! | `tone` | the tone of an answer, good or bad, with its sign |
 //! | `visible` | escapes text from a record |
 
@@ -38,6 +39,7 @@ mod samples;
 mod table;
 mod terminal;
 mod timeline;
+mod title;
 mod tone;
 mod views;
 mod visible;

@@ -48,7 +48,7 @@ const TABLES: [(&str, View); 13] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 21] = [
+const IN_SHORT: [&str; 22] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
@@ -56,6 +56,7 @@ const IN_SHORT: [&str; 21] = [
     "launch power",
     "lock bench",
     "lock doctor",
+    "lock try",
     "reproduce all",
     "reproduce binder",
     "reproduce launch",

@@ -20,8 +20,9 @@ use crate::html::{heat, pareto_fronts};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
 use crate::samples::Worst;
+use crate::title::Title;
 use crate::visible::visible;
-use crate::words;
+use crate::words::{self, counted};
 
 /// The most charts of one kind for one delay; the tables have everything.
 const CHARTS: usize = 12;
@@ -138,8 +139,8 @@ fn percentiles(
         .filter(|verdict| verdict.subject == subject && !group.parts)
         .filter_map(|verdict| limit(verdict, group.unit, &group.series))
         .collect();
-    let title = format!("Percentiles of {common}");
-    let chart = Percentiles::of(title.clone(), group.unit, &series, limits, !group.parts)?;
+    let title = Title::of(&common).within("percentiles of ", "");
+    let chart = Percentiles::of(title.heading(), group.unit, &series, limits, !group.parts)?;
     let mut notes = Vec::new();
     if group.left_out > 0 {
         notes.push(format!("the slowest {} of {}", series.len(), series.len() + group.left_out));
@@ -154,10 +155,10 @@ fn percentiles(
         notes.push(missed.collect::<Vec<_>>().join(", "));
     }
     if group.parts {
-        return Some(figure(Box::new(chart), &title, &notes.join("; "), outline));
+        return Some(figure(Box::new(chart), title, &notes.join("; "), outline));
     }
     notes.push("bands are 95 % intervals".to_owned());
-    Some(wide_figure(Box::new(chart), &title, &notes.join("; "), outline))
+    Some(wide_figure(Box::new(chart), title, &notes.join("; "), outline))
 }
 
 /// A series over the time of its run.
@@ -175,9 +176,9 @@ fn course(
     if series.missed > 0 {
         note = format!("{}; {note}", words::missed(series));
     }
-    let title = format!("{name} over time");
-    let chart = Course::of(title.clone(), series, numbered)?;
-    Some(figure(Box::new(chart), &title, &note, outline))
+    let title = Title::of(name).within("", " over time");
+    let chart = Course::of(title.heading(), series, numbered)?;
+    Some(figure(Box::new(chart), title, &note, outline))
 }
 
 /// Curves over the same axes.
@@ -185,10 +186,11 @@ fn curves(alike: &[&Curve], outline: &Outline) -> Option<Figure> {
     let (common, names) = shorten(alike.iter().map(|curve| (curve.name.as_str(), &curve.labels)));
     let curves: Vec<(&Curve, String)> = alike.iter().copied().zip(names).collect();
     let bounded = alike.iter().any(|curve| curve.points.iter().any(|p| p.interval.is_some()));
-    let chart = Curves::of(common.clone(), &curves)?;
+    let title = Title::of(&common);
+    let chart = Curves::of(title.heading(), &curves)?;
     Some(figure(
         Box::new(chart),
-        &common,
+        title,
         if bounded { "bands are 95 % intervals" } else { "" },
         outline,
     ))
@@ -203,7 +205,8 @@ fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
         .map(|(fact, name)| Row { name, value: fact.value, interval: fact.interval })
         .collect();
     let first = alike.first()?;
-    let chart = Intervals::of(common.clone(), first.unit, rows)?;
+    let title = Title::of(&common);
+    let chart = Intervals::of(title.heading(), first.unit, rows)?;
     let shared = first.better().filter(|way| alike.iter().all(|fact| fact.better() == Some(*way)));
     let better = match shared {
         Some(Direction::Smaller) => "; smaller is better",
@@ -211,7 +214,7 @@ fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
         None => "",
     };
     let note = format!("whiskers are 95 % intervals{better}");
-    Some(figure(Box::new(chart), &common, &note, outline))
+    Some(figure(Box::new(chart), title, &note, outline))
 }
 
 /// The label of facts that are parts of a whole; the other labels name the whole.
@@ -246,15 +249,33 @@ fn parts(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
                 .collect(),
         })
         .collect();
+    let (bars, invisible) = visible_wholes(bars);
     let shown = names.iter().map(|name| visible(name).into_owned()).collect();
-    let title = visible(&first.name).into_owned();
-    let chart = Parts::of(title.clone(), first.unit, shown, &bars)?;
+    let title = Title::of(&visible(&first.name));
+    let chart = Parts::of(title.heading(), first.unit, shown, &bars)?;
     // A high chart beside others would leave empty space.
     let draw = if bars.len() > 4 { wide_figure } else { figure };
-    let left_out = bars.len() > WHOLES;
-    let note =
-        if left_out { format!("the first {WHOLES} of {}", bars.len()) } else { String::new() };
-    Some(draw(Box::new(chart), &title, &note, outline))
+    let mut notes = Vec::new();
+    if bars.len() > WHOLES {
+        notes.push(format!("the first {WHOLES} of {}", bars.len()));
+    }
+    if invisible > 0 {
+        notes.push(format!("{} too short to see", counted(invisible, "bar is", "bars are")));
+    }
+    let note = notes.join("; ");
+    Some(draw(Box::new(chart), title, &note, outline))
+}
+
+/// The wholes whose bar can be seen: at least a two-hundredth of the longest; and the number
+/// of the others.
+fn visible_wholes(bars: Vec<Whole>) -> (Vec<Whole>, usize) {
+    let size = |whole: &Whole| whole.parts.iter().map(|(_, size)| size).sum::<f64>();
+    let longest = bars.iter().map(size).fold(0.0, f64::max);
+    let all = bars.len();
+    let shown: Vec<Whole> =
+        bars.into_iter().filter(|whole| size(whole) >= longest / 200.0).collect();
+    let invisible = all - shown.len();
+    (shown, invisible)
 }
 
 /// Splits facts into groups with several arms, and facts of one arm only, such as its
@@ -317,14 +338,14 @@ fn arms(alike: &[&Fact], outline: &Outline) -> Option<Figure> {
         .collect();
     let shown: Vec<String> = names.iter().map(|name| visible(name).into_owned()).collect();
     let title = match against(first) {
-        Some(other) => format!("{common}, {}", visible(other)),
-        None => common,
+        Some(other) => Title::of(&common).within("", &format!(", {}", visible(other))),
+        None => Title::of(&common),
     };
-    let chart = Arms::of(title.clone(), first.unit, shown, &groups)?;
+    let chart = Arms::of(title.heading(), first.unit, shown, &groups)?;
     let mut note = "whiskers are 95 % intervals".to_owned();
     if choices.len() > GROUPS {
         note = format!("{note}; the first {GROUPS} of {}", choices.len());
     }
     let draw = if one { figure } else { wide_figure };
-    Some(draw(Box::new(chart), &title, &note, outline))
+    Some(draw(Box::new(chart), title, &note, outline))
 }

@@ -4,10 +4,11 @@ use maud::{Markup, Render, html};
 
 use crate::chart::{Chart, Paper, svg};
 use crate::html::outline::Outline;
+use crate::title::Title;
 
 /// A chart, drawn where it is shown.
 pub(super) struct Figure {
-    pub(super) title: String,
+    pub(super) title: Title,
     caption: Markup,
     chart: Box<dyn Chart>,
     /// Over the whole width of the page.
@@ -43,7 +44,7 @@ impl Render for Figure {
 /// A chart over the whole width.
 pub(super) fn wide_figure(
     chart: Box<dyn Chart>,
-    title: &str,
+    title: Title,
     note: &str,
     outline: &Outline,
 ) -> Figure {
@@ -51,12 +52,15 @@ pub(super) fn wide_figure(
 }
 
 /// A chart beside others.
-pub(super) fn figure(chart: Box<dyn Chart>, title: &str, note: &str, outline: &Outline) -> Figure {
+pub(super) fn figure(chart: Box<dyn Chart>, title: Title, note: &str, outline: &Outline) -> Figure {
     let caption = html! {
         figcaption {
-            (outline.subheading(title))
-            @if !note.is_empty() { p { (note) } }
+            (outline.subheading(&title.heading()))
+            p {
+                code { (title.path) }
+                @if !note.is_empty() { ": " (note) }
+            }
         }
     };
-    Figure { title: title.to_owned(), caption, chart, wide: false }
+    Figure { title, caption, chart, wide: false }
 }

@@ -7,6 +7,7 @@ use crate::group::partition;
 use crate::html::figure::{Figure, figure};
 use crate::html::outline::Outline;
 use crate::names::distinct;
+use crate::title::Title;
 
 /// The label with the kind of a curve's points: the Pareto front, or all.
 const POINTS: &str = "points";
@@ -33,12 +34,13 @@ pub(super) fn figures(curves: Vec<&Curve>, outline: &Outline) -> Vec<Figure> {
         let is_front = |curve: &&&Curve| curve.labels.get(POINTS).is_some_and(|it| it == FRONT);
         let front = curves.iter().find(is_front)?;
         let all = curves.iter().find(|curve| !is_front(curve));
-        let chart = Curves::pareto_front(title.clone(), front, all.copied())?;
+        let title = Title::of(&title);
+        let chart = Curves::pareto_front(title.heading(), front, all.copied())?;
         let note = match all {
             Some(_) => "line: Pareto front, which no other point beats in both; dots: all points",
             None => "Pareto front: no other point beats these in both",
         };
-        Some(figure(Box::new(chart), &title, note, outline))
+        Some(figure(Box::new(chart), title, note, outline))
     };
     fronts.iter().zip(titles).filter_map(chart).collect()
 }

@@ -14,8 +14,8 @@ use crate::samples::Worst;
 pub struct Picture {
     /// Its title.
     pub title: String,
-    /// The title as a file's name without its end, such as `percentiles-of-jitter-lateness`; no
-    /// two pictures of a record have the same.
+    /// What it shows as a file's name without its end, such as `percentiles-of-jitter-lateness`;
+    /// no two pictures of a record have the same.
     pub name: String,
     /// The file's text.
     pub svg: String,
@@ -30,14 +30,15 @@ pub fn pictures(record: &RunRecord) -> Vec<Picture> {
     let figures = subjects.iter().flat_map(of_subject);
     let figures = figures.map(|figure| {
         let drawn = figure.picture();
-        (figure.title, drawn)
+        (figure.title.heading(), figure.title.name, drawn)
     });
+    let timelines = views::timelines(record);
+    let timelines = timelines.into_iter().map(|(title, drawing)| (title.clone(), title, drawing));
     let mut stems: BTreeMap<String, usize> = BTreeMap::new();
-    views::timelines(record)
-        .into_iter()
+    timelines
         .chain(figures)
-        .map(|(title, drawing)| {
-            let stem = stem(&title);
+        .map(|(title, name, drawing)| {
+            let stem = stem(&name);
             let uses = stems.entry(stem.clone()).and_modify(|uses| *uses += 1).or_insert(1);
             let name = if *uses > 1 { format!("{stem}-{uses}") } else { stem };
             Picture { svg: alone(&drawing.into_string()), name, title }

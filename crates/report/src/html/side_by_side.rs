@@ -9,6 +9,8 @@ use crate::group::is_part;
 use crate::html::figure::{Figure, figure};
 use crate::html::outline::Outline;
 use crate::html::tables::{path, rest, scrolling};
+use crate::title::Title;
+use crate::visible::visible;
 use crate::words;
 
 /// The most series compared on one page.
@@ -69,17 +71,19 @@ fn shared(records: &[RunRecord]) -> Vec<Shared<'_>> {
 
 fn chart(shared: &Shared<'_>, outline: &Outline) -> Option<Figure> {
     let (_, first) = shared.runs[0];
-    let title = words::labelled(&first.name, &first.labels);
+    let labels = words::labels(&first.labels);
+    let labels = if labels.is_empty() { labels } else { format!(", {labels}") };
+    let title = Title::of(&visible(&first.name)).within("percentiles of ", &labels);
     let series: Vec<(&SeriesRecord, String)> = shared
         .runs
         .iter()
         .take(LINES)
         .map(|(number, series)| (*series, format!("run {number}")))
         .collect();
-    let chart = Percentiles::of(title.clone(), first.unit, &series, Vec::new(), true)?;
+    let chart = Percentiles::of(title.heading(), first.unit, &series, Vec::new(), true)?;
     let more = shared.runs.len().saturating_sub(LINES);
     let note = if more > 0 { format!("{more} more runs in the table") } else { String::new() };
-    Some(figure(Box::new(chart), &title, &note, outline))
+    Some(figure(Box::new(chart), title, &note, outline))
 }
 
 fn table(shared: &[Shared<'_>]) -> Markup {

@@ -43,17 +43,24 @@ fn section(table: &Table, number: usize, record: &RunRecord, outline: &Outline) 
     outline.section(&format!("table-{}", number + 1), &html! { (visible(&table.title)) }, &body)
 }
 
+/// Columns that fit beside each other on a phone. Rows of more are shown one value below the
+/// other there; the roles say that they are a table nevertheless.
+const COLUMNS_OF_PHONES: usize = 3;
+
 fn rows(table: &Table) -> Markup {
     let used = used(table);
     let class = |at: usize| is_numeric(&table.columns[at]).then_some("n");
+    let stacks = used.len() > COLUMNS_OF_PHONES;
     let row = |row: &Vec<Cell>| {
         html! {
-            tr {
+            tr role="row" {
                 @for (place, &at) in used.iter().enumerate() {
                     @if place == 0 {
-                        th scope="row" class=[class(at)] { (text(table, row, at)) }
+                        th scope="row" role="rowheader" class=[class(at)] { (text(table, row, at)) }
                     } @else {
-                        td class=[class(at).or(Some("text"))] { (text(table, row, at)) }
+                        td role="cell" class=[class(at).or(Some("text"))] data-label=(heading(table, at)) {
+                            (text(table, row, at))
+                        }
                     }
                 }
             }
@@ -62,9 +69,15 @@ fn rows(table: &Table) -> Markup {
     scrolling(
         &visible(&table.title),
         &html! {
-            table class="dense" {
-                thead { tr { @for &at in &used { th scope="col" class=[class(at)] { (heading(table, at)) } } } }
-                tbody { @for it in table.rows.iter().take(ROWS) { (row(it)) } }
+            table role="table" class={ "dense" @if stacks { " stack" } } {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        @for &at in &used {
+                            th scope="col" role="columnheader" class=[class(at)] { (heading(table, at)) }
+                        }
+                    }
+                }
+                tbody role="rowgroup" { @for it in table.rows.iter().take(ROWS) { (row(it)) } }
             }
             (rest(table.rows.len(), ROWS, "rows"))
         },
@@ -111,4 +124,25 @@ fn bar_list(table: &Table) -> Markup {
         &visible(&table.title),
         &html! { table class="dense bars" { tbody { @for it in bars(table) { (bar(it)) } } } },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::{Column, Unit};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_many_columns_name_their_values_on_phones() {
+        let html = |columns: usize| {
+            let names = (0..columns).map(|n| Column::of(format!("column {n}"), Unit::Count));
+            let cells = (0..columns).map(|n| Cell::number(n as f64));
+            let columns: Vec<Column> = names.collect();
+            rows(&Table::new("a/b", "Title", columns).with_rows([cells])).into_string()
+        };
+        let [few, many] = [html(3), html(4)];
+        assert!(few.contains("class=\"dense\"") && many.contains("class=\"dense stack\""));
+        assert!(many.contains("data-label=\"column 3\""), "{many}");
+        assert_eq!(many.matches("role=\"cell\"").count(), 3, "the first is the row's heading");
+    }
 }

@@ -78,7 +78,8 @@ pub(super) fn of_page(page: &str) -> Vec<Section> {
     let sections = page.split("<section ").skip(1);
     let sections = sections.filter_map(|section| section.split_once("<h2>")?.1.split_once("</h2>"));
     let section = |(title, body): (&str, &str)| {
-        let rows = body.split("<tr>").skip(1).map(|row| {
+        let rows = body.split("<tr").skip(1).filter_map(|row| Some(row.split_once('>')?.1));
+        let rows = rows.map(|row| {
             let cells = row.split("</th>").flat_map(|part| part.split("</td>"));
             let cells = cells.filter(|cell| cell.starts_with("<t"));
             cells.map(without_tags).collect()
