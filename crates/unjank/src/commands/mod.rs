@@ -7,6 +7,7 @@ mod environment;
 pub(crate) mod host;
 mod imported;
 mod in_time;
+mod installation;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
 pub(crate) mod keeper;

@@ -35,6 +35,10 @@ pub(crate) struct Unit {
 pub(crate) static BOOST: Unit =
     Unit { name: "unjank-boost.service", text: include_str!("../../units/unjank-boost.service") };
 
+/// The unit of `swap tierd`.
+pub(crate) static TIERD: Unit =
+    Unit { name: "unjank-tierd.service", text: include_str!("../../units/unjank-tierd.service") };
+
 /// A unit on a machine: this one, or the one that a directory tree will be.
 pub(crate) struct Installer<'a> {
     unit: &'a Unit,

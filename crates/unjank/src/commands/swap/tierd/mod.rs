@@ -2,6 +2,7 @@
 
 mod args;
 mod client;
+mod install;
 mod serve;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ use args::ServiceArgs;
   sudo unjank swap tierd --policy none                 # a sweep by age alone
   unjank swap tierd status --json
   sudo unjank swap tierd pause
+  sudo unjank swap tierd install
 
 zram takes every page that memory evicts. The service looks at which pages of
 processes are in zram, writes those back to its backing device that were evicted
@@ -52,6 +54,10 @@ enum Verb {
     /// Continue after a pause
     #[command(after_help = "Examples:\n  sudo unjank swap tierd resume")]
     Resume(client::SocketArgs),
+    /// Start the service at every boot
+    Install(install::InstallArgs),
+    /// Stop the service and remove what `install` has written
+    Uninstall(install::UninstallArgs),
 }
 
 /// Runs the service or a subcommand.
@@ -61,5 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(Verb::Status(args)) => client::status(args),
         Some(Verb::Pause(args)) => client::pause(args),
         Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Install(args)) => install::install(args),
+        Some(Verb::Uninstall(args)) => install::uninstall(args),
     }
 }

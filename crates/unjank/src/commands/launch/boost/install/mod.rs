@@ -3,12 +3,10 @@
 
 mod trial;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_host::files::Destination;
+use anyhow::Result;
 use unjank_host::{Error, Root};
 use unjank_launch::remedy::config::{self, Config};
 use unjank_launch::remedy::plan::Method;
@@ -17,10 +15,11 @@ use unjank_measure::{Findings, Monitor};
 
 use self::trial::Trial;
 use super::args::{SOCKET, method};
+use crate::commands::installation::{self, Installation};
 use crate::commands::measured::{Command, Outcome, OutputArgs, Settings};
 use crate::commands::place::PlaceArgs;
 use crate::commands::service::{self, requests::Action};
-use crate::commands::unit::{self, Installer};
+use crate::commands::unit;
 use crate::{exit, output, paths};
 
 /// Arguments of `unjank launch boost install`.
@@ -83,7 +82,11 @@ pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
 
 fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {
     // What can refuse does so before minutes of measuring.
-    let target = if args.dry_run { None } else { Some(Target::on(root)?) };
+    let target = if args.dry_run {
+        None
+    } else {
+        Some(Installation::on(&unit::BOOST, root, config::place(root))?)
+    };
     let there = root.exists(config::place(root));
     let config = Config::read(root, None).map_err(Error::of_named_file)?;
     if root.is_system()
@@ -126,54 +129,11 @@ fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) ->
         return Ok(Outcome::from(findings));
     };
     // The trial is kept, however this ends.
-    let done = target.install(&chosen);
+    let settings =
+        installation::Settings { text: written(&chosen), about: format!("method {chosen}") };
+    let hint = "unjank launch boost status shows what it does; uninstall removes it";
+    let done = target.install(Some(&settings), hint);
     Ok(Outcome::from(findings).ending(done.map(|()| exit::FINE)))
-}
-
-/// What is installed, and where.
-struct Target<'a> {
-    installer: Installer<'a>,
-    program: String,
-    settings: PathBuf,
-}
-
-impl<'a> Target<'a> {
-    fn on(root: &'a Root) -> Result<Self> {
-        Ok(Self {
-            installer: unit::BOOST.on(root)?,
-            program: unit::program(root)?,
-            settings: unit::place_in(root, config::place(root))?,
-        })
-    }
-
-    /// Writes the method into the settings, unless there are some, and starts the service.
-    fn install(&self, method: &str) -> Result<()> {
-        let place = &self.settings;
-        let there = place.exists();
-        if there {
-            output::remark(&format!("{} stays as it is", place.display()));
-        } else {
-            let above = place.parent().context("while making the directory of settings")?;
-            fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
-            Destination::open(place)?.write(written(method).as_bytes())?;
-            output::remark(&format!("{}: method {method}", place.display()));
-        }
-        match self.installer.install(&self.program) {
-            Ok(file) => {
-                output::remark(&format!("{} is enabled", file.display()));
-                output::remark(
-                    "unjank launch boost status shows what it does; uninstall removes it",
-                );
-                Ok(())
-            }
-            Err(error) => {
-                if !there {
-                    let _tells_of_the_first_failure = fs::remove_file(place);
-                }
-                Err(error)
-            }
-        }
-    }
 }
 
 /// The only method to try: the one that was named, or that of the settings, which stay as they are.
@@ -209,19 +169,7 @@ fn written(method: &str) -> String {
 /// Stops the service and removes what `install` has written.
 pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
     let root = args.root.as_ref().map_or_else(Root::system, Root::at);
-    let settings = unit::place_in(&root, config::place(&root))?;
-    match unit::BOOST.on(&root)?.uninstall()? {
-        Some(file) => output::remark(&format!("{} is removed", file.display())),
-        None => output::remark("there is no unit that install has written"),
-    }
-    match fs::read_to_string(&settings) {
-        Ok(text) if is_written(&text) => {
-            fs::remove_file(&settings).map_err(|error| Error::file("remove", &settings, error))?;
-            output::remark(&format!("{} is removed", settings.display()));
-        }
-        Ok(_) => output::remark(&format!("{} has changed and stays", settings.display())),
-        Err(_) => {}
-    }
+    installation::uninstall(&unit::BOOST, &root, config::place(&root), is_written)?;
     Ok(ExitCode::from(exit::FINE))
 }
 
