@@ -362,3 +362,19 @@ fn charts_are_svg_files_that_the_markdown_shows() {
     }
     assert_eq!(kept.prints(&["runs", "show", "last", "--figures", charts]).lines().count(), 1);
 }
+
+#[test]
+fn where_runs_with_and_without_sudo_are_is_said() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let output = Command::new(unjank_needs::unjank!())
+        .args(["runs", "show", "nosuchrun"])
+        .env("XDG_DATA_HOME", data.path())
+        .env("SUDO_USER", "al\u{1b}[2Jice")
+        .assert()
+        .failure()
+        .get_output()
+        .clone();
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(said.contains("made without sudo") || said.contains("made with sudo"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
+}

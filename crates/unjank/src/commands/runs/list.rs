@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     } else if entries.is_empty() {
         let line = format!("no run in {}", store.path().display());
         output::print(&visible(&line))?;
+        args.store.tell_of_others();
     } else {
         output::print(&table(&entries))?;
     }

@@ -1,16 +1,18 @@
 //! The sources of runs: the store, files, or stdin.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use unjank_host::Bytes;
 use unjank_host::input::Input;
+use unjank_host::process::is_root;
 use unjank_measure::store::{Filter, Selector};
 use unjank_measure::{RunRecord, Store};
 
-use crate::{interrupt, paths};
+use crate::{interrupt, output, paths};
 
 /// The number of stored runs that are searched for repetitions of one.
 const REPEATS: u32 = 40;
@@ -35,6 +37,30 @@ impl StoreArgs {
         Ok(Store::open(&path)?)
     }
 
+    /// Says where runs are that are not here: root and each user have a store of their own, also
+    /// with sudo(8), as root keeps nothing in a place of others.
+    pub(super) fn tell_of_others(&self) {
+        if self.store.is_none() {
+            output::remark(&if is_root() {
+                match env::var("SUDO_USER") {
+                    Ok(user) if user != "root" => {
+                        format!("runs that {user} made without sudo are listed without sudo")
+                    }
+                    _ => return,
+                }
+            } else {
+                "runs made with sudo are root's: sudo unjank runs list".to_owned()
+            });
+        }
+    }
+
+    fn told<T>(&self, found: unjank_measure::Result<T>) -> Result<T> {
+        if matches!(found, Err(unjank_measure::Error::NoRun { .. })) {
+            self.tell_of_others();
+        }
+        Ok(found?)
+    }
+
     /// The run called `name`: a file with a record, or a run of the store by
     /// its id, the beginning of it, `last` or `last~1`. A record from a file is
     /// checked strictly.
@@ -42,7 +68,7 @@ impl StoreArgs {
         if is_file(name) {
             return Ok(RunRecord::import(&read(name)?, name)?);
         }
-        Ok(self.open()?.get(&selector(name))?)
+        self.told(self.open()?.get(&selector(name)))
     }
 
     /// The newest stored runs of the commands of `runs`, besides these: they may
@@ -67,7 +93,7 @@ impl StoreArgs {
             RunRecord::import(&text, name)?;
             return Ok(text);
         }
-        Ok(self.open()?.text(&selector(name))?.1)
+        Ok(self.told(self.open()?.text(&selector(name)))?.1)
     }
 }
 
