@@ -29,6 +29,7 @@ checkup: build
 
 build: setup
 	$(CARGO) build --release --locked --package unjank
+	$(CARGO) build --release --locked --package unjank-lock-preload
 
 install uninstall:
 	./scripts/install.sh $@

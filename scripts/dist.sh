@@ -24,9 +24,13 @@ build() { # processor name-in-packages
     triple=$1-unknown-linux-gnu
     RUSTFLAGS="-C target-feature=+crt-static $hidden --remap-path-prefix=$target=target" \
         "$cargo" build --profile dist --locked --package unjank --target "$triple"
+    # For programs that are not static.
+    RUSTFLAGS="$hidden --remap-path-prefix=$target=target" CARGO_TARGET_DIR=$target/shared \
+        "$cargo" build --profile dist --locked --package unjank-lock-preload --target "$triple"
     BINARY=$target/$triple/dist/unjank
+    LIBRARY=$target/shared/$triple/dist/libunjank_lock.so
     [ "$1" = "$(uname -m)" ] && RUN=$BINARY || RUN="qemu-$1 $BINARY"
-    export BINARY RUN
+    export BINARY RUN LIBRARY
     ./scripts/package.sh "$2" "$out"
 }
 

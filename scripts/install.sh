@@ -3,13 +3,16 @@
 # for systemd, and examples of their configuration. `install.sh uninstall` removes these files; what
 # unjank has stored since then stays.
 #
-# BINARY is the program to install, and RUN the command that runs it, if this machine cannot.
+# BINARY is the program to install, and RUN the command that runs it, if this machine cannot. LIBRARY
+# is what `unjank lock try` preloads: by default beside BINARY, if it is there.
 set -eu
 cd "$(dirname "$0")/.."
 
 PREFIX=${PREFIX-/usr/local}
 BINARY=${BINARY:-${CARGO_TARGET_DIR:-target}/release/unjank}
 RUN=${RUN:-$BINARY}
+beside=$(dirname "$BINARY")/libunjank_lock.so
+[ ! -e "$beside" ] || LIBRARY=${LIBRARY:-$beside}
 # Debian's zsh looks elsewhere for what packages bring.
 ZSH_DIR=${ZSH_DIR:-share/zsh/site-functions}
 root=${DESTDIR:-}$PREFIX
@@ -38,6 +41,7 @@ install_all() {
         $RUN completions fish >"$made/fish"
     }
     place 755 "$BINARY" bin/unjank
+    [ -z "${LIBRARY:-}" ] || place 644 "$LIBRARY" lib/unjank/libunjank_lock.so
     for page in "$made"/man/*.1; do
         place 644 "$page" "share/man/man1/$(basename "$page")"
     done
@@ -63,7 +67,7 @@ uninstall_all() {
     for unit in $units; do
         rm -f "$root/lib/systemd/system/$unit.service"
     done
-    rm -rf "$root/share/doc/unjank"
+    rm -rf "$root/share/doc/unjank" "$root/lib/unjank"
 }
 
 case "${1:-install}" in

@@ -3,8 +3,8 @@
 # unjank-VERSION-ARCH.tar.gz there, and an .rpm where rpmbuild(8) is installed. The same input gives
 # the same bytes: all times are SOURCE_DATE_EPOCH, or that of the last commit.
 #
-# BINARY and RUN are as for install.sh. DEPENDS are packages that the .deb depends on, for a program
-# that is not static. COMPRESSION is that of the .deb: xz, or gzip, which is quicker.
+# BINARY, RUN and LIBRARY are as for install.sh. DEPENDS are packages that the .deb depends on, for a
+# program that is not static. COMPRESSION is that of the .deb: xz, or gzip, which is quicker.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -7,6 +7,7 @@
 //! | [`mod@bench`] | compares ways to wait for a lock over a grid |
 //! | [`pools`] | compares thread pools |
 //! | [`doctor`] | diagnoses the threads of a running program |
+//! | [`preload`] | tries spinning mutexes in a program that cannot be changed |
 //! | [`explain`] | turns costs into a verdict |
 //! | `energy` | reads the energy of trials |
 
@@ -16,6 +17,7 @@ mod energy;
 mod error;
 pub mod explain;
 pub mod pools;
+pub mod preload;
 pub mod probe;
 
 pub use energy::TrialMeter;

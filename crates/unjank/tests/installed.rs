@@ -17,9 +17,11 @@ fn root() -> PathBuf {
 
 /// Runs the script below `destination`, with the program of these tests.
 fn script(what: &str, destination: &Path) {
+    let library = tempfile::NamedTempFile::new().unwrap();
     let output = Command::new(root().join("scripts/install.sh"))
         .arg(what)
         .env("BINARY", unjank_needs::unjank!())
+        .env("LIBRARY", library.path())
         .env("DESTDIR", destination)
         .env("PREFIX", "/usr")
         .env_remove("RUN")
@@ -49,6 +51,7 @@ fn what_is_installed_is_removed_and_nothing_else() {
     let installed = files(directory.path());
     for file in [
         "bin/unjank",
+        "lib/unjank/libunjank_lock.so",
         "share/man/man1/unjank-swap-tier-up.1",
         "share/bash-completion/completions/unjank",
         "share/zsh/site-functions/_unjank",

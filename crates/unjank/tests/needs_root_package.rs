@@ -92,6 +92,7 @@ fn packed(into: &Path) -> PathBuf {
         .arg(&arch)
         .arg(into)
         .env("BINARY", &program)
+        .env("LIBRARY", Path::new(unjank_needs::unjank!()).with_file_name("libunjank_lock.so"))
         .env("DEPENDS", "libc6, libgcc-s1")
         .env("COMPRESSION", "gzip")
         .env_remove("RUN")
@@ -137,6 +138,8 @@ fn a_fresh_debian_has_it_and_then_no_trace_of_it() {
     run(system.command("unjank").args(["checkup", "--quick", "--only", "lock", "--no-store"]));
     let why = run(system.command("unjank").args(["why", "--no-store", "--", "true"]));
     assert!(stdout(&why).contains("Where the time went"), "{}", stdout(&why));
+    let tried = run(system.command("unjank").args(["lock", "try", "--no-store", "--", "true"]));
+    assert!(stdout(&tried).contains("Waits for pthread mutexes"), "{}", stdout(&tried));
     // No systemd runs in this system.
     let boost = system.command("unjank").args(["launch", "boost", "install"]).output().unwrap();
     assert_eq!(boost.status.code(), Some(3), "{}", stderr(&boost));

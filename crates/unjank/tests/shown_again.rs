@@ -6,6 +6,7 @@
 mod shown;
 
 use std::fs;
+use std::path::Path;
 
 use shown::check;
 
@@ -98,6 +99,18 @@ fn papers() {
     check(&["reproduce", "locks", "--quick", "--rounds", "2", "--trial", "2ms"]);
     check(&["reproduce", "launch", "--quick", "--no-phone"]);
     check(&["reproduce", "binder", "--quick", "--no-phone"]);
+}
+
+#[test]
+fn spinning_mutexes() {
+    let program = Path::new(unjank_needs::unjank!());
+    let places = ["libunjank_lock.so", "../lib/unjank/libunjank_lock.so"];
+    let there = places.iter().any(|place| program.with_file_name(place).exists());
+    if !unjank_needs::is_there("libunjank_lock.so (cargo build --workspace --lib)", there) {
+        return;
+    }
+    let tried = check(&["lock", "try", "--quick", "--", "true"]);
+    assert!(tried.contains("Waits for pthread mutexes"), "{tried}");
 }
 
 #[test]

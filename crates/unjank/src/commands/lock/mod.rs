@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod meter;
 pub(crate) mod peer;
 pub(crate) mod probe;
+pub(crate) mod trial;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ pub(crate) enum Verb {
     Peer(Parent),
     /// Watch a running program: sleep loops, yields, spinning, contended locks
     Doctor(doctor::Args),
+    /// Try whether a program is faster if its contended mutexes spin before they sleep
+    Try(trial::Args),
 }
 
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
@@ -33,5 +36,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Bench(args) => bench::run(args),
         Verb::Peer(parent) => peer::run(*parent),
         Verb::Doctor(args) => doctor::run(args),
+        Verb::Try(args) => trial::run(args),
     }
 }
