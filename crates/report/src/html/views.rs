@@ -46,11 +46,14 @@ fn section(table: &Table, number: usize, record: &RunRecord, outline: &Outline) 
 /// Columns that fit beside each other on a phone. Rows of more are shown one value below the
 /// other there; the roles say that they are a table nevertheless.
 const COLUMNS_OF_PHONES: usize = 3;
+/// Columns that fit beside each other on a desk at the usual size of letters.
+const COLUMNS_OF_DESKS: usize = 10;
 
 fn rows(table: &Table) -> Markup {
     let used = used(table);
     let class = |at: usize| is_numeric(&table.columns[at]).then_some("n");
     let stacks = used.len() > COLUMNS_OF_PHONES;
+    let is_crowded = used.len() > COLUMNS_OF_DESKS;
     let row = |row: &Vec<Cell>| {
         html! {
             tr role="row" {
@@ -69,7 +72,7 @@ fn rows(table: &Table) -> Markup {
     scrolling(
         &visible(&table.title),
         &html! {
-            table role="table" class={ "dense" @if stacks { " stack" } } {
+            table role="table" class={ "dense" @if stacks { " stack" } @if is_crowded { " crowded" } } {
                 thead role="rowgroup" {
                     tr role="row" {
                         @for &at in &used {
