@@ -73,7 +73,8 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let realtime = realtime(args)?;
     for (process, name) in pid::running(&system, &rivals::PROGRAMS) {
         output::remark(&format!(
-            "{name} ({process}) also changes clocks; knobs that it changes are left alone"
+            "{name} ({process}) also changes clocks or priorities; knobs that it changes are left \
+             alone"
         ));
     }
     // The code that ran until here is hardly needed again. Without the lock,
