@@ -11,13 +11,21 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
-use phone::{compiled, lab, lab_run, texts, unjank};
+use phone::{RunPhone as _, compiled, lab, lab_run, lost_flags, texts, unjank};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_needs::wait::{Process, until, until_some};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
+
+#[test]
+fn flags_that_no_processor_has_are_recognized() {
+    let console = |flags: &str| format!("RSP: 0018:ffffc900 EFLAGS: {flags}\nKernel panic - not");
+    assert!(lost_flags(&console("3f8e6e02")));
+    assert!(!lost_flags(&console("00010246")));
+    assert!(!lost_flags("EFLAGS: 3f8e6e02"), "the kernel went on");
+}
 
 #[test]
 fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
@@ -34,8 +42,7 @@ fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
         .args(["--for", "200ms", "--starts", "1", "--json"])
         .args(["--and", "unjank", "host", "--root", "/nothing"])
         .args(["--and", "unjank", "host"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -118,8 +125,7 @@ fn each_cpu_has_its_own_register_and_a_killed_command_its_code() {
         .arg("--add")
         .arg(&program)
         .args(["--", "registers", "--and", "unjank", "host"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     // The slowest state is the last and has the highest number. No CPU is in the
     // first state, which the driver assumes without reading.
@@ -164,8 +170,7 @@ fn the_governor_steps_and_a_failed_command_has_its_code() {
         .args(["--no-store", "--pstates", "exynos4210", "--add"])
         .arg(&program)
         .args(["--", "governor"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(stdout, "1200000 200000", "{stderr}");
     assert_eq!(output.status.code(), Some(5));
@@ -183,12 +188,8 @@ fn a_guest_that_cannot_start_is_reported_with_the_kernels_last_lines() {
     (header[18], header[54]) = (62, 56);
     let bare = directory.path().join("unjank");
     fs::write(&bare, header).unwrap();
-    let output = lab_run()
-        .args(["--no-store", "--guest"])
-        .arg(&bare)
-        .args(["--", "unjank"])
-        .output()
-        .unwrap();
+    let output =
+        lab_run().args(["--no-store", "--guest"]).arg(&bare).args(["--", "unjank"]).run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!((stdout.as_str(), output.status.code()), ("", Some(1)), "{stderr}");
     // Not booted again: it would fail again.

@@ -10,7 +10,7 @@ mod phone;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use phone::{lab_run_counted, texts};
+use phone::{RunPhone as _, lab_run_counted, texts};
 use serde_json::Value;
 use unjank_needs::is_there;
 use unjank_needs::printed::stderr;
@@ -63,7 +63,7 @@ fn phone_with_arm() -> Option<Command> {
 
 /// The documents that its commands print, of which the last ends with this code.
 fn documents(mut phone: Command, code: i32) -> Vec<Value> {
-    let output = phone.output().unwrap();
+    let output = phone.run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(code), "{stdout}{stderr}");
     let found = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
@@ -105,7 +105,7 @@ fn the_rooms_measure_on_arm() {
 fn threads_become_real_time_on_arm() {
     let Some(mut phone) = phone_with_arm() else { return };
     phone.args(["--", "unjank", "rt", "exec", "--json", "--thread", "unjank=fifo:10", "--"]);
-    let output = phone.args(["unjank", "launch", "load", "1ms"]).output().unwrap();
+    let output = phone.args(["unjank", "launch", "load", "1ms"]).run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.contains("\"now\":\"fifo:10") || stdout.contains("\"now\":\"fifo:10"));

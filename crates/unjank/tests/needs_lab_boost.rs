@@ -12,7 +12,7 @@ mod phone;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use phone::{example, lab, lab_run_counted, texts};
+use phone::{RunPhone as _, example, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// Kills in each of two phones.
@@ -39,7 +39,7 @@ fn a_launch_raises_the_clock_and_restores_it() {
         let and = (number > 0).then_some("--and");
         phone.args(and).args(["boost_kills", "unjank", method]);
     }
-    let output = phone.output().unwrap();
+    let output = phone.run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let mut seen: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -72,7 +72,7 @@ fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
     for condition in &conditions {
         phone.args(["--b", condition]);
     }
-    let output = phone.args(["--and", "unjank", "host", "--json"]).output().unwrap();
+    let output = phone.args(["--and", "unjank", "host", "--json"]).run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
@@ -99,7 +99,7 @@ fn a_trial_finds_a_method_that_helps() {
     }
     let mut phone = with_clock();
     phone.args(["unjank", "launch", "boost", "install", "--dry-run", "--emulated-clock"]);
-    let output = phone.args(["--pairs", "6", "--no-store"]).output().unwrap();
+    let output = phone.args(["--pairs", "6", "--no-store"]).run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.contains(" would be installed"), "{stdout}{stderr}");
@@ -113,7 +113,7 @@ fn killed(seed: u64) {
         return;
     }
     let (kills, seed) = (KILLS.to_string(), seed.to_string());
-    let output = with_clock().args(["boost_kills", "unjank", &kills, &seed]).output().unwrap();
+    let output = with_clock().args(["boost_kills", "unjank", &kills, &seed]).run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     println!("{stdout}{stderr}");

@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{compiled, in_one_phone, lab, lab_run_counted, texts};
+use phone::{RunPhone as _, compiled, in_one_phone, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -24,8 +24,7 @@ fn a_sampling_rate_is_compared_and_put_back() {
         .args(["--b", "sampling_rate=50ms", "--pairs", "3", "--meter", "model"])
         .args(["--device", "exynos4210", "--energy-window", "2s", "--json"])
         .args(["--and", "unjank", "host", "--json"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 use claimed::claims;
-use phone::{lab, lab_run_counted, texts};
+use phone::{RunPhone as _, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -26,8 +26,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "reproduce"])
         .args(["launch", "--quick", "--load", "0,100ms", "--basic", "200ms", "--json"])
         .args(["--and", "unjank", "host", "--json"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();

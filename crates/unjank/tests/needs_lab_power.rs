@@ -8,7 +8,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run_counted, texts};
+use phone::{RunPhone as _, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -29,8 +29,7 @@ fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
         .arg("--and")
         .args(refused.split_whitespace())
         .args(["--and", "unjank", "host", "--json"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();

@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{compiled, lab, lab_run_counted, texts};
+use phone::{RunPhone as _, compiled, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// The recorded program needs twice its limit.
@@ -24,8 +24,7 @@ fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
         .args(["--memory-limit", "12MiB", "--swap-size", "128MiB", "--directory", "/run"])
         .args(["--", "pages", "--and", "unjank", "swap", "convert", "--to", "csv"])
         .args(["/run/trace.parquet", "-"])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let mut documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
@@ -63,8 +62,7 @@ fn the_phones_swap_is_tuned_and_taken_back() {
     let output = lab_run_counted()
         .args(["--cpu-count", "1", "--no-store", "--"])
         .args(commands.join(&"--and"))
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let mut documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
@@ -91,8 +89,7 @@ fn apps_run_out_of_memory_in_every_arm_and_no_page_is_wrong() {
         .args(["unjank", "swap", "bench", "--json", "--no-store", "--directory", "/data"])
         .args(["--scale", "0.05", "--pinned", "0", "--memory", "12MiB", "--runs", "1"])
         .args(["--arm", &arms.join(",")])
-        .output()
-        .unwrap();
+        .run_phone();
     let (stdout, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let record: Value = serde_json::from_str(&stdout).unwrap();
