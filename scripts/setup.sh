@@ -80,6 +80,9 @@ test)
     # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"
+    # A service that lets users choose to save power.
+    [ -x /usr/libexec/power-profiles-daemon ] || [ -x /usr/lib/power-profiles-daemon ] ||
+        missing="$missing power-profiles-daemon"
     # unjank-backoff on another processor.
     if [ "$(uname -m)" = x86_64 ]; then
         need qemu-aarch64 qemu-user

@@ -38,6 +38,7 @@
 //! | [`kernel_symbols`] | addresses of kernel functions |
 //! | [`knobs`] | knobs as users write them |
 //! | [`machine`] | the description of this machine |
+//! | [`power_profile`] | whether the user has chosen to save power |
 //! | [`pthread_mutex`] | the C library's mutex |
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
@@ -61,6 +62,7 @@ compile_error!("unjank measures Linux and Android kernels; other systems are not
 pub mod address_space;
 mod beneath;
 pub mod block_device;
+mod bus;
 pub mod cgroup;
 mod checked_lines;
 pub mod clock;
@@ -94,6 +96,7 @@ pub mod page_sample;
 pub mod passing;
 pub mod perf_event;
 pub mod pm_qos;
+pub mod power_profile;
 pub mod process;
 pub mod program_code;
 pub mod pthread_mutex;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use dbus::arg::Get;
 use dbus::blocking::stdintf::org_freedesktop_dbus::Properties as _;
 use dbus::blocking::{Connection, Proxy};
-use dbus::channel::Channel;
 
+use crate::bus::{self, words};
 use crate::error::{Error, Result};
 use crate::sched::{Priority, ThreadId};
 use crate::support::Support;
@@ -46,13 +46,9 @@ impl Rtkit {
     /// Connects to rtkit on the bus at `address`, in the form of the D-Bus
     /// specification. `No` has the reason if that is not possible.
     pub fn connect(address: &str) -> Support<Self> {
-        let connected = Channel::open_private(address).and_then(|mut channel| {
-            channel.register()?;
-            Ok(Connection::from(channel))
-        });
-        let bus = match connected {
-            Ok(bus) => bus,
-            Err(error) => return Support::no(format!("no bus at {address}: {}", words(&error))),
+        let bus = match bus::open(address) {
+            Ok(channel) => Connection::from(channel),
+            Err(reason) => return Support::no(reason),
         };
         match read(&rtkit(&bus)) {
             Ok((highest, longest)) => Support::Yes(Self { bus, highest, longest }),
@@ -82,12 +78,6 @@ fn property<T: for<'any> Get<'any> + 'static>(
     name: &str,
 ) -> Result<T, String> {
     rtkit.get(NAME, name).map_err(|error| words(&error))
-}
-
-/// An error of D-Bus in one line.
-fn words(error: &dbus::Error) -> String {
-    let (name, message) = (error.name().unwrap_or("unknown"), error.message().unwrap_or_default());
-    format!("{message} ({name})")
 }
 
 impl Debug for Rtkit {

@@ -41,7 +41,9 @@ pub fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Co
         "with" => Ok(service(words(rest)?, false)),
         "notify" => Ok(service(words(rest)?, true)),
         "boost" => {
-            let own = ["/proc/self/exe", "launch", "boost"].map(OsString::from);
+            // The condition is the boost, whatever the power profile.
+            let own = ["/proc/self/exe", "launch", "boost", "--in-power-saver"];
+            let own = own.map(OsString::from);
             let options = if rest.trim().is_empty() { Vec::new() } else { words(rest)? };
             let command = own.into_iter().chain(options).collect();
             Ok(condition(Service { command, notifies: true, own: true }))
@@ -201,10 +203,11 @@ mod tests {
         );
         assert_eq!(command("notify:./service"), (vec!["./service".into()], true));
         let (words, notifies) = command("boost:--double-tap --for 1s");
-        assert_eq!(words[1..], ["launch", "boost", "--double-tap", "--for", "1s"]);
+        let options = ["--in-power-saver", "--double-tap", "--for", "1s"];
+        assert_eq!(words[1..], [["launch", "boost"].as_slice(), &options].concat());
         assert!(notifies);
-        assert_eq!(command("boost").0.len(), 3);
-        assert_eq!(command("boost: ").0.len(), 3);
+        assert_eq!(command("boost").0.len(), 4);
+        assert_eq!(command("boost: ").0.len(), 4);
     }
 
     #[test]
@@ -212,7 +215,7 @@ mod tests {
         let (words, _) = command(r#"with:sh -c "while :; do true; done" 'a b' c\ d"#);
         assert_eq!(words, ["sh", "-c", "while :; do true; done", "a b", "c d"]);
         let (words, _) = command("boost:--config '/etc/my boost.toml'");
-        assert_eq!(words[3..], ["--config", "/etc/my boost.toml"]);
+        assert_eq!(words[4..], ["--config", "/etc/my boost.toml"]);
         let open = parsed("with:sh -c 'exit").unwrap_err().to_string();
         assert_eq!(open, "a quote in \"sh -c 'exit\" is not closed");
     }

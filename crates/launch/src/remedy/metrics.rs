@@ -32,7 +32,9 @@ pub fn prometheus(status: &Status) -> String {
     single("cpu_seconds_total", "counter", "CPU time of the service.", &seconds(status.cpu_time));
     let active = u8::from(status.boosted_for.is_some());
     single("active", "gauge", "Whether the clock is raised now.", &active);
-    single("paused", "gauge", "Whether boosts are paused.", &u8::from(status.paused));
+    single("paused", "gauge", "Whether boosts are paused by request.", &u8::from(status.paused));
+    let saver = u8::from(status.power_saver);
+    single("power_saver", "gauge", "Whether the power profile power-saver pauses boosts.", &saver);
     let left = seconds(status.budget_left);
     single("budget_seconds", "gauge", "Boosted time that may be used now.", &left);
     single("resident_bytes", "gauge", "Memory of the service.", &status.resident);
@@ -81,6 +83,7 @@ mod tests {
             process: 7,
             up: Nanos::ZERO,
             paused: true,
+            power_saver: false,
             moves: Vec::new(),
             sources: Vec::new(),
             boosted_for: None,
@@ -109,6 +112,7 @@ mod tests {
             "unjank_boost_launches_total{result=\"budget\"} 0",
             "unjank_boost_seconds_total 1.5",
             "unjank_boost_paused 1",
+            "unjank_boost_power_saver 0",
             "unjank_boost_exec_to_write_seconds{quantile=\"0.5\"} 0.000021",
         ] {
             assert!(text.lines().any(|other| other == line), "{line} in\n{text}");

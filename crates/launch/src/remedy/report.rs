@@ -62,8 +62,11 @@ pub struct Status {
     pub process: u32,
     /// Time since the service began.
     pub up: Nanos,
-    /// Whether boosts are paused.
+    /// Whether boosts are paused by request.
     pub paused: bool,
+    /// Whether nothing is boosted because the power profile is power-saver.
+    #[serde(default)]
+    pub power_saver: bool,
     /// The knobs that a boost changes.
     pub moves: Vec<KnobChange>,
     /// The sources of launches: `exec`, `top-app`, `logcat`.

@@ -30,8 +30,10 @@ pub enum Rejection {
     User,
     /// It ended before it could be examined.
     Gone,
-    /// Boosts are paused.
+    /// Boosts are paused by request.
     Paused,
+    /// The power profile is power-saver.
+    PowerSaver,
     /// Too many programs start in this second.
     Crowd,
     /// The budget of this minute is used up.
@@ -40,13 +42,14 @@ pub enum Rejection {
 
 impl Rejection {
     /// All reasons.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Follower,
         Self::Executable,
         Self::ControlGroup,
         Self::User,
         Self::Gone,
         Self::Paused,
+        Self::PowerSaver,
         Self::Crowd,
         Self::Budget,
     ];
@@ -60,6 +63,7 @@ impl Rejection {
             Self::User => "user",
             Self::Gone => "gone",
             Self::Paused => "paused",
+            Self::PowerSaver => "power-saver",
             Self::Crowd => "crowd",
             Self::Budget => "budget",
         }

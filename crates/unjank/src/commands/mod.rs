@@ -30,6 +30,7 @@ mod service;
 mod session;
 mod storing;
 pub(crate) mod swap;
+mod system_bus;
 mod unit;
 mod welcome;
 pub(crate) mod why;

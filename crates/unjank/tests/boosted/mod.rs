@@ -109,6 +109,8 @@ impl Phone {
     /// The command of the service.
     pub(crate) fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new(unjank());
+        // The power profile of the machine must not matter.
+        command.env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/no/such/bus");
         self.arguments(&mut command, options);
         command
     }
@@ -236,6 +238,11 @@ impl Service<'_> {
     pub(crate) fn boosts(&self) -> Vec<String> {
         let log = self.log();
         log.lines().filter(|line| line.starts_with("boosted ")).map(str::to_owned).collect()
+    }
+
+    /// Waits until a field of its state has this value.
+    pub(crate) fn until_status(&self, field: &str, value: bool) {
+        until(&format!("{field} is {value}"), || self.status()[field] == value);
     }
 
     pub(crate) fn until_said(&self, words: &str) {

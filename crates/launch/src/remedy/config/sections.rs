@@ -70,6 +70,8 @@ pub struct Boost {
     pub budget: Time,
     /// Whether a boost ends when launches of its program usually end.
     pub learn: bool,
+    /// Whether launches are boosted in the power profile power-saver, too.
+    pub in_power_saver: bool,
 }
 
 /// `[end]`: when launches are over.
@@ -145,6 +147,7 @@ impl Default for Boost {
             longest: millis(3_000),
             budget: millis(20_000),
             learn: true,
+            in_power_saver: false,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The reasons for which a boost ends.
 
+use super::pause::PauseReason;
+
 /// Why the boost of a launch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndReason {
@@ -16,7 +18,7 @@ pub enum EndReason {
     /// The budget was used up.
     Budget,
     /// Boosts were paused.
-    Paused,
+    Paused(PauseReason),
     /// The service ended.
     Stopped,
 }
@@ -31,7 +33,8 @@ impl EndReason {
             Self::Learned => "as long as its launches take",
             Self::Longest => "the longest allowed",
             Self::Budget => "budget used up",
-            Self::Paused => "paused",
+            Self::Paused(PauseReason::Request) => "paused",
+            Self::Paused(PauseReason::PowerSaver) => "power saver",
             Self::Stopped => "service stopped",
         }
     }

@@ -3,6 +3,7 @@
 
 mod end_reason;
 mod launch;
+mod pause;
 
 use unjank_host::{Nanos, Timestamp};
 
@@ -11,9 +12,11 @@ use super::learned::Learned;
 use super::rules::Rejection;
 use super::settle::{IdleRule, SettleDetector};
 use launch::{LastCounters, Launch};
+use pause::Pauses;
 
 pub use end_reason::EndReason;
 pub use launch::ProcessCounters;
+pub use pause::PauseReason;
 
 /// The most launches followed at a time.
 const MOST_LAUNCHES: usize = 32;
@@ -61,7 +64,7 @@ pub struct Engine {
     limits: Limits,
     budget: Budget,
     learned: Learned,
-    paused: bool,
+    pauses: Pauses,
     launches: Vec<Launch>,
     boosted_since: Option<Timestamp>,
     next_look: Timestamp,
@@ -76,7 +79,7 @@ impl Engine {
             limits,
             budget: Budget::new(limits.budget, now),
             learned,
-            paused: false,
+            pauses: Pauses::default(),
             launches: Vec::new(),
             boosted_since: None,
             next_look: now,
@@ -87,8 +90,11 @@ impl Engine {
 
     /// Why no launch would be boosted now.
     pub fn rejection(&mut self, now: Timestamp) -> Option<Rejection> {
-        if self.paused {
-            Some(Rejection::Paused)
+        if let Some(reason) = self.pauses.first() {
+            Some(match reason {
+                PauseReason::Request => Rejection::Paused,
+                PauseReason::PowerSaver => Rejection::PowerSaver,
+            })
         } else if self.budget.left(now) < SHORTEST || self.launches.len() >= MOST_LAUNCHES {
             Some(Rejection::Budget)
         } else {
@@ -237,10 +243,15 @@ impl Engine {
         Some(self.budget.empty_at().map_or(self.next_look, |empty| empty.min(self.next_look)))
     }
 
-    /// Begins or ends a pause. A pause ends all boosts.
-    pub fn pause(&mut self, paused: bool, now: Timestamp) -> Vec<EndedBoost> {
-        self.paused = paused;
-        if paused { self.give_up(EndReason::Paused, now) } else { Vec::new() }
+    /// Begins a pause, which ends all boosts.
+    pub fn pause(&mut self, reason: PauseReason, now: Timestamp) -> Vec<EndedBoost> {
+        self.pauses.begin(reason);
+        self.give_up(EndReason::Paused(reason), now)
+    }
+
+    /// Ends a pause. Launches are boosted again when no other one is left.
+    pub fn resume(&mut self, reason: PauseReason) {
+        self.pauses.end(reason);
     }
 
     /// Ends all boosts, with the next [`ends`](Self::ends).
@@ -248,9 +259,9 @@ impl Engine {
         self.take_over(now, |_| Some((why, now)))
     }
 
-    /// Whether boosts are paused.
-    pub fn is_paused(&self) -> bool {
-        self.paused
+    /// Whether boosts are paused for a reason.
+    pub fn is_paused(&self, reason: PauseReason) -> bool {
+        self.pauses.contains(reason)
     }
 
     /// Start of the current boost.
@@ -292,7 +303,7 @@ impl Engine {
                 }
                 // Its length is unknown, except that it is longer than the limit.
                 EndReason::Learned | EndReason::Longest => learned.note(&launch.program, None),
-                EndReason::Budget | EndReason::Paused | EndReason::Stopped => {}
+                EndReason::Budget | EndReason::Paused(_) | EndReason::Stopped => {}
             }
             over.push(EndedBoost {
                 process: launch.process,

@@ -188,10 +188,14 @@ fn a_used_up_budget_ends_boosts_and_lets_none_begin() {
 fn a_pause_ends_boosts_and_lets_none_begin() {
     let mut engine = engine();
     begin(&mut engine, 7, "/bin/a", at(0), at(0));
-    assert_eq!(engine.pause(true, at(30))[0].why, EndReason::Paused);
+    let ended = EndReason::Paused(PauseReason::Request);
+    assert_eq!(engine.pause(PauseReason::Request, at(30))[0].why, ended);
     assert!(engine.ends(at(30)));
     assert_eq!(engine.rejection(at(40)), Some(Rejection::Paused));
-    assert_eq!(engine.pause(false, at(50)), []);
+    assert_eq!(engine.pause(PauseReason::PowerSaver, at(45)), []);
+    engine.resume(PauseReason::Request);
+    assert_eq!(engine.rejection(at(50)), Some(Rejection::PowerSaver));
+    engine.resume(PauseReason::PowerSaver);
     assert_eq!(engine.rejection(at(50)), None);
 }
 

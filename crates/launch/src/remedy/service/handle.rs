@@ -5,16 +5,17 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use unjank_host::wait::WakeEvent;
 
+use crate::remedy::engine::PauseReason;
 use crate::remedy::knobs::HeldKnob;
 use crate::remedy::report::Note;
 
 /// An order to the service.
 #[derive(Debug)]
 pub enum Order {
-    /// Stop boosting until resumed.
-    Pause,
-    /// Continue after a pause.
-    Resume,
+    /// Stop boosting until this pause ends.
+    Pause(PauseReason),
+    /// End a pause.
+    Resume(PauseReason),
     /// Send the state.
     Status,
     /// Change these knobs, too.

@@ -199,10 +199,11 @@ impl Service {
         while let Ok(order) = self.orders.try_recv() {
             let now = Timestamp::now();
             match order {
-                Order::Pause | Order::Resume => {
-                    let over = self.engine.pause(matches!(order, Order::Pause), now);
+                Order::Pause(reason) => {
+                    let over = self.engine.pause(reason, now);
                     self.note_ended(over, now);
                 }
+                Order::Resume(reason) => self.engine.resume(reason),
                 Order::Status => {
                     let status = Box::new(self.status(now));
                     self.note(Note::Status(status));

@@ -3,7 +3,7 @@
 use unjank_host::{Bytes, Timestamp, process::pid};
 
 use super::Service;
-use crate::remedy::engine::EndedBoost;
+use crate::remedy::engine::{EndedBoost, PauseReason};
 use crate::remedy::knobs::WriteOutcome;
 use crate::remedy::log_limit::LogDecision;
 use crate::remedy::report::{Boosted, Latency, Note, Status};
@@ -28,7 +28,8 @@ impl Service {
             schema: SCHEMA.to_owned(),
             process: me,
             up: now.since(self.begun),
-            paused: self.engine.is_paused(),
+            paused: self.engine.is_paused(PauseReason::Request),
+            power_saver: self.engine.is_paused(PauseReason::PowerSaver),
             moves: self.knobs.moves(),
             sources: sources.map(|(name, _)| name.to_owned()).collect(),
             boosted_for,

@@ -1,7 +1,5 @@
 //! The ways in which this user can change threads on this machine.
 
-use std::env;
-
 use anyhow::Result;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::process::is_privileged_to_schedule;
@@ -13,8 +11,7 @@ use unjank_host::thread_ledger::Kernel;
 use unjank_host::{Root, Support};
 use unjank_jitter::rt::{PolicySetter, Rules, Watcher};
 
-/// The default address of the system bus: the D-Bus specification.
-const SYSTEM_BUS: &str = "unix:path=/var/run/dbus/system_bus_socket";
+use crate::commands::system_bus;
 
 /// The kernel, and rtkit if the kernel may refuse.
 #[derive(Debug)]
@@ -31,8 +28,7 @@ impl Means {
         let rtkit = if privileged || !rules.are_realtime() {
             Support::no("not needed: this user has CAP_SYS_NICE, or no rule is real-time")
         } else {
-            let address = env::var("DBUS_SYSTEM_BUS_ADDRESS");
-            Rtkit::connect(address.as_deref().unwrap_or(SYSTEM_BUS))
+            Rtkit::connect(&system_bus::address())
         };
         Self { kernel: Kernel::new(), rtkit, privileged }
     }

@@ -80,6 +80,9 @@ pub(super) struct ChoiceArgs {
     /// Boosted time per minute [default: 20s]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(super) budget: Option<Nanos>,
+    /// Boost in the power profile power-saver, too
+    #[arg(long)]
+    pub(super) in_power_saver: bool,
 }
 
 impl ChoiceArgs {
@@ -110,6 +113,7 @@ impl ChoiceArgs {
         if let Some(method) = self.method {
             boost.method = method;
         }
+        boost.in_power_saver |= self.in_power_saver;
         set(&mut boost.second_tap, self.double_tap);
         if self.double_tap.is_some() {
             boost.method = Method::DoubleTap;
@@ -144,9 +148,10 @@ mod tests {
             normal_sampling_rate: None,
             longest: None,
             budget: Some(Nanos::from_millis(9_000)),
+            in_power_saver: true,
         };
         let boost = args.config(&Root::system()).unwrap().boost;
-        assert_eq!(boost.method, Method::DoubleTap);
+        assert_eq!((boost.method, boost.in_power_saver), (Method::DoubleTap, true));
         assert_eq!(boost.second_tap, Time(Nanos::from_millis(5)));
         assert_eq!(boost.longest, Time(Nanos::from_millis(1_000)));
         assert_eq!(boost.budget, Time(Nanos::from_millis(9_000)));

@@ -63,6 +63,7 @@ fn text(status: &Status) -> String {
     let Status { counts, latency, .. } = status;
     let state = match (status.paused, status.boosted_for) {
         (true, _) => "paused".to_owned(),
+        _ if status.power_saver => "not boosting: the power profile is power-saver".to_owned(),
         (false, Some(time)) => format!("boosted for {time} now"),
         (false, None) => "waiting for launches".to_owned(),
     };

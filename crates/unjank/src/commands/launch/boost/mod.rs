@@ -5,6 +5,7 @@ mod client;
 mod install;
 mod log;
 mod plan;
+mod saver;
 mod serve;
 mod setup;
 

@@ -1,7 +1,7 @@
 //! Runs the service: one thread detects launches and boosts; this one reports.
 
 use std::io::Read as _;
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use unjank_host::process::pid;
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{ErrorClass, Nanos, Root, Timestamp};
-use unjank_launch::remedy::engine::{Engine, Limits};
+use unjank_launch::remedy::engine::{Engine, Limits, PauseReason};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};
 use unjank_launch::remedy::{Config, Order, Service, ServiceHandle, metrics, rivals};
@@ -25,6 +25,7 @@ use unjank_measure::Store;
 
 use super::args::ServiceArgs;
 use super::log;
+use super::saver::PowerSaverWatch;
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
 use crate::commands::service::requests::{self, Action, Request};
@@ -92,6 +93,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         failed: None,
         rescan_at: None,
         last: None,
+        saver: (!config.boost.in_power_saver).then(PowerSaverWatch::start).transpose()?,
     };
     let learned = thread::scope(|scope| {
         let boosts = thread::Builder::new().name("boosts".to_owned()).spawn_scoped(scope, || {
@@ -171,6 +173,7 @@ struct Reporter<'a> {
     failed: Option<unjank_host::Error>,
     rescan_at: Option<Timestamp>,
     last: Option<Box<Status>>,
+    saver: Option<PowerSaverWatch>,
 }
 
 impl Reporter<'_> {
@@ -202,11 +205,16 @@ impl Reporter<'_> {
             }
             let until = [end, Some(next_state), self.rescan_at].into_iter().flatten().min();
             let noted = Arc::clone(&self.handle.has_notes);
-            let sources = [noted.as_fd(), asked.as_fd(), signals.as_fd()].map(Some);
-            let [noted, asks, signal] = until_readable(sources, until)?;
+            let [noted, asked_for, signal] = [noted.as_fd(), asked.as_fd(), signals.as_fd()];
+            let saver = self.saver.as_ref().map(AsFd::as_fd);
+            let sources = [Some(noted), Some(asked_for), Some(signal), saver];
+            let [noted, asks, signal, chosen] = until_readable(sources, until)?;
             if signal {
                 let _which_does_not_matter = signals.read(&mut [0]);
                 break;
+            }
+            if chosen {
+                self.follow_profile();
             }
             if asks {
                 asked.reset();
@@ -220,13 +228,26 @@ impl Reporter<'_> {
         Ok(())
     }
 
+    /// Pauses in the power profile power-saver.
+    fn follow_profile(&mut self) {
+        let change = self.saver.as_ref().and_then(PowerSaverWatch::change);
+        let Some(is_power_saver) = change else { return };
+        let order = if is_power_saver { Order::Pause } else { Order::Resume };
+        self.handle.order(order(PauseReason::PowerSaver));
+        output::remark(if is_power_saver {
+            "power profile power-saver: launches are not boosted"
+        } else {
+            "power profile power-saver no longer: launches are boosted again"
+        });
+    }
+
     /// Passes requests on to the service.
     fn pass_on_requests(&mut self) {
         while let Ok(request) = self.requests.try_recv() {
             match request.action {
                 Action::Status => {}
-                Action::Pause => self.handle.order(Order::Pause),
-                Action::Resume => self.handle.order(Order::Resume),
+                Action::Pause => self.handle.order(Order::Pause(PauseReason::Request)),
+                Action::Resume => self.handle.order(Order::Resume(PauseReason::Request)),
             }
             let answer = self.want_state();
             if request.action != Action::Status && !self.args.quiet {

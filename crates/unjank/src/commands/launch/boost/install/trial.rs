@@ -89,7 +89,16 @@ impl Trial<'_> {
     fn condition(&self, method: Method) -> Condition {
         let name = name(method);
         let socket = self.directory.join("boost.sock");
-        let words = ["/proc/self/exe", "launch", "boost", "--no-store", "--method", &name];
+        // A trial measures what a boost does, whatever the power profile.
+        let words = [
+            "/proc/self/exe",
+            "launch",
+            "boost",
+            "--no-store",
+            "--in-power-saver",
+            "--method",
+            &name,
+        ];
         let mut command: Vec<OsString> = words.map(OsString::from).into();
         command.extend(["--socket".into(), socket.into()]);
         command.extend(["--state-dir".into(), self.state_dir.into()]);
