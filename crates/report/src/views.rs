@@ -29,7 +29,7 @@ pub(crate) enum Format {
 }
 
 /// Views by the name of the table; other tables are [`View::Rows`].
-const TABLES: [(&str, View); 13] = [
+const TABLES: [(&str, View); 14] = [
     ("ipc/throughput/turns", View::Data),
     ("lock/bench/relative", View::Matrix),
     ("lock/bench/waits", View::Matrix),
@@ -38,6 +38,7 @@ const TABLES: [(&str, View); 13] = [
     ("reproduce/reasons", View::Cards),
     ("swap/analyze/volume", View::Bars),
     ("swap/mrc/miss_ratio", View::Matrix),
+    ("swap/score/excess", View::Matrix),
     ("swap/sweep/storage", View::Matrix),
     ("swap/sweep/over_budget", View::Matrix),
     // Parts of the path's drawing.
@@ -48,7 +49,7 @@ const TABLES: [(&str, View); 13] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 22] = [
+const IN_SHORT: [&str; 23] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
@@ -67,6 +68,7 @@ const IN_SHORT: [&str; 22] = [
     "swap analyze",
     "swap bench",
     "swap mrc",
+    "swap score",
     "swap simulate",
     "swap sweep",
     "swap tune",

@@ -118,7 +118,8 @@ fn digits(value: f64, significant: u8) -> String {
     if value.fract() == 0.0 && size < 1e15 {
         return decimal(&format!("{value}"));
     }
-    let before = (size.max(1.0).log10().floor() as usize) + 1;
+    // Infinite if it left the range of its type when it was scaled.
+    let before = (size.max(1.0).log10().floor() as usize).saturating_add(1);
     let decimals = usize::from(significant).saturating_sub(before);
     decimal(&format!("{value:.decimals$}"))
 }
@@ -133,6 +134,7 @@ mod tests {
         assert_eq!(Unit::Nanoseconds.show(24.83), "24.8 ns");
         assert_eq!(Unit::Nanoseconds.show(-1_500.0), "−1.50 µs");
         assert_eq!(Unit::Ratio.show(0.953), "95.3 %");
+        assert_eq!(Unit::Ratio.show(f64::MAX), "inf %");
         assert_eq!(Unit::Count.show(120_000.0), "120,000");
         assert_eq!(Unit::Count.show(-1_234.56), "−1,235");
         assert_eq!(Unit::Pages.show(65_536.0), "65,536 pages");

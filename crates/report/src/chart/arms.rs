@@ -64,6 +64,20 @@ impl Arms {
         any.then_some(Self { title, unit, names, groups, values })
     }
 
+    /// A bar in words.
+    fn in_words(
+        &self,
+        group: &Group,
+        (arm, value, interval): &(usize, f64, Option<[f64; 2]>),
+    ) -> String {
+        let value = words::with_interval(self.unit, *value, *interval);
+        let arm = &self.names[*arm];
+        match group.name.as_str() {
+            "" => format!("{arm}: {value}"),
+            name => format!("{name}, {arm}: {value}"),
+        }
+    }
+
     /// The name of a group, without the prefix that all groups share (`load-`) if the
     /// names do not fit otherwise.
     fn short<'a>(&self, name: &'a str, room: f64) -> &'a str {
@@ -80,15 +94,10 @@ impl Chart for Arms {
     }
 
     fn description(&self) -> String {
-        let bar = |group: &Group, (arm, value, interval): &(usize, f64, Option<[f64; 2]>)| {
-            let value = words::with_interval(self.unit, *value, *interval);
-            let arm = &self.names[*arm];
-            match group.name.as_str() {
-                "" => format!("{arm}: {value}"),
-                name => format!("{name}, {arm}: {value}"),
-            }
-        };
-        let bars = self.groups.iter().flat_map(|group| group.bars.iter().map(|b| bar(group, b)));
+        let bars = self
+            .groups
+            .iter()
+            .flat_map(|group| group.bars.iter().map(move |bar| self.in_words(group, bar)));
         format!("{}.", bars.collect::<Vec<_>>().join("; "))
     }
 
@@ -114,10 +123,12 @@ impl Chart for Arms {
             (axes(&plot, &no_ticks, &axis))
             @for (place, group) in self.groups.iter().enumerate() {
                 @let middle = plot.left + (place as f64 + 0.5) * group_width;
-                @for (arm, value, interval) in &group.bars {
+                @for bar in &group.bars {
+                    @let (arm, value, interval) = bar;
                     @let center = middle - all / 2.0 + (*arm as f64 + 0.5) * width;
                     @let top = y.at(*value);
                     g class={ "s" (arm % LINES + 1) } {
+                        title { (self.in_words(group, bar)) }
                         rect class="bar" x=(number(center - width * 0.46)) y=(number(top.min(zero)))
                             width=(number(width * 0.92)) height=(number((zero - top).abs())) {}
                         @if let Some([low, high]) = interval {

@@ -7,7 +7,7 @@ use unjank_measure::{SeriesRecord, Unit};
 
 use crate::chart::Chart;
 use crate::chart::declutter::spread;
-use crate::chart::mark::mark;
+use crate::chart::mark::with_tooltip;
 use crate::chart::path::{level, line, number, upright};
 use crate::chart::plot::{Axis, Paper, Plot, axes};
 use crate::chart::scale::Domain;
@@ -142,12 +142,19 @@ impl Course {
         let numbers = spread(&wanted, 15.0, plot.left + 6.0, plot.right - 4.0);
         html! {
             g class="worst" {
-                @for (((number_of, ..), [px, py]), at) in self.worst.iter().zip(&places).zip(numbers) {
+                @for (((number_of, after, value), [px, py]), at) in
+                    self.worst.iter().zip(&places).zip(numbers)
+                {
+                    @let text = format!(
+                        "{} at {}",
+                        words::value(self.unit, *value as f64),
+                        words::value(Unit::Nanoseconds, *after as f64)
+                    );
                     path class="leader" d={
                         "M" (number(at)) ",17 " (number(*px)) "," (number(plot.top - 2.0))
                         " " (number(*px)) "," (number(*py))
                     } {}
-                    (mark(0, [*px, *py], 2.6))
+                    (with_tooltip(0, [*px, *py], 2.6, &text))
                     text x=(number(at)) y="13" text-anchor="middle" { (number_of) }
                 }
             }

@@ -6,7 +6,7 @@ use unjank_measure::{Curve, Point, Unit};
 
 use crate::chart::Chart;
 use crate::chart::labels::{labels, room};
-use crate::chart::mark::{LINES, mark};
+use crate::chart::mark::{LINES, with_tooltip};
 use crate::chart::path::{area, line, number};
 use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::{DECADES_FOR_LOG, Domain};
@@ -83,6 +83,17 @@ impl Curves {
     }
 }
 
+impl Curves {
+    /// A point in words.
+    fn in_words(&self, point: &Point) -> String {
+        let value = |value| self.up.unit.show(value);
+        let interval = point.interval.map_or_else(String::new, |[low, high]| {
+            format!(" ({} to {})", value(low), value(high))
+        });
+        format!("{}{interval} at {}", value(point.y), self.across.unit.show(point.x))
+    }
+}
+
 impl Chart for Curves {
     fn title(&self) -> String {
         self.title.clone()
@@ -94,14 +105,11 @@ impl Chart for Curves {
             .iter()
             .filter_map(|(name, points)| {
                 let (first, last) = (points.first()?, points.last()?);
-                let show = |point: &Point| {
-                    format!("{} at {}", self.up.unit.show(point.y), self.across.unit.show(point.x))
-                };
                 Some(format!(
                     "{name}: {} points, from {} to {}",
                     points.len(),
-                    show(first),
-                    show(last)
+                    self.in_words(first),
+                    self.in_words(last)
                 ))
             })
             .collect();
@@ -139,10 +147,10 @@ impl Chart for Curves {
             g class="dots" {
                 @for point in self.dots.iter().step_by(self.dots.len().div_ceil(DOTS).max(1)) {
                     @let [x, y] = at(point);
-                    circle cx=(number(x)) cy=(number(y)) r="2" {}
+                    circle cx=(number(x)) cy=(number(y)) r="2" { title { (self.in_words(point)) } }
                 }
             }
-            @for (index, (_, points)) in self.lines.iter().enumerate() {
+            @for (index, (name, points)) in self.lines.iter().enumerate() {
                 g class={ "s" (index % LINES + 1) } {
                     @let edge = |side: usize| -> Vec<_> {
                         let band = |point: &Point| Some([x.at(point.x), y.at(point.interval?[side])]);
@@ -152,7 +160,9 @@ impl Chart for Curves {
                     @let places: Vec<_> = points.iter().map(at).collect();
                     path class="line" d=(line(&places)) {}
                     @if points.len() <= MARKED {
-                        @for place in places { (mark(index, place, 3.0)) }
+                        @for (point, place) in points.iter().zip(places) {
+                            (with_tooltip(index, place, 3.0, &format!("{name}: {}", self.in_words(point))))
+                        }
                     }
                 }
             }

@@ -49,20 +49,20 @@ impl Intervals {
     }
 }
 
+impl Intervals {
+    /// A row in words.
+    fn in_words(&self, row: &Row) -> String {
+        format!("{}: {}", row.name, words::with_interval(self.unit, row.value, row.interval))
+    }
+}
+
 impl Chart for Intervals {
     fn title(&self) -> String {
         self.title.clone()
     }
 
     fn description(&self) -> String {
-        let rows: Vec<String> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let value = words::with_interval(self.unit, row.value, row.interval);
-                format!("{}: {value}", row.name)
-            })
-            .collect();
+        let rows: Vec<String> = self.rows.iter().map(|row| self.in_words(row)).collect();
         format!("{}.", rows.join("; "))
     }
 
@@ -93,6 +93,7 @@ impl Chart for Intervals {
                         y1=(number(middle)) y2=(number(middle)) {}
                 }
                 g class="s1" {
+                    title { (self.in_words(row)) }
                     text x=(number(plot.left - 8.0)) y=(number(middle + 4.0)) text-anchor="end" {
                         (fitted(&row.name, plot.left - 8.0))
                     }

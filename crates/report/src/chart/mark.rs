@@ -49,6 +49,11 @@ pub(crate) fn mark(index: usize, [x, y]: Coordinates, radius: f64) -> Markup {
     html! { path class="mark" d=(data) {} }
 }
 
+/// The mark of line `index`, with the text that a browser shows while the pointer is on it.
+pub(crate) fn with_tooltip(index: usize, at: Coordinates, radius: f64, text: &str) -> Markup {
+    html! { g { title { (text) } (mark(index, at, radius)) } }
+}
+
 fn polygon([x, y]: Coordinates, radius: f64, corners: &[Coordinates]) -> String {
     let places: Vec<String> = corners
         .iter()

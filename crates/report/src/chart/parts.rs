@@ -68,6 +68,13 @@ impl Parts {
     }
 }
 
+impl Parts {
+    /// A part in words.
+    fn in_words(&self, part: usize, size: f64) -> String {
+        format!("{} {}", self.names[part], words::value(self.unit, size))
+    }
+}
+
 impl Chart for Parts {
     fn title(&self) -> String {
         self.title.clone()
@@ -75,10 +82,8 @@ impl Chart for Parts {
 
     fn description(&self) -> String {
         let parts = |whole: &Whole| {
-            let part = |(part, size): &(usize, f64)| {
-                format!("{} {}", self.names[*part], words::value(self.unit, *size))
-            };
-            let parts: Vec<String> = whole.parts.iter().map(part).collect();
+            let parts: Vec<String> =
+                whole.parts.iter().map(|(part, size)| self.in_words(*part, *size)).collect();
             format!("{}: {}", whole.name, parts.join(", "))
         };
         format!("{}.", self.wholes.iter().map(parts).collect::<Vec<_>>().join("; "))
@@ -113,6 +118,7 @@ impl Chart for Parts {
                 @for (part, low, high) in stacked(&whole.parts) {
                     @let (base, end) = (x.at(low), x.at(high));
                     g class={ "s" (part % LINES + 1) } {
+                        title { (whole.name) ": " (self.in_words(part, high - low)) }
                         rect class="bar" x=(number(base)) y=(number(foot - BAR))
                             width=(number(end - base)) height=(number(BAR)) {}
                         @if end - base >= MARKED {

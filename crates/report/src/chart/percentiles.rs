@@ -9,7 +9,7 @@ use unjank_measure::{SeriesRecord, Unit};
 use crate::chart::Chart;
 use crate::chart::distribution::{Distribution, from_summary, place_of, quantile_at};
 use crate::chart::labels::{labels, room};
-use crate::chart::mark::{LINES, mark};
+use crate::chart::mark::{LINES, with_tooltip};
 use crate::chart::path::{area, line, number};
 use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
@@ -49,7 +49,7 @@ struct Curve {
     line: Vec<[f64; 2]>,
     /// Position, and the interval of the value.
     band: Vec<(f64, [f64; 2])>,
-    /// The round percentiles.
+    /// The round percentiles: quantile, value.
     marks: Vec<[f64; 2]>,
     words: String,
 }
@@ -84,6 +84,12 @@ impl Percentiles {
         (!curves.is_empty()).then_some(Self { title, unit, curves, limits, values, reach })
     }
 
+    /// A marked percentile in words.
+    fn in_words(&self, curve: &Curve, quantile: f64, value: f64) -> String {
+        let percentile = percentile(quantile);
+        format!("{}: p{percentile} {}", curve.name, words::value(self.unit, value))
+    }
+
     fn percentile_axis(&self, paper: Paper) -> Axis {
         // Narrow paper has no room for the minimum beside the median.
         let minimum = if paper.is_wide() { "0" } else { "" };
@@ -101,13 +107,19 @@ impl Percentiles {
     }
 }
 
+/// A quantile in percent, without digits that are only rounding.
+fn percentile(quantile: f64) -> f64 {
+    (quantile * 1e8).round() / 1e6
+}
+
 impl Curve {
     fn of(series: &SeriesRecord, name: &str, bands: bool) -> Self {
         let words = words::series_in_brief(series);
         let name = name.to_owned();
         let Some(distribution) = Distribution::of(series) else {
             let line = from_summary(series);
-            return Self { name, marks: line.clone(), line, band: Vec::new(), words };
+            let marks = line.iter().map(|[place, value]| [quantile_at(*place), *value]).collect();
+            return Self { name, marks, line, band: Vec::new(), words };
         };
         let reach = distribution.reach();
         let band = (0..=PLACES)
@@ -121,7 +133,7 @@ impl Curve {
         let marks = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
             .into_iter()
             .filter(|q| distribution.resolves(*q))
-            .map(|q| [place_of(q), distribution.quantile(q) as f64])
+            .map(|q| [q, distribution.quantile(q) as f64])
             .collect();
         Self { name, line: distribution.stairs(), band, marks, words }
     }
@@ -173,7 +185,10 @@ impl Chart for Percentiles {
                     path class="band" d=(area(&edge(1), &edge(0))) {}
                     @let places: Vec<_> = curve.line.iter().map(|place| at(*place)).collect();
                     path class="line" d=(line(&places)) {}
-                    @for place in &curve.marks { (mark(index, at(*place), 3.6)) }
+                    @for [quantile, value] in &curve.marks {
+                        @let text = self.in_words(curve, *quantile, *value);
+                        (with_tooltip(index, at([place_of(*quantile), *value]), 3.6, &text))
+                    }
                 }
             }
             @for limit in &self.limits {

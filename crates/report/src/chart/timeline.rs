@@ -204,23 +204,23 @@ impl Chart for Chronicle {
 
 impl Chronicle {
     /// The bars of a row; narrow paper is for phones, where nobody can point at them.
-    fn bars(&self, row: Row<'_>, top: f64, x: &Scale, said: bool) -> Markup {
+    fn bars(&self, row: Row<'_>, top: f64, x: &Scale, tooltips: bool) -> Markup {
         let pieces = &self.timeline.pieces;
         match row {
             Row::Thread(lane) => {
                 let mut shown: Vec<&Piece> = lane.pieces.iter().map(|&it| &pieces[it]).collect();
                 // The short ones last, so that the long ones do not hide them.
                 shown.sort_by(|a, b| b.time.total_cmp(&a.time));
-                html! { @for piece in shown { (bar(piece, top, x, said)) } }
+                html! { @for piece in shown { (bar(piece, top, x, tooltips)) } }
             }
             Row::Cpu(cpu) => {
                 let on = |piece: &&Piece| match cpu {
                     Some(cpu) => piece.cpu == Some(cpu),
                     None => piece.cpu.is_some(),
                 };
-                html! { @for piece in pieces.iter().filter(on) { (on_cpu(piece, top, x, said)) } }
+                html! { @for piece in pieces.iter().filter(on) { (on_cpu(piece, top, x, tooltips)) } }
             }
-            Row::Clock => self.clock(top, x, said),
+            Row::Clock => self.clock(top, x, tooltips),
             Row::Device(device) => {
                 let of = self.timeline.requests.iter().filter(|it| it.device == device);
                 html! {
@@ -228,7 +228,7 @@ impl Chronicle {
                         @let (left, width) = place(x, request.from, request.time);
                         rect class="a-storage" x=(number(left)) y=(number(top))
                             width=(number(width)) height=(number(THIN_BAR)) {
-                            @if said { title { (time(request.time)) ": " (request.about) } }
+                            @if tooltips { title { (time(request.time)) ": " (request.about) } }
                         }
                     }
                 }
@@ -237,7 +237,7 @@ impl Chronicle {
     }
 
     /// The clock as steps; the full height is the highest frequency.
-    fn clock(&self, top: f64, x: &Scale, said: bool) -> Markup {
+    fn clock(&self, top: f64, x: &Scale, tooltips: bool) -> Markup {
         let height = CLOCK - 6.0;
         let highest = self.timeline.clock.iter().map(|clock| clock.highest).fold(0.0, f64::max);
         html! {
@@ -246,7 +246,7 @@ impl Chronicle {
                 @let part = height * (clock.hertz / highest).clamp(0.0, 1.0);
                 rect class="a-clock" x=(number(left)) y=(number(top + height - part))
                     width=(number(width)) height=(number(part)) {
-                    @if said {
+                    @if tooltips {
                         title {
                             (words::value(Unit::Hertz, clock.hertz)) " of "
                             (words::value(Unit::Hertz, clock.highest)) " for " (time(clock.time))
@@ -303,7 +303,7 @@ fn name(row: Row<'_>, top: f64, wide: bool, left: f64, paper: Paper) -> Markup {
 
 /// A bar for each part of a piece, side by side, with the part of the slow clock at their foot,
 /// and a name if there is room.
-fn bar(piece: &Piece, top: f64, x: &Scale, said: bool) -> Markup {
+fn bar(piece: &Piece, top: f64, x: &Scale, tooltips: bool) -> Markup {
     let (left, width) = place(x, piece.from, piece.time);
     let slow = piece.slow();
     let whole = piece.time.max(f64::MIN_POSITIVE);
@@ -321,7 +321,7 @@ fn bar(piece: &Piece, top: f64, x: &Scale, said: bool) -> Markup {
     let fits = fits && piece.activity.computes() && bars.len() == 1;
     html! {
         g {
-            @if said { title { (self::said(piece)) } }
+            @if tooltips { title { (in_words(piece)) } }
             @for (activity, left, width) in bars {
                 @let height = if activity.has_cpu() { BAR } else { LOW };
                 rect class={ "a-" (activity.name()) } x=(number(left))
@@ -344,13 +344,13 @@ fn part(piece: &Piece, activity: Activity) -> f64 {
     piece.parts.iter().filter(|(of, _)| *of == activity).map(|(_, time)| time).sum()
 }
 
-fn on_cpu(piece: &Piece, top: f64, x: &Scale, said: bool) -> Markup {
+fn on_cpu(piece: &Piece, top: f64, x: &Scale, tooltips: bool) -> Markup {
     let (left, width) = place(x, piece.from, piece.time);
     let height = if piece.activity.has_cpu() { THIN_BAR } else { THIN_LOW };
     html! {
         rect class={ "a-" (piece.activity.name()) } x=(number(left))
             y=(number(top + THIN_BAR - height)) width=(number(width)) height=(number(height)) {
-            @if said { title { (self::said(piece)) } }
+            @if tooltips { title { (in_words(piece)) } }
         }
     }
 }
@@ -363,7 +363,7 @@ fn place(x: &Scale, from: f64, time: f64) -> (f64, f64) {
 }
 
 /// The hover text of a piece.
-fn said(piece: &Piece) -> String {
+fn in_words(piece: &Piece) -> String {
     let others = match piece.others {
         0 => String::new(),
         others => format!(" and {others} more"),

@@ -96,6 +96,31 @@ fn charts_and_tables_can_be_read_aloud() {
     }
 }
 
+#[test]
+fn the_pointer_shows_values() {
+    let mut shown = 0;
+    for page in &*PAGES {
+        let body = body(page);
+        let is_mark = |node: &roxmltree::Node<'_, '_>| {
+            matches!(node.attribute("class"), Some("bar" | "mark"))
+        };
+        for mark in body.descendants().filter(is_mark) {
+            let group = mark.parent().unwrap();
+            let has = |name: &str| group.children().any(|node| node.has_tag_name_in(name));
+            // The name beside a mark of a key, and the answer beside a strip, say all.
+            let in_key = has("text") && !has("title");
+            let in_strip = group.attribute("class").is_some_and(|it| it.starts_with("answer"));
+            if !in_key && !in_strip {
+                let title = group.children().find(|node| node.has_tag_name_in("title"));
+                let text = title.and_then(|title| title.text()).unwrap_or_default();
+                assert!(text.contains(|c: char| c.is_ascii_digit()), "{text:?} is no value");
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 20, "{shown}");
+}
+
 /// Element names without their namespace, which only SVG has.
 trait TagName {
     fn has_tag_name_in(&self, name: &str) -> bool;
