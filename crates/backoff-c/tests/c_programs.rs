@@ -34,23 +34,8 @@ fn libraries() -> &'static Path {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(|| {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--package", env!("CARGO_PKG_NAME"), "--target-dir"])
-            .arg(target)
-            .arg("--message-format=json")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let messages = String::from_utf8(built.stdout).unwrap();
-        let file = messages
-            .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-            .filter_map(|message| Some(message["filenames"].as_array()?.clone()))
-            .flatten()
-            .filter_map(|name| name.as_str().map(PathBuf::from))
-            .find(|file| file.extension().is_some_and(|extension| extension == "a"))
-            .unwrap();
+        let name = "libunjank_backoff.a";
+        let file = unjank_needs::library::build(env!("CARGO_PKG_NAME"), target, name);
         file.parent().unwrap().to_owned()
     })
 }

@@ -25,23 +25,7 @@ fn library() -> &'static Path {
     FILE.get_or_init(|| {
         // In a directory of its own: other tests use the library of the workspace meanwhile.
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("preload");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--package", env!("CARGO_PKG_NAME"), "--target-dir"])
-            .arg(&target)
-            .arg("--message-format=json")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let messages = String::from_utf8(built.stdout).unwrap();
-        messages
-            .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-            .filter_map(|message| Some(message["filenames"].as_array()?.clone()))
-            .flatten()
-            .filter_map(|name| name.as_str().map(PathBuf::from))
-            .find(|file| file.ends_with("libunjank_lock.so"))
-            .unwrap()
+        unjank_needs::library::build(env!("CARGO_PKG_NAME"), &target, "libunjank_lock.so")
     })
 }
 

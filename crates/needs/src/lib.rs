@@ -2,9 +2,10 @@
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
 //! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
 //! each other ([`turns`]). And which program they start ([`program`]), and what one printed
-//! ([`printed`]).
+//! ([`printed`]), and the [`library`] that another language loads.
 
 pub mod attempts;
+pub mod library;
 pub mod printed;
 pub mod program;
 pub mod turns;
