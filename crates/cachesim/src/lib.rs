@@ -20,8 +20,10 @@
 //! | [`dense`] | dense numbers for the keys of a trace |
 //! | [`replacement`] | replacement policies: which page leaves a full cache |
 //! | [`admission`] | admission rules: which evicted pages enter a tier |
+//! | [`objects`] | caches of objects with sizes and TTLs: misses of requests and of bytes |
 //! | [`tier`] | a small fast tier between memory and storage |
 //! | [`bounds`] | offline optimal policies: Belady with bypass, and the cheapest tier |
+//! | [`check`] | the rules of policies, for those of one's own |
 //! | [`mrc`] | miss-ratio curves |
 //! | [`packed`] | a page and what happened to it, in four bytes |
 //! | [`access`] | accesses of programs to pages |
@@ -35,11 +37,13 @@ pub mod access;
 pub mod admission;
 mod bits;
 pub mod bounds;
+pub mod check;
 pub mod dense;
 pub mod killing;
 pub mod memory;
 pub mod mrc;
 mod nibbles;
+pub mod objects;
 pub mod packed;
 pub mod page;
 pub mod paged;

@@ -58,7 +58,7 @@ fn misses_are_those_of_libcachesim() {
         compared += 1;
     }
     assert!(differences.is_empty(), "{differences}");
-    assert_eq!(compared, traces.len() * requests::SIZES.len() * 10, "{answer}");
+    assert_eq!(compared, traces.len() * requests::SIZES.len() * 12, "{answer}");
 }
 
 fn python() -> Option<PathBuf> {

@@ -88,8 +88,8 @@ proptest! {
         for policy in Policy::ALL {
             compare_with_naive(*policy, capacity, footprint, &steps);
         }
-        for stack in ["lirs:stack=1", "lirs:stack=1.5", "lirs:stack=1000"] {
-            compare_with_naive(stack.parse().unwrap(), capacity, footprint, &steps);
+        for chosen in ["lirs:stack=1", "lirs:stack=1.5", "lirs:stack=1000", "w-tinylfu:climb=1"] {
+            compare_with_naive(chosen.parse().unwrap(), capacity, footprint, &steps);
         }
     }
 }
@@ -109,7 +109,8 @@ fn policies_match_their_papers_in_the_long_run() {
             if at % 500 == 499 { Step::Remove(page) } else { Step::Request(page) }
         })
         .collect();
-    for policy in Policy::ALL {
+    let climbing = "w-tinylfu:climb=1".parse().unwrap();
+    for policy in Policy::ALL.iter().chain([&climbing]) {
         for capacity in [1, 2, 10, 99, 100, 250, 1_000, 2_000] {
             compare_with_naive(*policy, capacity, 1_000, &steps);
         }

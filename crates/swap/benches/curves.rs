@@ -21,7 +21,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use unjank_cachesim::Policy;
-use unjank_cachesim::mrc::{LruCurve, Sample, Sampler};
+use unjank_cachesim::mrc::{Algorithm, LruCurve, Sample, Sampler};
 use unjank_measure::Silent;
 use unjank_swap::analyze::{self, ACCESSES};
 use unjank_swap::mrc::{self, Sizes};
@@ -86,7 +86,7 @@ fn analyze() {
 const POLICIES: [&str; 8] = ["fifo", "lru", "clock", "sieve", "s3-fifo", "2q", "arc", "lirs"];
 
 fn sweep() {
-    let policies: Vec<Policy> = POLICIES.iter().map(|name| name.parse().unwrap()).collect();
+    let policies: Vec<Algorithm> = POLICIES.iter().map(|name| name.parse().unwrap()).collect();
     let (begin, cpu) = (Instant::now(), cpu_seconds("self"));
     let sample = read();
     let capacities = Sizes::Count(8).capacities(sample.whole_footprint()).unwrap();
@@ -101,14 +101,14 @@ fn sweep() {
         for point in &curve.points {
             // A hash table of about the size of the cache is fastest.
             let hashpower = (point.capacity as f64).log2().ceil().max(17.0) as u32;
-            let name = curve.policy.name();
-            let (took, ratio) = peer.run(name, point.capacity, hashpower).unwrap();
+            let name = curve.algorithm.to_string();
+            let (took, ratio) = peer.run(&name, point.capacity, hashpower).unwrap();
             seconds += took;
             apart = apart.max((ratio - point.estimate.miss_ratio).abs());
         }
         println!(
             "  libCacheSim {:8} {seconds:7.1} s, ratios at most {apart:.5} apart",
-            curve.policy
+            curve.algorithm
         );
         theirs += seconds;
     }

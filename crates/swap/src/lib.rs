@@ -11,6 +11,7 @@
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
 //! | [`record`] | records the page-ins and page-outs of this machine as a trace |
 //! | [`remedy`] | a tier that keeps what comes back |
+//! | [`score`](mod@score) | policies by their distance from the offline optimum |
 //! | [`simulate`] | replays a trace through a model |
 //! | [`sweep`] | replays traces through many policies and sizes |
 //! | [`synth`] | traces of synthetic phones |
@@ -26,6 +27,7 @@ pub mod paper;
 pub mod probe;
 pub mod record;
 pub mod remedy;
+pub mod score;
 pub mod simulate;
 pub mod sweep;
 pub mod synth;

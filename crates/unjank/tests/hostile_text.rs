@@ -81,6 +81,7 @@ fn errors_about_files_of_others_are_one_line() {
         ["runs", "import", named],
         ["runs", "show", named],
         ["swap", "mrc", named],
+        ["swap", "score", named],
         ["swap", "analyze", named],
         ["jitter", "import", named],
         ["launch", "simulate", named],

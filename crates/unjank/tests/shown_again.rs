@@ -72,6 +72,8 @@ fn traces() {
     let curves = check(&["swap", "mrc", trace, "--policy", "lru,sieve"]);
     assert!(curves.contains("Fewest misses: "), "{curves}");
     assert!(check(&["swap", "mrc", trace, "--policy", "lru"]).contains("Misses of lru: "));
+    let scored = check(&["swap", "score", trace, "--policy", "lru,sieve", "--shares", "30%"]);
+    assert!(scored.contains("Nearest to the optimum: "), "{scored}");
     let memory = ["--memory", "20KiB", "--memory-policy", "lru", "--tier", "16KiB"];
     let simulated = check(&[&["swap", "simulate", trace], &memory[..]].concat());
     assert!(simulated.contains("Least storage I/O"), "{simulated}");

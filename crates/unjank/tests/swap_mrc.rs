@@ -94,6 +94,21 @@ fn a_loop_misses_until_all_of_it_fits() {
 }
 
 #[test]
+fn the_optimum_is_beside_the_policies_and_does_not_compete() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = skewed(dir.path());
+    let mut command = mrc();
+    command.arg(&trace).args(["--policy", "lru,arc,belady,belady-bypass", "--sizes", "1000p"]);
+    let record = json(&mut command);
+    let miss_ratio = |name: &str| points(&record, name)[0].1;
+    let policies = miss_ratio("lru").min(miss_ratio("arc"));
+    assert!(miss_ratio("belady") < policies);
+    assert!(miss_ratio("belady-bypass") <= miss_ratio("belady"));
+    let headline = record["headline"].as_str().unwrap();
+    assert!(headline.starts_with("Fewest misses: arc, "), "{headline}");
+}
+
+#[test]
 fn all_policies_are_in_one_table_and_chart() {
     let dir = tempfile::tempdir().unwrap();
     let trace = skewed(dir.path());

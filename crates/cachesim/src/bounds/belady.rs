@@ -6,6 +6,9 @@
 use super::next_use::{NEVER, NextUses};
 use super::times::Times;
 
+/// Requests between two checks for a stop.
+const BETWEEN_CHECKS: u32 = 1 << 20;
+
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BeladyCounts {
@@ -41,12 +44,25 @@ impl Belady {
     /// The time of its next request identifies a page in the cache. So the cache is a set of
     /// times, and a request hits if its own time is in the set.
     pub fn run(self, uses: &NextUses, capacity: u32) -> BeladyCounts {
+        self.run_until(uses, capacity, &|| false).unwrap_or_default()
+    }
+
+    /// Like [`run`](Self::run); `None` if `stop`, which is asked now and then, returned true.
+    pub fn run_until(
+        self,
+        uses: &NextUses,
+        capacity: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<BeladyCounts> {
         let next = uses.as_slice();
         let mut cached = Times::new(next.len());
         // Pages in the cache that are never requested again. Any of them may leave.
         let mut dead = 0;
         let mut counts = BeladyCounts { requests: next.len() as u64, ..BeladyCounts::default() };
-        for (now, next) in (0..).zip(next.iter().copied()) {
+        for (now, next) in (0_u32..).zip(next.iter().copied()) {
+            if now.is_multiple_of(BETWEEN_CHECKS) && stop() {
+                return None;
+            }
             if cached.contains(now) {
                 cached.remove(now);
             } else {
@@ -72,7 +88,7 @@ impl Belady {
                 cached.insert(next);
             }
         }
-        counts
+        Some(counts)
     }
 }
 

@@ -3,14 +3,17 @@
 //! | module | subject |
 //! |---|---|
 //! | [`lru`] | the exact curve of LRU, all sizes in one pass |
+//! | [`algorithm`] | the subject of a curve: a policy, or Belady's optimum |
 //! | [`sampled`] | the curve of any policy from a sample of the pages |
 //! | [`distance`](mod@distance) | LRU stack distances |
 
+pub mod algorithm;
 pub mod distance;
 pub mod lru;
 mod recency;
 pub mod sampled;
 
+pub use algorithm::{Algorithm, Algorithms, UnknownAlgorithm};
 pub use distance::StackDistance;
 pub use lru::LruCurve;
-pub use sampled::{Estimate, Sample, Sampler};
+pub use sampled::{Estimate, Sample, SampleError, Sampler};

@@ -7,9 +7,14 @@
 //! Simulations*, USENIX ATC 2017. The interval is from a delete-a-group jackknife (Kott, *The
 //! Delete-a-Group Jackknife*, Journal of Official Statistics 2001).
 
+use std::sync::OnceLock;
+
+use super::algorithm::Algorithm;
+use crate::bounds::NextUses;
+use crate::bounds::next_use::TooManyRequests;
 use crate::dense::Dense;
 use crate::page::{Page, Space, SpaceError};
-use crate::replacement::{Policy, Replacement, Visit};
+use crate::replacement::{Replacement, Visit};
 
 /// Groups of the sampled pages for the jackknife; each is left out once.
 pub const GROUPS: u8 = 16;
@@ -87,6 +92,7 @@ impl Sampler {
             requests: self.requests,
             groups: self.dense.keys().into_iter().map(group).collect(),
             pages: self.pages,
+            uses: OnceLock::new(),
         }
     }
 
@@ -115,7 +121,8 @@ impl Sampler {
     }
 }
 
-/// The requests for some or all pages of a trace: 4 bytes per request and 1 per page.
+/// The requests for some or all pages of a trace: 4 bytes per request and 1 per page, and as much
+/// again for offline optima.
 #[derive(Debug, Clone)]
 pub struct Sample {
     rate: f64,
@@ -124,6 +131,19 @@ pub struct Sample {
     /// The group of each page.
     groups: Vec<u8>,
     pages: Vec<Page>,
+    /// The next requests, once an offline optimum has needed them.
+    uses: OnceLock<Result<NextUses, TooManyRequests>>,
+}
+
+/// Why a sample cannot be simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SampleError {
+    /// A capacity of zero, or above [`MAX_PAGES`](crate::page::MAX_PAGES).
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// Too many requests for an offline optimum.
+    #[error(transparent)]
+    TooManyRequests(#[from] TooManyRequests),
 }
 
 /// A miss ratio, and the interval that holds that of the whole trace.
@@ -174,14 +194,15 @@ impl Sample {
     ///
     /// # Errors
     ///
-    /// A capacity of zero, or above [`MAX_PAGES`](crate::page::MAX_PAGES).
+    /// A capacity of zero, or above [`MAX_PAGES`](crate::page::MAX_PAGES); more than 2^32 - 1
+    /// requests for an offline optimum.
     pub fn miss_ratio(
         &self,
-        policy: Policy,
+        algorithm: impl Into<Algorithm>,
         capacity: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<f64>, SpaceError> {
-        self.without(None, policy, capacity, stop)
+    ) -> Result<Option<f64>, SampleError> {
+        self.without(None, algorithm.into(), capacity, stop)
     }
 
     /// Like [`miss_ratio`](Self::miss_ratio) with an interval, which takes 16 more simulations.
@@ -194,17 +215,20 @@ impl Sample {
     /// As [`miss_ratio`](Self::miss_ratio).
     pub fn estimate(
         &self,
-        policy: Policy,
+        algorithm: impl Into<Algorithm>,
         capacity: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Estimate>, SpaceError> {
-        let Some(miss_ratio) = self.miss_ratio(policy, capacity, stop)? else { return Ok(None) };
+    ) -> Result<Option<Estimate>, SampleError> {
+        let algorithm = algorithm.into();
+        let Some(miss_ratio) = self.miss_ratio(algorithm, capacity, stop)? else {
+            return Ok(None);
+        };
         if self.is_all() || capacity as f64 * self.rate < MIN_ROOM {
             return Ok(Some(Estimate { miss_ratio, interval: None }));
         }
         let mut others = Vec::with_capacity(usize::from(GROUPS));
         for group in 0..GROUPS {
-            let Some(other) = self.without(Some(group), policy, capacity, stop)? else {
+            let Some(other) = self.without(Some(group), algorithm, capacity, stop)? else {
                 return Ok(None);
             };
             others.push(other);
@@ -223,18 +247,38 @@ impl Sample {
     fn without(
         &self,
         group: Option<u8>,
-        policy: Policy,
+        algorithm: Algorithm,
         capacity: u64,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<f64>, SpaceError> {
+    ) -> Result<Option<f64>, SampleError> {
         Space::new(capacity, 0)?;
         let kept = group.map_or(1.0, |_| 1.0 - 1.0 / f64::from(GROUPS));
         let rate = self.rate * kept;
         let room = (capacity as f64 * rate).round().max(1.0);
         let space = Space::new(room as u64, self.footprint().into())?;
-        let misses = policy.visit(space, Misses { sample: self, group, stop });
+        let misses = match algorithm {
+            Algorithm::Online(policy) => policy.visit(space, Misses { sample: self, group, stop }),
+            Algorithm::Offline(belady) => {
+                let mut some = None;
+                let uses = match group {
+                    None => self.uses.get_or_init(|| NextUses::of(self.requested(None))),
+                    Some(_) => some.insert(NextUses::of(self.requested(group))),
+                };
+                let counts =
+                    belady.run_until(uses.as_ref().map_err(|why| *why)?, space.capacity(), stop);
+                counts.map(|counts| counts.misses)
+            }
+        };
         let expected = (self.requests as f64 * rate).max(1.0);
         Ok(misses.map(|misses| (misses as f64 / expected).min(1.0)))
+    }
+}
+
+impl Sample {
+    /// The requests of the sample, without those for the pages of a group.
+    fn requested(&self, without: Option<u8>) -> impl Iterator<Item = Page> {
+        let stays = move |page: &Page| Some(self.groups[page.index()]) != without;
+        self.pages.iter().copied().filter(stays)
     }
 }
 
@@ -276,6 +320,9 @@ fn mix(mut bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::bounds::Belady;
+    use crate::replacement::Policy;
 
     const GO_ON: fn() -> bool = || false;
 
@@ -345,6 +392,30 @@ mod tests {
     }
 
     #[test]
+    fn the_optimum_is_estimated_and_below_every_policy() {
+        let trace = trace();
+        let (whole, tenth) = (sample(1.0, 0, &trace), sample(0.1, 2, &trace));
+        for capacity in [3_000, 10_000] {
+            let of = |sample: &Sample, algorithm: Algorithm| {
+                sample.estimate(algorithm, capacity, &GO_ON).unwrap().unwrap()
+            };
+            let uses = NextUses::of(trace.iter().map(|page| Page(*page as u32))).unwrap();
+            let optimum = Belady::Demand.run(&uses, capacity as u32).miss_ratio();
+            let demand = Algorithm::Offline(Belady::Demand);
+            assert!((of(&whole, demand).miss_ratio - optimum).abs() < 1e-12);
+            assert!(of(&whole, Algorithm::Offline(Belady::Bypass)).miss_ratio <= optimum);
+            for policy in Policy::ALL {
+                assert!(of(&whole, (*policy).into()).miss_ratio >= optimum, "{policy}");
+            }
+            let estimate = of(&tenth, demand);
+            let [low, high] = estimate.interval.unwrap();
+            assert!(low < estimate.miss_ratio && estimate.miss_ratio < high);
+            assert!((estimate.miss_ratio - optimum).abs() < 0.05, "{estimate:?}, {optimum}");
+        }
+        assert_eq!(whole.estimate(Algorithm::Offline(Belady::Demand), 9, &|| true), Ok(None));
+    }
+
+    #[test]
     fn intervals_cover_the_exact_value() {
         let trace = trace();
         let (mut covered, mut widest): (u32, f64) = (0, 0.0);
@@ -385,6 +456,7 @@ mod tests {
         assert_eq!(sample.estimate(Policy::Lru, 9_000, &|| true), Ok(None));
         let estimate = sample.estimate(Policy::Lru, 100, &GO_ON).unwrap().unwrap();
         assert_eq!(estimate.interval, None);
-        assert_eq!(sample.miss_ratio(Policy::Lru, 0, &GO_ON), Err(SpaceError::Empty));
+        let empty = Err(SampleError::Space(SpaceError::Empty));
+        assert_eq!(sample.miss_ratio(Policy::Lru, 0, &GO_ON), empty);
     }
 }

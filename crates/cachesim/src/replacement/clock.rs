@@ -5,6 +5,7 @@
 //! starts at 0. With more bits, requests are counted, and the hand decrements the count.
 
 use super::Replacement;
+use super::evict_any_time::EvictAnyTime;
 use super::parameters::Slot;
 use super::queues::Queues;
 use crate::page::{Page, Space};
@@ -74,6 +75,12 @@ impl Clock {
                 return Some(page);
             }
         }
+    }
+}
+
+impl EvictAnyTime for Clock {
+    fn evict_one(&mut self) -> Option<Page> {
+        self.take_out()
     }
 }
 

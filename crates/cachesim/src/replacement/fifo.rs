@@ -1,6 +1,7 @@
 //! First in, first out: evicts the page that was admitted first.
 
 use super::Replacement;
+use super::evict_any_time::EvictAnyTime;
 use super::queues::Queues;
 use crate::page::{Page, Space};
 
@@ -20,6 +21,15 @@ impl Fifo {
         let here = vec![false; space.footprint() as usize].into_boxed_slice();
         let arrived = Queues::new(space.capacity(), space.footprint(), 1);
         Self { space, len: 0, here, arrived }
+    }
+}
+
+impl EvictAnyTime for Fifo {
+    fn evict_one(&mut self) -> Option<Page> {
+        let page = self.arrived.pop(0)?;
+        self.here[page.index()] = false;
+        self.len -= 1;
+        Some(page)
     }
 }
 

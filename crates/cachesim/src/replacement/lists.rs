@@ -39,6 +39,16 @@ impl<const LISTS: usize> Lists<LISTS> {
         self.links.back(self.list(list))
     }
 
+    /// The mark of a page, from zero to three; initially zero. It stays with the page in any list
+    /// or none.
+    pub(crate) fn mark(&self, page: Page) -> u32 {
+        self.links.mark(page)
+    }
+
+    pub(crate) fn set_mark(&mut self, page: Page, mark: u32) {
+        self.links.set_mark(page, mark);
+    }
+
     /// Adds a page that is in no list.
     pub(crate) fn push_front(&mut self, list: u8, page: Page) {
         *self.len_mut(list) += 1;

@@ -1,6 +1,7 @@
 //! Least recently used: evicts the page whose last request is longest ago.
 
 use super::Replacement;
+use super::evict_any_time::EvictAnyTime;
 use super::links::{Links, List};
 use crate::page::{Page, Space};
 
@@ -30,6 +31,12 @@ impl Lru {
         let page = self.links.pop_back(self.recent)?;
         self.len -= 1;
         Some(page)
+    }
+}
+
+impl EvictAnyTime for Lru {
+    fn evict_one(&mut self) -> Option<Page> {
+        self.evict()
     }
 }
 

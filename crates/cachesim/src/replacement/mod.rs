@@ -1,10 +1,11 @@
 //! Replacement policies: which page leaves a full cache.
 //!
 //! All policies work on dense page numbers ([`Page`]). They allocate all their memory when they are
-//! made: at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to
-//! sixteen more for each page that fits). A request takes constant time, amortised where a hand
-//! moves over marks. No policy reads a clock or draws a random number, so a run is the same on
-//! every machine.
+//! made: at most sixteen bytes for each page of the footprint (`LeCaR`: 21), and for each page that
+//! fits eight to sixteen more for W-TinyLFU's sketch and 24 for the heap of LFU and `LeCaR`. A request
+//! takes constant time, amortised where a hand moves over marks (LFU and `LeCaR`: the logarithm of the
+//! pages). No policy reads a clock, and those that choose at random have a seed, so a run is the
+//! same on every machine.
 //!
 //! | module | policy | source |
 //! |---|---|---|
@@ -17,15 +18,27 @@
 //! | [`arc`] | ARC | Megiddo, Modha, FAST 2003 |
 //! | [`lirs`] | LIRS | Jiang, Zhang, SIGMETRICS 2002 |
 //! | [`w_tiny_lfu`] | W-TinyLFU, with Caffeine's sketch or exact counters | Einziger, Friedman, Manes, ACM TOS 2017 |
+//! | [`slru`] | segmented LRU | Karedla, Love, Wherry, IEEE Computer 1994 |
+//! | [`lfu`] | LFU, and LFU with dynamic ageing | Arlitt et al., PER 2000 |
+//! | [`car`] | CAR | Bansal, Modha, FAST 2004 |
+//! | [`lecar`] | `LeCaR` | Vietri et al., `HotStorage` 2018 |
+//! | [`hyperbolic`] | hyperbolic caching | Blankstein, Sen, Freedman, USENIX ATC 2017 |
 //! | [`larc`] | LARC | Huang et al., MSST 2013 |
 //! | [`mq`] | MQ | Zhou, Philbin, Li, USENIX ATC 2001 |
 
 pub mod arc;
+pub mod car;
+mod climber;
 pub mod clock;
 mod counts;
+pub(crate) mod evict_any_time;
 pub mod fifo;
 mod frequency;
+pub mod hyperbolic;
+pub(crate) mod indexed_heap;
 pub mod larc;
+pub mod lecar;
+pub mod lfu;
 pub(crate) mod links;
 pub mod lirs;
 pub(crate) mod lists;
@@ -34,25 +47,32 @@ pub mod mq;
 mod named;
 pub mod parameters;
 mod queues;
+mod random;
 pub mod s3_fifo;
 pub mod sieve;
 mod sketch;
+pub mod slru;
 pub mod two_q;
 pub mod w_tiny_lfu;
 
 pub use arc::Arc;
+pub use car::Car;
 pub use clock::Clock;
 pub use fifo::Fifo;
+pub use hyperbolic::Hyperbolic;
 pub use larc::Larc;
+pub use lecar::LeCar;
+pub use lfu::{Lfu, LfuDa};
 pub use lirs::Lirs;
 pub use lru::Lru;
 pub use mq::Mq;
 pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
+pub use slru::Slru;
 pub use two_q::TwoQ;
 pub use w_tiny_lfu::{WTinyLfu, WTinyLfuExact};
 
-pub use named::{Policies, Policy, UnknownPolicy, Visit};
+pub use named::{Policy, UnknownPolicy, Visit};
 
 use super::page::{Page, Space};
 

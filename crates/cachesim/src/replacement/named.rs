@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use super::parameters::Slot;
 use super::{
-    Arc, Clock, Fifo, Larc, Lirs, Lru, Mq, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu,
-    WTinyLfuExact,
+    Arc, Car, Clock, Fifo, Hyperbolic, Larc, LeCar, Lfu, LfuDa, Lirs, Lru, Mq, Replacement, S3Fifo,
+    Sieve, Slru, TwoQ, WTinyLfu, WTinyLfuExact,
 };
-use super::{clock, lirs, mq, s3_fifo, two_q, w_tiny_lfu};
+use super::{clock, hyperbolic, lecar, lirs, mq, s3_fifo, slru, two_q, w_tiny_lfu};
 use crate::page::Space;
 
 /// Generic code for a policy of any type.
@@ -20,7 +20,7 @@ pub trait Visit {
     type Output;
 
     /// Runs the code with an empty cache.
-    fn visit<R: Replacement + Send + 'static>(self, cache: R) -> Self::Output;
+    fn visit<R: Replacement + Send + Sync + 'static>(self, cache: R) -> Self::Output;
 }
 
 macro_rules! policies {
@@ -84,6 +84,18 @@ policies! {
     WTinyLfuExact(chosen: w_tiny_lfu::Parameters) = "w-tinylfu-exact";
     /// LARC.
     Larc = "larc";
+    /// Segmented LRU.
+    Slru(chosen: slru::Parameters) = "slru";
+    /// Least frequently used.
+    Lfu = "lfu";
+    /// Least frequently used, with dynamic ageing.
+    LfuDa = "lfu-da";
+    /// CAR.
+    Car = "car";
+    /// `LeCaR`.
+    LeCar(chosen: lecar::Parameters) = "lecar";
+    /// Hyperbolic caching.
+    Hyperbolic(chosen: hyperbolic::Parameters) = "hyperbolic";
     /// Multi-queue.
     Mq(chosen: mq::Parameters) = "mq";
 }
@@ -184,21 +196,6 @@ impl FromStr for Policy {
     }
 }
 
-/// One value of a `--policy` option: a policy, or `all`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policies(pub Vec<Policy>);
-
-impl FromStr for Policies {
-    type Err = UnknownPolicy;
-
-    fn from_str(typed: &str) -> Result<Self, UnknownPolicy> {
-        if typed.eq_ignore_ascii_case("all") {
-            return Ok(Self(Policy::ALL.to_vec()));
-        }
-        Ok(Self(vec![typed.parse()?]))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,9 +222,6 @@ mod tests {
         let usual: Policy = "S3FIFO:small=0.1:ghost=0.9".parse().unwrap();
         assert_eq!((usual, usual.to_string()), ("s3-fifo".parse().unwrap(), "s3-fifo".to_owned()));
         assert_eq!(Policy::Lru.parameters(), "");
-        assert_eq!("all".parse::<Policies>().unwrap().0, Policy::ALL);
-        let two = "2q:kout=1".parse::<Policies>().unwrap().0;
-        assert_eq!(two, ["2q:kout=1".parse().unwrap()]);
     }
 
     #[test]
@@ -271,8 +265,14 @@ mod tests {
             ("lirs:stack=1.2", "lirs"),
             ("w-tinylfu:window=0.5", "w-tinylfu"),
             ("w-tinylfu:protected=0.1", "w-tinylfu"),
+            ("w-tinylfu:climb=1", "w-tinylfu"),
             ("w-tinylfu-exact", "w-tinylfu"),
             ("w-tinylfu-exact:window=0.5", "w-tinylfu-exact"),
+            ("slru:segments=4", "slru"),
+            ("lecar:history=0", "lecar"),
+            ("lecar:seed=1", "lecar"),
+            ("hyperbolic:sample=4", "hyperbolic"),
+            ("hyperbolic:seed=1", "hyperbolic"),
             ("mq:life=0.1", "mq"),
             ("mq:history=0", "mq"),
         ] {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_takes_sixteen_bytes_at_most() {
+    fn a_page_takes_few_bytes() {
         struct Bytes;
         impl Visit for Bytes {
             type Output = usize;
@@ -296,9 +296,15 @@ mod tests {
             for capacity in [1, 1_000, 100_000, 1_000_000] {
                 let space = Space::new(capacity, 100_000).unwrap();
                 let bytes = policy.visit(space, Bytes);
-                // Plus the sentinels of the lists and W-TinyLFU's sketch.
-                let sketch = if policy.name() == "w-tinylfu" { capacity.min(100_000) } else { 0 };
-                let most = 16 * (100_000 + sketch as usize) + 256;
+                // Plus the sentinels of the lists, W-TinyLFU's sketch, and heaps.
+                let (page, that_fits) = match policy.name() {
+                    "w-tinylfu" => (16, 16),
+                    "lfu" | "lfu-da" => (8, 24),
+                    "lecar" => (21, 24),
+                    _ => (16, 0),
+                };
+                let fit = capacity.min(100_000) as usize;
+                let most = page * 100_000 + that_fits * fit + 256;
                 assert!(bytes <= most, "{policy} takes {bytes} bytes");
             }
         }

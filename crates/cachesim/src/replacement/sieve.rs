@@ -5,6 +5,7 @@
 //! NSDI 2024, algorithm 1.
 
 use super::Replacement;
+use super::evict_any_time::EvictAnyTime;
 use super::links::{Links, List};
 use crate::page::{Page, Space};
 
@@ -48,6 +49,14 @@ impl Sieve {
                 return Some(page);
             }
         }
+    }
+}
+
+impl EvictAnyTime for Sieve {
+    fn evict_one(&mut self) -> Option<Page> {
+        let page = self.evict()?;
+        self.len -= 1;
+        Some(page)
     }
 }
 

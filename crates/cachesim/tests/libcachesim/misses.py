@@ -17,6 +17,8 @@ POLICIES = {
     "2q": libcachesim.TwoQ,
     "arc": libcachesim.ARC,
     "lirs": libcachesim.LIRS,
+    "slru:segments=4": libcachesim.SLRU,
+    "lfu": libcachesim.LFU,
     "w-tinylfu": libcachesim.WTinyLFU,
     "belady": libcachesim.Belady,
 }

@@ -87,6 +87,88 @@ impl Naive for Arc {
     }
 }
 
+/// Hands at the front of the clocks.
+pub(super) struct Car {
+    c: usize,
+    p: f64,
+    t1: VecDeque<(u32, bool)>,
+    t2: VecDeque<(u32, bool)>,
+    b1: VecDeque<u32>,
+    b2: VecDeque<u32>,
+}
+
+impl Car {
+    pub(super) fn new(c: usize) -> Self {
+        let (t1, t2) = (VecDeque::new(), VecDeque::new());
+        Self { c, p: 0.0, t1, t2, b1: VecDeque::new(), b2: VecDeque::new() }
+    }
+
+    fn replace(&mut self) -> u32 {
+        loop {
+            if self.t1.len() as f64 >= self.p.max(1.0) {
+                let (page, referenced) = self.t1.pop_front().unwrap();
+                if !referenced {
+                    self.b1.push_back(page);
+                    return page;
+                }
+                self.t2.push_back((page, false));
+            } else {
+                let (page, referenced) = self.t2.pop_front().unwrap();
+                if !referenced {
+                    self.b2.push_back(page);
+                    return page;
+                }
+                self.t2.push_back((page, false));
+            }
+        }
+    }
+}
+
+impl Naive for Car {
+    fn contains(&self, page: u32) -> bool {
+        self.t1.iter().chain(&self.t2).any(|(other, _)| *other == page)
+    }
+
+    fn request(&mut self, x: u32) -> Option<u32> {
+        if let Some((_, bit)) =
+            self.t1.iter_mut().chain(&mut self.t2).find(|(other, _)| *other == x)
+        {
+            *bit = true;
+            return None;
+        }
+        let known = self.b1.contains(&x) || self.b2.contains(&x);
+        let mut left = None;
+        if self.t1.len() + self.t2.len() == self.c {
+            left = Some(self.replace());
+            let l1 = self.t1.len() + self.b1.len();
+            if !known && l1 >= self.c {
+                self.b1.pop_front();
+            } else if !known && l1 + self.t2.len() + self.b2.len() >= 2 * self.c {
+                self.b2.pop_front();
+            }
+        }
+        let (b1, b2) = (self.b1.len() as f64, self.b2.len() as f64);
+        if take(&mut self.b1, x) {
+            self.p = (self.p + (b2 / b1).max(1.0)).min(self.c as f64);
+            self.t2.push_back((x, false));
+        } else if take(&mut self.b2, x) {
+            self.p = (self.p - (b1 / b2).max(1.0)).max(0.0);
+            self.t2.push_back((x, false));
+        } else {
+            self.t1.push_back((x, false));
+        }
+        left
+    }
+
+    fn remove(&mut self, page: u32) -> bool {
+        let _remembered = take(&mut self.b1, page) || take(&mut self.b2, page);
+        let there = self.contains(page);
+        self.t1.retain(|(other, _)| *other != page);
+        self.t2.retain(|(other, _)| *other != page);
+        there
+    }
+}
+
 pub(super) struct Larc {
     c: usize,
     cr: f64,

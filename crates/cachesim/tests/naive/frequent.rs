@@ -10,6 +10,17 @@ pub(super) struct WTinyLfu {
     probation: VecDeque<u32>,
     protected: VecDeque<u32>,
     counts: Box<dyn Counts>,
+    /// Pages of the window and of the protected part at most.
+    max: (usize, usize),
+    climber: Option<Climber>,
+}
+
+/// Caffeine's hill climber.
+struct Climber {
+    step: f64,
+    before: f64,
+    hits: usize,
+    requests: usize,
 }
 
 /// Counters of recent requests.
@@ -108,29 +119,68 @@ impl Counts for Sketch {
 impl WTinyLfu {
     pub(super) fn new(capacity: usize, counts: impl Counts + 'static) -> Self {
         let list = VecDeque::new;
+        let window = (capacity / 100).max(1);
         Self {
             capacity,
             window: list(),
             probation: list(),
             protected: list(),
             counts: Box::new(counts),
+            max: (window, (capacity - window) * 4 / 5),
+            climber: None,
         }
     }
 
-    fn sizes(&self) -> (usize, usize, usize) {
-        let window = (self.capacity / 100).max(1);
+    pub(super) fn climbing(mut self, climbing: bool) -> Self {
+        let step = -0.0625 * self.capacity as f64;
+        self.climber = climbing.then_some(Climber { step, before: 0.0, hits: 0, requests: 0 });
+        self
+    }
+
+    /// The pages by which the window should grow at the end of a sample.
+    fn growth(&mut self, hit: bool) -> i64 {
+        let Some(climber) = &mut self.climber else { return 0 };
+        climber.requests += 1;
+        climber.hits += usize::from(hit);
+        if climber.requests < 10 * self.capacity {
+            return 0;
+        }
+        let rate = climber.hits as f64 / climber.requests as f64;
+        let amount = if rate >= climber.before { climber.step } else { -climber.step };
+        climber.step = if (rate - climber.before).abs() >= 0.05 {
+            amount.signum() * 0.0625 * self.capacity as f64
+        } else {
+            amount * 0.98
+        };
+        (climber.hits, climber.requests, climber.before) = (0, 0, rate);
+        amount as i64
+    }
+
+    fn climb(&mut self, hit: bool) {
+        let growth = self.growth(hit);
+        let (window, protected) = self.max;
+        if growth > 0 {
+            let quota = (growth as usize).min(protected);
+            while self.protected.len() > protected - quota {
+                self.probation.extend(self.protected.pop_front());
+            }
+            let oldest = self.probation.iter().chain(&self.protected);
+            let moved: Vec<u32> = oldest.copied().take(quota).collect();
+            for page in &moved {
+                let _taken = take(&mut self.probation, *page) || take(&mut self.protected, *page);
+                self.window.push_back(*page);
+            }
+            self.max = (window + moved.len(), protected - moved.len());
+        } else {
+            let quota = (growth.unsigned_abs() as usize).min(window - 1).min(self.window.len());
+            self.probation.extend(self.window.drain(..quota));
+            self.max = (window - quota, protected + quota);
+        }
+    }
+
+    fn ask(&mut self, page: u32) -> Option<u32> {
+        let (window, protected) = self.max;
         let main = self.capacity - window;
-        (window, main, main * 4 / 5)
-    }
-}
-
-impl Naive for WTinyLfu {
-    fn contains(&self, page: u32) -> bool {
-        [&self.window, &self.probation, &self.protected].iter().any(|list| list.contains(&page))
-    }
-
-    fn request(&mut self, page: u32) -> Option<u32> {
-        let (window, main, protected) = self.sizes();
         self.counts.count(page);
         if take(&mut self.window, page) {
             self.window.push_back(page);
@@ -160,6 +210,19 @@ impl Naive for WTinyLfu {
         let _taken = take(&mut self.probation, victim) || take(&mut self.protected, victim);
         self.probation.push_back(candidate);
         Some(victim)
+    }
+}
+
+impl Naive for WTinyLfu {
+    fn contains(&self, page: u32) -> bool {
+        [&self.window, &self.probation, &self.protected].iter().any(|list| list.contains(&page))
+    }
+
+    fn request(&mut self, page: u32) -> Option<u32> {
+        let hit = self.contains(page);
+        let left = self.ask(page);
+        self.climb(hit);
+        left
     }
 
     fn remove(&mut self, page: u32) -> bool {

@@ -1,6 +1,7 @@
 //! Policies as their papers describe them, with queues that are searched.
 
 mod adaptive;
+mod chosen;
 mod frequent;
 mod queues;
 mod segmented;
@@ -29,12 +30,19 @@ pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive
         Policy::Arc => Box::new(adaptive::Arc::new(capacity)),
         Policy::Larc => Box::new(adaptive::Larc::new(capacity)),
         Policy::Lirs(chosen) => Box::new(stacked::Lirs::new(capacity, chosen.stack.get())),
-        Policy::WTinyLfu(_) => {
-            Box::new(frequent::WTinyLfu::new(capacity, frequent::Sketch::new(capacity, pages)))
+        Policy::WTinyLfu(chosen) => {
+            let counts = frequent::Sketch::new(capacity, pages);
+            Box::new(frequent::WTinyLfu::new(capacity, counts).climbing(chosen.climb == 1))
         }
         Policy::WTinyLfuExact(_) => {
             Box::new(frequent::WTinyLfu::new(capacity, frequent::Exact::new(capacity)))
         }
+        Policy::Slru(_) => Box::new(segmented::Slru::new(capacity)),
+        Policy::Lfu => Box::new(chosen::Lfu::new(capacity, false)),
+        Policy::LfuDa => Box::new(chosen::Lfu::new(capacity, true)),
+        Policy::Car => Box::new(adaptive::Car::new(capacity)),
+        Policy::LeCar(_) => Box::new(chosen::LeCar::new(capacity)),
+        Policy::Hyperbolic(_) => Box::new(chosen::Hyperbolic::new(capacity)),
         Policy::Mq(_) => Box::new(frequent::Mq::new(capacity)),
     }
 }

@@ -140,3 +140,47 @@ impl Naive for S3Fifo {
         take(&mut self.small, page) || take(&mut self.main, page)
     }
 }
+
+/// Two segments, the lowest first.
+pub(super) struct Slru {
+    capacity: usize,
+    was_full: bool,
+    segments: [VecDeque<u32>; 2],
+}
+
+impl Slru {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity, was_full: false, segments: [VecDeque::new(), VecDeque::new()] }
+    }
+}
+
+impl Naive for Slru {
+    fn contains(&self, page: u32) -> bool {
+        self.segments.iter().any(|segment| segment.contains(&page))
+    }
+
+    fn request(&mut self, page: u32) -> Option<u32> {
+        let half = self.capacity / 2;
+        let [low, high] = &mut self.segments;
+        if take(low, page) || take(high, page) {
+            high.push_back(page);
+            if high.len() > half {
+                low.extend(high.pop_front());
+            }
+            return None;
+        }
+        let mut left = None;
+        if low.len() + high.len() == self.capacity {
+            self.was_full = true;
+            left = low.pop_front().or_else(|| high.pop_front());
+        }
+        let into_high = !self.was_full && low.len() >= half && high.len() < half;
+        (if into_high { high } else { low }).push_back(page);
+        left
+    }
+
+    fn remove(&mut self, page: u32) -> bool {
+        let [low, high] = &mut self.segments;
+        take(low, page) || take(high, page)
+    }
+}

@@ -48,7 +48,7 @@ fn warnings(requests: &Requests, curves: &[Curve]) -> Vec<String> {
              have no interval"
         ));
     }
-    if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
+    if !sample.is_all() && curves.iter().any(|curve| curve.algorithm == Policy::Sieve.into()) {
         warnings.push(
             "SIEVE behaves differently in small caches: where the popular pages change, its misses \
              may be underestimated beyond the interval, by 3 points in our tests"
@@ -76,7 +76,7 @@ fn recorded(curve: &Curve) -> Recorded {
         name: "swap/mrc/miss_ratio".to_owned(),
         x: Axis::new("size of the cache", Unit::Bytes),
         y: Axis::new("miss ratio", Unit::Ratio),
-        labels: [("policy".to_owned(), curve.policy.to_string())].into(),
+        labels: [("policy".to_owned(), curve.algorithm.to_string())].into(),
         points,
     }
 }

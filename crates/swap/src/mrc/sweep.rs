@@ -7,14 +7,13 @@ use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
 
 use unjank_cachesim::Policy;
-use unjank_cachesim::mrc::{Estimate, LruCurve, Sample};
-use unjank_cachesim::page::SpaceError;
+use unjank_cachesim::mrc::{Algorithm, Estimate, LruCurve, Sample, SampleError};
 
-/// The miss-ratio curve of a policy.
+/// The miss-ratio curve of a policy or an offline optimum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// The replacement policy of the cache.
-    pub policy: Policy,
+    /// The replacement policy of the cache, or its optimum.
+    pub algorithm: Algorithm,
     /// The requested points, by ascending size.
     pub points: Vec<Point>,
     /// Additional points, where LRU's exact curve was computed: they cost nothing more.
@@ -36,25 +35,26 @@ const BETWEEN: u32 = 120;
 const FEW: usize = 4;
 
 /// Runs the requests through a cache for each policy and size; exact if the sample is the trace.
-/// Of more than a few sizes, LRU's exact curve takes one pass for all. After an interrupt, the curves have the points
-/// that were finished.
+/// Of more than a few sizes, LRU's exact curve takes one pass for all. After an interrupt, the
+/// curves have the points that were finished.
 ///
-/// A cache takes 16 bytes for each different page of the sample, and there is one per CPU at a
-/// time.
+/// There is one cache per CPU at a time; its memory is that of its policy
+/// ([`unjank_cachesim::replacement`]).
 ///
 /// # Errors
 /// A size has room for no page or for too many.
 pub fn sweep(
     sample: &Sample,
-    policies: &[Policy],
+    algorithms: &[Algorithm],
     capacities: &[u64],
     monitor: &dyn Monitor,
 ) -> Result<Vec<Curve>> {
-    let in_one =
-        |policy: &Policy| *policy == Policy::Lru && sample.is_all() && capacities.len() > FEW;
+    let in_one = |algorithm: &Algorithm| {
+        *algorithm == Policy::Lru.into() && sample.is_all() && capacities.len() > FEW
+    };
     let mut tasks: Vec<(usize, Option<u64>)> = Vec::new();
-    for (number, policy) in policies.iter().enumerate() {
-        if in_one(policy) {
+    for (number, algorithm) in algorithms.iter().enumerate() {
+        if in_one(algorithm) {
             tasks.push((number, None));
         } else {
             tasks.extend(capacities.iter().map(|capacity| (number, Some(*capacity))));
@@ -63,35 +63,35 @@ pub fn sweep(
     let done = AtomicUsize::new(0);
     let stop = || monitor.stop_requested();
     let all = tasks.len().max(1) as f64;
-    let found: std::result::Result<Vec<_>, SpaceError> = tasks
+    let found: std::result::Result<Vec<_>, SampleError> = tasks
         .par_iter()
         // One at a time: their run times differ.
         .with_max_len(1)
         .map(|(number, capacity)| {
-            let policy = policies[*number];
+            let algorithm = algorithms[*number];
             let points = match capacity {
                 None => Some(lru(sample, capacities)),
                 Some(capacity) => sample
-                    .estimate(policy, *capacity, &stop)?
+                    .estimate(algorithm, *capacity, &stop)?
                     .map(|estimate| (vec![Point { capacity: *capacity, estimate }], Vec::new())),
             };
             // For display only: it pairs with nothing.
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            monitor.progress(0.2 + 0.8 * done as f64 / all, policy.name());
+            monitor.progress(0.2 + 0.8 * done as f64 / all, &algorithm.to_string());
             Ok((*number, points))
         })
         .collect();
     let found = found.map_err(|why| Error::Invalid(why.to_string()))?;
-    let curve = |(number, policy): (usize, &Policy)| {
+    let curve = |(number, algorithm): (usize, &Algorithm)| {
         let mine = found.iter().filter(|(of, _)| *of == number);
         let (mut points, mut between) = (Vec::new(), Vec::new());
         for (more, others) in mine.filter_map(|(_, points)| points.as_ref()) {
             points.extend_from_slice(more);
             between.extend_from_slice(others);
         }
-        Curve { policy: *policy, points, between }
+        Curve { algorithm: *algorithm, points, between }
     };
-    Ok(policies.iter().enumerate().map(curve).collect())
+    Ok(algorithms.iter().enumerate().map(curve).collect())
 }
 
 /// The points of LRU's exact curve at these sizes and at additional ones.
@@ -136,14 +136,14 @@ mod tests {
             (0..30_000u64).map(|at| at * at % 1_009 * 77 % (1 + at % 503)).collect();
         sampler.extend(&keys).unwrap();
         let sample = sampler.finish();
-        let policies = [Policy::Lru, Policy::Fifo];
+        let policies = [Policy::Lru, Policy::Fifo].map(Algorithm::Online);
         let capacities = [1, 10, 100, 500, 9_999];
         let curves = sweep(&sample, &policies, &capacities, &Silent).unwrap();
         for curve in &curves {
             let sizes: Vec<u64> = curve.points.iter().map(|point| point.capacity).collect();
             assert_eq!(sizes, capacities);
             for point in curve.points.iter().chain(curve.between.iter().step_by(17)) {
-                let ratio = sample.miss_ratio(curve.policy, point.capacity, &|| false);
+                let ratio = sample.miss_ratio(curve.algorithm, point.capacity, &|| false);
                 assert_eq!(ratio.unwrap(), Some(point.estimate.miss_ratio), "{curve:?}");
             }
         }
@@ -165,7 +165,7 @@ mod tests {
         }
         let mut sampler = Sampler::new(1.0, 0);
         sampler.extend(&[1, 2, 1]).unwrap();
-        let curves = sweep(&sampler.finish(), &[Policy::Fifo], &[1], &Stop).unwrap();
+        let curves = sweep(&sampler.finish(), &[Policy::Fifo.into()], &[1], &Stop).unwrap();
         assert_eq!(curves[0].points, []);
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn headline(curves: &[Curve]) -> Option<String> {
             [only.points.iter().min_by_key(by_size)?, only.points.iter().max_by_key(by_size)?];
         return Some(format!(
             "Misses of {}: {} of the requests with {}, {} with {}",
-            only.policy,
+            only.algorithm,
             miss_ratio(small),
             bytes(small.capacity),
             miss_ratio(large),
@@ -34,9 +34,10 @@ pub(super) fn headline(curves: &[Curve]) -> Option<String> {
         capacities.iter().filter(wins).count()
     };
     // Of equal ones, the first counts.
-    let best = curves.iter().rev().max_by_key(wins)?;
+    let online = curves.iter().filter(|curve| !curve.algorithm.is_offline());
+    let best = online.rev().max_by_key(wins)?;
     let (wins, all) = (wins(&best), capacities.len());
-    (wins > 0).then(|| format!("Fewest misses: {}, at {wins} of {all} sizes", best.policy))
+    (wins > 0).then(|| format!("Fewest misses: {}, at {wins} of {all} sizes", best.algorithm))
 }
 
 fn capacities(curves: &[Curve]) -> Vec<u64> {
@@ -50,9 +51,10 @@ fn at(curve: &Curve, capacity: u64) -> Option<Point> {
     curve.points.iter().find(|point| point.capacity == capacity).copied()
 }
 
-/// The lowest miss ratio of all policies at a size.
+/// The lowest miss ratio of all policies at a size. Offline optima do not compete.
 fn fewest(curves: &[Curve], capacity: u64) -> f64 {
-    let ratios = curves.iter().filter_map(|curve| at(curve, capacity));
+    let online = curves.iter().filter(|curve| !curve.algorithm.is_offline());
+    let ratios = online.filter_map(|curve| at(curve, capacity));
     ratios.map(|point| point.estimate.miss_ratio).fold(f64::INFINITY, f64::min)
 }
 
@@ -61,16 +63,17 @@ pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
     let sizes = capacities.iter().map(|capacity| Column::of(bytes(*capacity), Unit::Ratio));
     let columns = std::iter::once(Column::text("policy")).chain(sizes);
     let fewest: Vec<f64> = capacities.iter().map(|capacity| fewest(curves, *capacity)).collect();
-    let several = curves.len() > 1;
+    let several = curves.iter().filter(|curve| !curve.algorithm.is_offline()).count() > 1;
     let rows = curves.iter().map(|curve| {
         let cells = capacities.iter().zip(&fewest).map(|(capacity, fewest)| {
             let point = at(curve, *capacity)?;
             let ratio = point.estimate.miss_ratio;
-            let best = (several && ratio <= *fewest).then_some(Mark::Best);
+            let wins = several && !curve.algorithm.is_offline() && ratio <= *fewest;
+            let best = wins.then_some(Mark::Best);
             Some(Number::new(ratio).within(point.estimate.interval).marked(best))
         });
         let cells = cells.map(Cell::maybe);
-        std::iter::once(curve.policy.to_string().into()).chain(cells).collect::<Vec<_>>()
+        std::iter::once(curve.algorithm.to_string().into()).chain(cells).collect::<Vec<_>>()
     });
     let mut table = Table::new("swap/mrc/miss_ratio", "Miss ratio by size of the cache", columns)
         .with_rows(rows)

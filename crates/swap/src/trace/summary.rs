@@ -28,7 +28,7 @@ pub struct Summary {
 }
 
 /// Counts of the part of one file that was read so far.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputSummary {
     /// Its path; `stdin` for the standard input.
     pub name: PathBuf,

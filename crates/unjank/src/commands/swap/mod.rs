@@ -9,6 +9,8 @@ mod policies;
 pub(crate) mod probe;
 mod reading;
 pub(crate) mod record;
+mod requests;
+pub(crate) mod score;
 pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod synth;
@@ -31,6 +33,8 @@ pub(crate) enum Verb {
     Analyze(analyze::Args),
     /// Draw the miss-ratio curve of a trace under any policy
     Mrc(mrc::Args),
+    /// Rank policies by their distance from the offline optimum, over many traces
+    Score(score::Args),
     /// Convert traces of storage and swap between formats
     Convert(convert::Args),
     /// Record page-ins and page-outs as a trace
@@ -62,6 +66,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Mrc(args) => mrc::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Record(args) => record::run(args),
+        Verb::Score(args) => score::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Sweep(args) => sweep::run(args),
         Verb::Synth(args) => synth::run(args),

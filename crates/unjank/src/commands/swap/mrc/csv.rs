@@ -17,7 +17,7 @@ pub(super) fn text(requests: &Requests, curves: &[Curve]) -> Result<Vec<u8>> {
                 .interval
                 .map_or_else(Default::default, |interval| interval.map(|end| end.to_string()));
             writer.write_record([
-                curve.policy.to_string(),
+                curve.algorithm.to_string(),
                 (point.capacity * PAGE).to_string(),
                 point.capacity.to_string(),
                 point.estimate.miss_ratio.to_string(),
