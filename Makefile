@@ -6,13 +6,14 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build install uninstall dist java c install-c uninstall-c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
+.PHONY: help checkup build install uninstall dist wheel java c install-c uninstall-c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
 	@echo 'make install   install it below PREFIX=/usr/local, with manual pages and completions; make uninstall'
 	@echo 'make dist      build packages for x86-64 and aarch64 in target/packages: .deb, .rpm, .tar.gz'
+	@echo 'make wheel     build the Python package for x86-64 and aarch64 in target/wheels'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make install-c install it with its header and pkg-config file; make uninstall-c'
@@ -36,6 +37,9 @@ install uninstall:
 
 dist: setup-dist
 	./scripts/dist.sh
+
+wheel: setup-dist
+	./scripts/python.sh wheel
 
 java: setup-java
 	./scripts/java.sh build

@@ -60,8 +60,8 @@ native_half() {
         put "$target/$NATIVE" "linux-$here"
         return 0
     fi
-    "${CARGO:-cargo}" build --quiet --profile jvm --locked --package unjank-jni
-    put "$target/jvm" "linux-$here"
+    "${CARGO:-cargo}" build --quiet --profile unwind --locked --package unjank-jni
+    put "$target/unwind" "linux-$here"
     for other in x86_64 aarch64; do
         [ "$other" != "$here" ] || continue
         triple=$other-unknown-linux-gnu
@@ -74,9 +74,9 @@ native_half() {
             continue
         fi
         variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
-        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile jvm --locked \
+        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile unwind --locked \
             --package unjank-jni --target "$triple"
-        put "$target/$triple/jvm" "linux-$other"
+        put "$target/$triple/unwind" "linux-$other"
     done
 }
 
@@ -94,6 +94,13 @@ deploy() { # directory
     library=$1/io/github/unjank/unjank-rt/$version/unjank-rt-$version
     for file in .jar -sources.jar -javadoc.jar .pom; do
         [ -s "$library$file" ] || die "$library$file has not been deployed"
+    done
+    packed=$("$compiler/bin/jar" --list --file "$library.jar")
+    for directory in "$native"/linux-*; do
+        for file in libunjank_rt.so unjank-rt-task; do
+            inside=native/$(basename "$directory")/$file
+            printf '%s\n' "$packed" | grep -qxF "$inside" || die "$library.jar has no $inside"
+        done
     done
     echo "unjank: unjank-rt $version, its sources and its documentation are in $1" >&2
 }

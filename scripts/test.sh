@@ -44,6 +44,7 @@ test_libraries() {
     run --doc || status=1
     python3 -B bench/test_why_peers.py || status=1
     ./scripts/backoff.sh test || status=1
+    ./scripts/python.sh test || status=1
     # It builds the jars anew, which the test of the command needs.
     ./scripts/java.sh test || status=1
     run --test needs_java_jitter || status=1

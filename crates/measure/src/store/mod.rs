@@ -23,6 +23,7 @@ mod memory;
 mod schema;
 mod selector;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,9 @@ pub struct Store {
 
 /// How long a writer usually waits for another one.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The number of runs of a command that are searched for repetitions of one.
+const REPEATS: u32 = 40;
 
 /// The result of storing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +141,19 @@ impl Store {
             Error::Record { reason, .. } => self.damaged(id, reason),
             other => other,
         })
+    }
+
+    /// The newest runs of the commands of `runs`, besides these: they may show how far such runs
+    /// differ. None where the store cannot be read.
+    pub fn others_like(&self, runs: &[&RunRecord]) -> Vec<RunRecord> {
+        let commands: BTreeSet<&str> = runs.iter().map(|run| run.command.as_str()).collect();
+        let of_command = |command: &str| {
+            let filter = Filter { command: Some(command.to_owned()), limit: Some(REPEATS) };
+            self.list(&filter).unwrap_or_default()
+        };
+        let entries = commands.into_iter().flat_map(of_command);
+        let others = entries.filter(|entry| runs.iter().all(|run| run.id != entry.id));
+        others.filter_map(|entry| self.get(&Selector::Prefix(entry.id)).ok()).collect()
     }
 
     /// The id of one run and its record, as it is stored.

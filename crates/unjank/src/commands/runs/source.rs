@@ -1,6 +1,5 @@
 //! The sources of runs: the store, files, or stdin.
 
-use std::collections::BTreeSet;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,13 +8,10 @@ use anyhow::Result;
 use unjank_host::Bytes;
 use unjank_host::input::Input;
 use unjank_host::process::is_root;
-use unjank_measure::store::{Filter, Selector};
+use unjank_measure::store::Selector;
 use unjank_measure::{RunRecord, Store};
 
 use crate::{interrupt, output, paths};
-
-/// The number of stored runs that are searched for repetitions of one.
-const REPEATS: u32 = 40;
 
 /// The option that names a store.
 #[derive(Debug, clap::Args)]
@@ -75,14 +71,7 @@ impl StoreArgs {
     /// show how far such runs differ. None where the store cannot be read.
     pub(super) fn like(&self, runs: &[&RunRecord]) -> Vec<RunRecord> {
         let Ok(store) = self.open() else { return Vec::new() };
-        let commands: BTreeSet<&str> = runs.iter().map(|run| run.command.as_str()).collect();
-        let of_command = |command: &str| {
-            let filter = Filter { command: Some(command.to_owned()), limit: Some(REPEATS) };
-            store.list(&filter).unwrap_or_default()
-        };
-        let entries = commands.into_iter().flat_map(of_command);
-        let others = entries.filter(|entry| runs.iter().all(|run| run.id != entry.id));
-        others.filter_map(|entry| store.get(&Selector::Prefix(entry.id)).ok()).collect()
+        store.others_like(runs)
     }
 
     /// The stored text of that record, with fields that this version does not

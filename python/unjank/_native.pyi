@@ -1,0 +1,92 @@
+import os
+from collections.abc import Sequence
+
+def formats() -> list[str]: ...
+def policies() -> list[tuple[str, str]]: ...
+def check(policy: type) -> None: ...
+def custom_misses(policy: type, keys: object, capacity: int) -> int: ...
+
+class Cache:
+    """A cache of pages under a replacement policy.
+
+    Pages are numbers below the footprint, the number of different pages.
+    """
+
+    def __init__(self, policy: str, capacity: int, footprint: int) -> None: ...
+    def request(self, page: int) -> bool:
+        """Takes a request. Returns whether it was a hit."""
+
+    def misses(self, pages: object) -> int:
+        """Takes requests for an array of pages, and counts the misses."""
+
+    def remove(self, page: int) -> bool:
+        """Removes a page and its history. Returns whether it was there."""
+
+    def __contains__(self, page: int) -> bool: ...
+    def __len__(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
+class Requests:
+    """The requests of a trace, all or those for a sample of its pages.
+
+    `keys` is an array of integers: any numbers that identify pages. `sample` is the share of the
+    pages to take, and with more than `max_requests` the share is halved until they fit.
+    """
+
+    def __init__(
+        self,
+        keys: object,
+        *,
+        sample: float = 1.0,
+        seed: int = 0,
+        max_requests: int | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def footprint(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+    def miss_ratio(self, policy: str, capacity: int) -> float: ...
+    def points(
+        self, policy: str, capacities: Sequence[int]
+    ) -> list[tuple[int, float, tuple[float, float] | None]]: ...
+    def lru_misses(self) -> list[int]:
+        """The misses of LRU with room for each number of pages from 0 up, in one pass."""
+
+class Trace:
+    """A trace. Use `unjank.traces.open`."""
+
+    def __init__(
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        *,
+        format: str | None = None,
+        columns: str | None = None,
+        skip_bad: bool = False,
+        swap_devices: Sequence[str] = (),
+    ) -> None: ...
+    @property
+    def paths(self) -> list[os.PathLike[str]]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def requests(
+        self,
+        *,
+        operations: Sequence[str] | None = None,
+        sample: float = 1.0,
+        seed: int = 0,
+        max_requests: int | None = None,
+    ) -> Requests:
+        """The requests for pages, all or for a sample of the pages."""
+
+class Store:
+    """A store of run records. Use `unjank.runs.open`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None: ...
+    def ids(self) -> list[str]:
+        """The ids of all runs, the latest first."""
+
+    def json(self, run: str) -> str:
+        """The record of a run as JSON."""
