@@ -2,9 +2,11 @@
 
 * `unjank.traces` opens traces of storage and swap in any of the usual formats.
 * `unjank.cache` simulates caches and draws miss-ratio curves.
+* `unjank.cluster` sweeps swap tiers on Dask, Ray or any executor.
 * `unjank.runs` reads the records that the command `unjank` keeps.
+* `unjank.why` has the tables of explained launches.
 """
 
-from unjank import cache, runs, traces
+from unjank import cache, cluster, runs, traces, why
 
-__all__ = ["cache", "runs", "traces"]
+__all__ = ["cache", "cluster", "runs", "traces", "why"]

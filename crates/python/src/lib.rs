@@ -7,6 +7,7 @@
 //! | `keys` | arrays of page numbers from Python |
 //! | `custom` | policies that are classes in Python |
 //! | `traces` | traces as streams of Arrow batches |
+//! | `sweep` | units of sweeps over sizes and policies of a tier |
 //! | `runs` | the store of run records |
 //! | `signals` | Ctrl-C during long work |
 //! | `errors` | errors as exceptions |
@@ -17,6 +18,7 @@ mod errors;
 mod keys;
 mod runs;
 mod signals;
+mod sweep;
 mod traces;
 
 /// The native half of unjank.
@@ -28,6 +30,8 @@ mod _native {
     use crate::custom::{check, custom_misses};
     #[pymodule_export]
     use crate::runs::{Store, record_of_file};
+    #[pymodule_export]
+    use crate::sweep::{Unit, tier_policies, tier_policy};
     #[pymodule_export]
     use crate::traces::{Trace, formats};
 }

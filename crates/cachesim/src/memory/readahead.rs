@@ -20,6 +20,11 @@ impl Readahead {
         Self { order: order.min(Self::MAX) }
     }
 
+    /// `vm.page-cluster`.
+    pub fn order(self) -> u32 {
+        self.order
+    }
+
     /// The neighbours of a page below `footprint`, without itself.
     pub fn neighbours(self, page: Page, footprint: u32) -> impl Iterator<Item = Page> {
         let first = page.0 >> self.order << self.order;

@@ -1,150 +1,159 @@
-//! The checkpoint of a sweep: a file with a line of JSON for the sweep's [`Identity`], and one for
-//! each finished cell.
-//! An incomplete last line, which a killed sweep may leave, is cut off.
+//! Finished cells in a file: a line of JSON that names its form, and one for each cell with the key
+//! of its unit. An incomplete last line, which a killed sweep may leave, is cut off.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use unjank_host::files::Destination;
 use unjank_host::{Error, Result};
 
-use super::cell::{Cell, Combination};
-use crate::trace::Options;
+use super::cell::Cell;
+use super::unit::UnitKey;
 
 /// The maximum length of a cell's line, in bytes: a trace's name may be a path.
 const LONGEST: u64 = 64 * 1024;
 
-/// The name and major version of a checkpoint's form.
-const SCHEMA: &str = "unjank.sweep/1";
+/// The first line: the name and major version of the form.
+const HEADER: &[u8] = b"{\"schema\":\"unjank.sweep/2\"}\n";
 
-/// Everything that determines the cells of a sweep beside their combination. Cells with another
-/// identity belong to another sweep.
-#[derive(Debug, Clone, Serialize)]
-pub struct Identity {
-    schema: &'static str,
-    version: &'static str,
-    /// The seed of synthetic phones.
-    pub seed: u64,
-    /// The simulated machine, as in the run record.
-    pub machine: BTreeMap<String, Value>,
-    /// Options for reading traces.
-    pub reading: Options,
-    /// The files, with their sizes in bytes.
-    pub traces: Vec<(String, u64)>,
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    unit: UnitKey,
+    #[serde(flatten)]
+    cell: Cell,
 }
 
-impl Identity {
-    /// The identity of a sweep over files and synthetic phones.
-    pub fn new(
-        seed: u64,
-        machine: BTreeMap<String, Value>,
-        reading: Options,
-        traces: &[PathBuf],
-    ) -> Self {
-        let size = |trace: &PathBuf| std::fs::metadata(trace).map_or(0, |file| file.len());
-        let named = |trace: &PathBuf| (trace.display().to_string(), size(trace));
-        let traces = traces.iter().map(named).collect();
-        Self { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), seed, machine, reading, traces }
-    }
+/// The size of a tier, and a policy.
+type Place = (u64, String);
+
+/// The finished cells of a unit.
+#[derive(Debug, Default)]
+struct Done {
+    cells: Vec<Cell>,
+    places: HashSet<Place>,
 }
 
-/// The finished cells of a sweep.
+/// Finished cells in a file, by unit. The process that has claimed the file adds to it; others may
+/// read it meanwhile.
 #[derive(Debug)]
 pub struct Checkpoint {
     destination: Destination,
     file: File,
-    cells: Vec<Cell>,
-    combinations: HashSet<Combination>,
+    units: HashMap<UnitKey, Done>,
+    /// The length of what was read, in bytes: whole lines.
+    whole: u64,
 }
 
 impl Checkpoint {
-    /// Opens or creates the file of the sweep `of`.
+    /// Opens or creates a file, and reads its cells.
     ///
     /// # Errors
-    /// The file is of another sweep, is in use, or cannot be read or written.
-    pub fn open(path: &Path, of: &Identity) -> Result<Self> {
-        let of = serde_json::to_string(of).map_err(|why| {
-            Error::Invalid(format!("the sweep's options have no JSON form: {why}"))
-        })?;
-        let error = |source| Error::file("open", path, source);
+    /// It is no such file, or cannot be read or written.
+    pub fn open(path: &Path) -> Result<Self> {
         let destination = Destination::open(path)?;
-        let mut file = destination.open_or_create()?;
-        file.try_lock().map_err(|_| {
-            Error::Invalid(format!("{} is in use by another sweep", path.display()))
-        })?;
-        let mut cells = Vec::new();
-        let mut whole = 0;
-        let mut reader = BufReader::new(&file);
+        let file = destination.open_or_create()?;
+        let mut checkpoint = Self { destination, file, units: HashMap::new(), whole: 0 };
+        checkpoint.read_on()?;
+        Ok(checkpoint)
+    }
+
+    /// Locks the file for this process, reads what another one has added meanwhile, and cuts an
+    /// incomplete line off. Returns false if another process has it. The lock ends with the
+    /// process, however that ends.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn claim(&mut self) -> Result<bool> {
+        if self.file.try_lock().is_err() {
+            return Ok(false);
+        }
+        self.read_on()?;
+        self.file.set_len(self.whole).map_err(|why| self.error("open", why))?;
+        self.file.seek(SeekFrom::Start(self.whole)).map_err(|why| self.error("open", why))?;
+        if self.whole == 0 {
+            self.file.write_all(HEADER).map_err(|why| self.error("write", why))?;
+            self.whole = HEADER.len() as u64;
+        }
+        Ok(true)
+    }
+
+    /// Reads the whole lines that were added since the last time.
+    fn read_on(&mut self) -> Result<()> {
+        let error = |source| Error::file("read", self.destination.path(), source);
+        self.file.seek(SeekFrom::Start(self.whole)).map_err(error)?;
+        let mut reader = BufReader::new(&self.file);
         let mut line = Vec::new();
         loop {
             line.clear();
-            let mut bounded = std::io::Read::take(&mut reader, LONGEST);
+            let mut bounded = io::Read::take(&mut reader, LONGEST);
             let read = bounded.read_until(b'\n', &mut line).map_err(error)? as u64;
             if line.last() != Some(&b'\n') {
-                break;
+                return Ok(());
             }
-            let text = &line[..line.len() - 1];
-            if whole == 0 {
-                if text != of.as_bytes() {
+            if self.whole == 0 {
+                if line != HEADER {
                     return Err(Error::Invalid(format!(
-                        "{} belongs to another sweep; --restart starts over",
-                        path.display()
+                        "{} is no file of a sweep, or of another version; --restart starts over",
+                        self.destination.path().display()
                     )));
                 }
             } else {
-                let Ok(cell) = serde_json::from_slice::<Cell>(text) else { break };
-                cells.push(cell);
+                let Ok(Line { unit, cell }) = serde_json::from_slice(&line) else { return Ok(()) };
+                let done = self.units.entry(unit).or_default();
+                if done.places.insert(place(&cell)) {
+                    done.cells.push(cell);
+                }
             }
-            whole += read;
+            self.whole += read;
         }
-        drop(reader);
-        file.set_len(whole).map_err(error)?;
-        file.seek(SeekFrom::Start(whole)).map_err(error)?;
-        if whole == 0 {
-            file.write_all(format!("{of}\n").as_bytes()).map_err(error)?;
-        }
-        let combinations = cells.iter().map(|cell| cell.combination.clone()).collect();
-        Ok(Self { destination, file, cells, combinations })
     }
 
-    /// Whether this combination is finished.
-    pub fn has(&self, combination: &Combination) -> bool {
-        self.combinations.contains(combination)
+    /// Whether the cell of this tier and policy is finished.
+    pub fn has(&self, unit: UnitKey, tier: u64, policy: &str) -> bool {
+        let done = self.units.get(&unit);
+        done.is_some_and(|done| done.places.contains(&(tier, policy.to_owned())))
     }
 
-    /// Adds a finished cell.
+    /// Adds a finished cell. The file must have been [claimed](Self::claim).
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(&mut self, cell: Cell) -> Result<()> {
-        let error = |source| Error::file("write", self.destination.path(), source);
-        let mut line = serde_json::to_vec(&cell).map_err(|why| error(why.into()))?;
-        line.push(b'\n');
-        // A single write: a line is complete, or it is cut off when the file is opened again.
-        self.file.write_all(&line).map_err(error)?;
-        self.combinations.insert(cell.combination.clone());
-        self.cells.push(cell);
+    pub fn keep(&mut self, unit: UnitKey, cell: Cell) -> Result<()> {
+        let line = Line { unit, cell };
+        let mut text = serde_json::to_vec(&line).map_err(|why| self.error("write", why.into()))?;
+        text.push(b'\n');
+        // A single write: a line is complete, or it is cut off when the file is claimed again.
+        self.file.write_all(&text).map_err(|why| self.error("write", why))?;
+        self.whole += text.len() as u64;
+        let done = self.units.entry(unit).or_default();
+        done.places.insert(place(&line.cell));
+        done.cells.push(line.cell);
         Ok(())
     }
 
-    /// All cells, sorted by combination.
-    pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = self.cells.clone();
-        cells.sort_by(|one, other| one.combination.cmp(&other.combination));
-        cells
+    /// The finished cells of a unit.
+    pub fn cells(&self, unit: UnitKey) -> &[Cell] {
+        self.units.get(&unit).map_or(&[], |done| &done.cells)
     }
 
     /// Removes the file.
     ///
     /// # Errors
     /// The file cannot be removed.
-    pub fn finish(self) -> Result<()> {
+    pub fn remove(self) -> Result<()> {
         self.destination.remove()
     }
+
+    fn error(&self, action: &'static str, source: io::Error) -> Error {
+        Error::file(action, self.destination.path(), source)
+    }
+}
+
+fn place(cell: &Cell) -> Place {
+    (cell.combination.tier, cell.combination.policy.clone())
 }
 
 #[cfg(test)]
@@ -154,36 +163,50 @@ mod tests {
     use super::super::cell::tests::cell;
     use super::*;
 
+    fn key(number: u64) -> UnitKey {
+        format!("{number:x}").try_into().unwrap()
+    }
+
+    fn names(checkpoint: &Checkpoint, unit: UnitKey) -> Vec<&str> {
+        checkpoint.cells(unit).iter().map(|cell| &*cell.combination.policy).collect()
+    }
+
     #[test]
     fn a_killed_sweep_continues() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
-        let identity = |seed| Identity::new(seed, BTreeMap::new(), Options::default(), &[]);
-        let open = |seed| Checkpoint::open(&path, &identity(seed));
-        let mut checkpoint = open(1).unwrap();
-        checkpoint.keep(cell("b", 1, 2, 3)).unwrap();
-        checkpoint.keep(cell("a", 1, 2, 3)).unwrap();
-        assert!(open(1).unwrap_err().to_string().contains("in use"));
+        let mut checkpoint = Checkpoint::open(&path).unwrap();
+        assert!(checkpoint.claim().unwrap());
+        checkpoint.keep(key(1), cell("b", 1, 2, 3)).unwrap();
+        checkpoint.keep(key(2), cell("a", 1, 2, 3)).unwrap();
+        // Others see what is finished, and cannot add to it.
+        let mut other = Checkpoint::open(&path).unwrap();
+        assert!(other.has(key(1), 1, "b") && !other.has(key(2), 1, "b"));
+        assert!(!other.claim().unwrap());
+        checkpoint.keep(key(1), cell("c", 1, 2, 3)).unwrap();
         drop(checkpoint);
-        // An incomplete line.
         let whole = std::fs::metadata(&path).unwrap().len();
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace\":").unwrap();
-        let header = std::fs::read_to_string(&path).unwrap();
-        let header: Value = serde_json::from_str(header.lines().next().unwrap()).unwrap();
-        assert_eq!((&header["schema"], &header["seed"]), (&SCHEMA.into(), &1.into()));
-        assert_eq!(header["reading"]["stage"], "auto");
-        let mut checkpoint = open(1).unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"unit\":").unwrap();
+        assert!(other.claim().unwrap(), "its owner is gone");
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
-        assert_eq!(checkpoint.cells(), [cell("a", 1, 2, 3), cell("b", 1, 2, 3)]);
-        assert!(
-            checkpoint.has(&cell("a", 1, 9, 9).combination)
-                && !checkpoint.has(&cell("c", 1, 2, 3).combination)
-        );
-        checkpoint.keep(cell("c", 1, 2, 3)).unwrap();
-        drop(checkpoint);
-        assert_eq!(open(1).unwrap().cells().len(), 3);
-        assert!(open(2).unwrap_err().to_string().contains("another sweep"));
-        open(1).unwrap().finish().unwrap();
+        assert_eq!(names(&other, key(1)), ["b", "c"]);
+        other.keep(key(1), cell("d", 1, 2, 3)).unwrap();
+        drop(other);
+        let again = Checkpoint::open(&path).unwrap();
+        assert_eq!(again.cells(key(1)).last(), Some(&cell("d", 1, 2, 3)));
+        again.remove().unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn other_files_are_refused_and_stay_as_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep");
+        for text in ["notes\n", "{\"schema\":\"unjank.sweep/1\"}\n"] {
+            std::fs::write(&path, text).unwrap();
+            let error = Checkpoint::open(&path).unwrap_err().to_string();
+            assert!(error.contains("no file of a sweep"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 }

@@ -6,24 +6,32 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`unit`](mod@unit) | units of work, and the keys that name them |
 //! | [`cell`] | one combination and its result |
 //! | `compare` | the best of comparable cells |
-//! | `checkpoint` | the checkpoint: finished cells in a file |
+//! | `checkpoint` | finished cells in a file |
+//! | `finished` | finished cells, of this process or of several |
 //! | `table` | all cells as Parquet |
-//! | `note`, `tables` | cells as findings |
+//! | `note`, `tables`, `together` | cells as findings |
 
 pub mod cell;
 mod checkpoint;
 mod compare;
+mod finished;
 mod note;
+
 mod table;
 mod tables;
+mod together;
+pub mod unit;
 
 pub use cell::{Cell, Combination};
-pub use checkpoint::{Checkpoint, Identity};
+pub use checkpoint::Checkpoint;
 pub use compare::{cheapest, pareto_front, policies};
+pub use finished::{Claim, Finished};
 pub use note::findings;
 pub use table::write;
+pub use unit::{Content, Shard, Unit, UnitKey};
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,123 +40,152 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
-use crate::simulate::{Latency, Load, MemoryOptions, page, pages};
+use crate::simulate::{Latency, Load, page, pages};
+use crate::workload::Launching;
 use unjank_cachesim::admission::WriteRate;
 use unjank_cachesim::paged::Paged;
 use unjank_cachesim::tier::TierPolicy;
 
-/// The maximum number of cells of a trace.
+/// The maximum number of cells of a unit.
 const MAX: usize = 1_000_000;
 
-/// The simulations for each trace.
+/// The simulations for each unit.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Sizes of memory; empty to replay the traces through the tier unchanged.
-    pub memories: Vec<MemoryOptions>,
     /// Sizes of the tier.
     pub tiers: Vec<Bytes>,
     /// Policies of the tier.
     pub policies: Vec<TierPolicy>,
     /// The maximum rate of writes of the tier under each policy; `None` for no limit.
     pub write_budget: Option<WriteRate>,
+    /// Launches that count.
+    pub launching: Launching,
     /// Times of launches and page-ins.
     pub latency: Latency,
 }
 
 impl Options {
-    /// How many cells each trace has.
+    /// How many cells each unit has.
     ///
     /// # Errors
     /// More than a million cells, or none.
-    pub fn cells(&self) -> Result<usize> {
-        let memories = self.memories.len().max(1);
-        let count = memories.checked_mul(self.tiers.len());
-        match count.and_then(|count| count.checked_mul(self.policies.len())) {
+    pub fn count(&self) -> Result<usize> {
+        match self.tiers.len().checked_mul(self.policies.len()) {
             Some(0) => Err(Error::Invalid("there is nothing to simulate".to_owned())),
             Some(count) if count <= MAX => Ok(count),
             _ => Err(Error::Invalid(format!("more than {MAX} combinations; give fewer values"))),
         }
     }
+
+    /// All sizes of the tier and policies, the largest tiers first: they take longest.
+    pub fn places(&self) -> impl Iterator<Item = (u64, String)> {
+        let policies = || self.policies.iter().map(ToString::to_string);
+        self.tiers.iter().rev().flat_map(move |tier| policies().map(|policy| (tier.get(), policy)))
+    }
+
+    /// The sizes and policies that a unit lacks.
+    pub fn missing(
+        &self,
+        unit: UnitKey,
+        finished: &Checkpoint,
+    ) -> impl Iterator<Item = (u64, String)> {
+        self.places().filter(move |(tier, policy)| !finished.has(unit, *tier, policy))
+    }
+
+    /// Whether a cell is among those of this sweep.
+    pub fn asks_for(&self, cell: &Cell) -> bool {
+        let Combination { tier, policy, .. } = &cell.combination;
+        self.tiers.contains(&Bytes(*tier))
+            && self.policies.iter().any(|one| one.to_string() == *policy)
+    }
 }
 
-/// Simulates all cells of one trace that `checkpoint` lacks, and adds them to it. Returns false if
-/// an interrupt ended it between two cells.
+/// Simulates a unit with these sizes of the tier and policies, on all threads of the current pool,
+/// and passes each cell on. Returns false if an interrupt ended it between two cells.
 ///
 /// # Errors
-/// A size that is zero or too large, or a cell cannot be written.
+/// A size that is zero or too large, or an error of `keep`.
 pub fn run(
-    trace: &str,
+    unit: &Unit,
     load: &Load,
+    places: &[(u64, String)],
     options: &Options,
-    checkpoint: &Mutex<Checkpoint>,
+    keep: impl Fn(Cell) -> Result<()> + Sync,
     monitor: &dyn Monitor,
 ) -> Result<bool> {
-    let mut memories: Vec<_> = options.memories.iter().copied().map(Some).collect();
-    if memories.is_empty() {
-        memories.push(None);
+    if places.is_empty() {
+        return Ok(true);
     }
-    let (done, all) = (AtomicUsize::new(0), options.cells()?);
-    for memory in memories {
-        let combinations = missing(trace, memory, options, checkpoint);
-        let there = options.tiers.len() * options.policies.len() - combinations.len();
-        done.fetch_add(there, Ordering::Relaxed);
-        if combinations.is_empty() {
-            continue;
-        }
+    if monitor.stop_requested() {
+        return Ok(false);
+    }
+    let done = AtomicUsize::new(0);
+    let paged = page(load, unit.memory)?;
+    places.par_iter().try_for_each(|(tier, policy)| {
         if monitor.stop_requested() {
-            return Ok(false);
+            return Ok(());
         }
-        let paged = page(load, memory)?;
-        combinations.par_iter().try_for_each(|combination| {
-            if monitor.stop_requested() {
-                return Ok(());
-            }
-            let cell = try_out(combination, &paged, options)?;
-            lock(checkpoint).keep(cell)?;
-            let so_far = done.fetch_add(1, Ordering::Relaxed) + 1;
-            monitor.progress(so_far as f64 / all as f64, &format!("{so_far} of {all} cells"));
-            Ok::<(), Error>(())
-        })?;
-    }
-    Ok(done.into_inner() == all)
+        let combination = Combination {
+            trace: unit.trace.clone(),
+            memory: unit.memory.map_or(0, |memory| memory.size.get()),
+            tier: *tier,
+            policy: policy.clone(),
+        };
+        keep(try_out(combination, &paged, options)?)?;
+        // For display only: it pairs with nothing.
+        let so_far = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let share = so_far as f64 / places.len() as f64;
+        monitor.progress(share, &format!("{so_far} of {} cells", places.len()));
+        Ok::<(), Error>(())
+    })?;
+    Ok(done.into_inner() == places.len())
 }
 
-fn missing(
-    trace: &str,
-    memory: Option<MemoryOptions>,
-    options: &Options,
-    checkpoint: &Mutex<Checkpoint>,
-) -> Vec<Combination> {
-    let checkpoint = lock(checkpoint);
-    let mut combinations = Vec::new();
-    // The largest tiers first: they take longest.
-    for tier in options.tiers.iter().rev() {
-        for policy in &options.policies {
-            let combination = Combination {
-                trace: trace.to_owned(),
-                memory: memory.map_or(0, |memory| memory.size.get()),
-                tier: tier.get(),
-                policy: policy.to_string(),
-            };
-            if !checkpoint.has(&combination) {
-                combinations.push(combination);
-            }
-        }
-    }
-    combinations
-}
-
-fn try_out(combination: &Combination, paged: &Paged, options: &Options) -> Result<Cell> {
+fn try_out(combination: Combination, paged: &Paged, options: &Options) -> Result<Cell> {
     let invalid = |error: &dyn std::fmt::Display| Error::Invalid(error.to_string());
     let policy: TierPolicy = combination.policy.parse().map_err(|error| invalid(&error))?;
     let capacity = pages(Bytes(combination.tier));
     let replayed = policy
         .replay_within(paged, capacity, false, options.write_budget)
         .map_err(|error| invalid(&error))?;
-    Ok(Cell::new(combination.clone(), paged, &replayed, options.latency))
+    Ok(Cell::new(combination, paged, &replayed, options.latency))
 }
 
-fn lock(checkpoint: &Mutex<Checkpoint>) -> std::sync::MutexGuard<'_, Checkpoint> {
+/// Locks a checkpoint.
+pub fn lock(checkpoint: &Mutex<Checkpoint>) -> std::sync::MutexGuard<'_, Checkpoint> {
     // A thread that panicked has added whole cells or none.
     checkpoint.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Nanos;
+
+    use super::*;
+    use crate::synth::presets;
+
+    /// Two sizes and two policies.
+    pub(super) fn options() -> Options {
+        Options {
+            tiers: vec![Bytes(4096), Bytes(8192)],
+            policies: ["paper", "always/lru"].map(|policy| policy.parse().unwrap()).to_vec(),
+            write_budget: None,
+            launching: Launching::lasting(Nanos::from_millis(1_000)),
+            latency: Latency::default(),
+        }
+    }
+
+    pub(super) fn unit(number: u64) -> Unit {
+        let content = Content::synthetic(&presets::ALL[0], number);
+        Unit::new(&format!("trace {number}"), &content, None, &options())
+    }
+
+    #[test]
+    fn the_largest_tiers_come_first() {
+        let places: Vec<_> = options().places().collect();
+        let policies = |tier| [(tier, "paper".to_owned()), (tier, "always/lru".to_owned())];
+        assert_eq!(places, [policies(8192), policies(4096)].concat());
+        assert_eq!(options().count().unwrap(), 4);
+        assert!(Options { tiers: Vec::new(), ..options() }.count().is_err());
+    }
 }

@@ -9,6 +9,10 @@ use unjank_measure::{Fact, Findings, Unit};
 use super::cell::{Cell, Combination};
 use super::compare::{cheapest, pareto_front, policies};
 use super::tables::{headline, tables};
+use super::together::Together;
+
+/// The most traces and sizes of memory that are shown one by one.
+const DETAILED: usize = 12;
 
 /// A value of a cell in a heat map: its name, its description and how to compute it.
 type HeatMapOf = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
@@ -24,8 +28,9 @@ const OVER_BUDGET: HeatMapOf = (
 );
 
 /// For each trace and size of memory: heat maps of storage I/O, writes of the tier and rejections
-/// by a budget, with policies down and sizes of the tier across; and the Pareto front.
-pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
+/// by a budget, with policies down and sizes of the tier across; and the Pareto front. Of many
+/// traces, only the means.
+pub fn findings(cells: &[Cell], write_cost: Option<f64>, seed: u64) -> Findings {
     let mut findings = Findings::default();
     findings.facts.push(Fact::new("swap/sweep/cells", cells.len() as f64, Unit::Count));
     let mut together: BTreeMap<(&str, u64), Vec<&Cell>> = BTreeMap::new();
@@ -34,6 +39,18 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     }
     let groups: Vec<&[&Cell]> = together.values().map(Vec::as_slice).collect();
     findings.headline = headline(&groups, write_cost);
+    if groups.len() > 1 {
+        let together = Together::new(&groups, seed);
+        findings.tables.push(together.table());
+        findings.facts.extend(together.facts());
+    }
+    if groups.len() > DETAILED {
+        findings.warn(format!(
+            "only means are shown for {} traces and sizes of memory; --out writes every number",
+            groups.len()
+        ));
+        return findings;
+    }
     for cells in groups {
         findings.tables.extend(tables(cells, write_cost));
         note(&mut findings, cells);
@@ -150,7 +167,7 @@ mod tests {
             ..cell(policy, tier, ios, writes)
         };
         let cells = [of("a", 1, 90, 5), of("a", 2, 80, 10), of("b", 1, 95, 0), of("b", 2, 60, 25)];
-        let found = findings(&cells, Some(10.0));
+        let found = findings(&cells, Some(10.0), 1);
         let rows: Vec<_> =
             found.curves.iter().filter_map(|curve| Some((curve, curve.row()?))).collect();
         let names: Vec<_> = rows.iter().map(|(curve, (_, name))| (&*curve.name, *name)).collect();

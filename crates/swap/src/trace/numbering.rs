@@ -42,7 +42,7 @@ impl Numbering {
     }
 
     /// A key of 64 bits, unique to the page.
-    pub(crate) fn key(&mut self, event: &Event) -> u64 {
+    pub fn key(&mut self, event: &Event) -> u64 {
         if event.page < OWN_KEY {
             return u64::from(event.space.0) << PAGE_BITS | event.page;
         }

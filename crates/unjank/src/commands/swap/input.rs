@@ -87,6 +87,11 @@ impl MachineArgs {
         Ok(self.write_budget.map(|rate| load.hold_to(rate)).transpose()?.flatten())
     }
 
+    /// Launches that count.
+    pub(super) fn launching(&self) -> Launching {
+        Launching { lasts: self.launch_for, all: self.all_launches }
+    }
+
     /// Times of launches and page-ins.
     pub(super) fn latency(&self) -> Latency {
         Latency {
@@ -161,7 +166,7 @@ impl Source {
         monitor: &dyn Monitor,
     ) -> Result<Option<Loaded>> {
         let meaning = if memory { Meaning::Programs } else { Meaning::Paging };
-        let launching = Launching { lasts: machine.launch_for, all: machine.all_launches };
+        let launching = machine.launching();
         let (load, read) = match self {
             Self::Synthetic(preset) => {
                 let mut synth = Synth::new(**preset, seed.unwrap_or(SEED));
