@@ -90,17 +90,17 @@ impl Checkpoint {
             line.clear();
             let mut bounded = io::Read::take(&mut reader, LONGEST);
             let read = bounded.read_until(b'\n', &mut line).map_err(error)? as u64;
-            if line.last() != Some(&b'\n') {
+            let is_whole = line.last() == Some(&b'\n');
+            if self.whole == 0 && (line != HEADER) && (is_whole || !HEADER.starts_with(&line)) {
+                return Err(Error::Invalid(format!(
+                    "{} is no file of a sweep, or of another version; --restart starts over",
+                    self.destination.path().display()
+                )));
+            }
+            if !is_whole {
                 return Ok(());
             }
-            if self.whole == 0 {
-                if line != HEADER {
-                    return Err(Error::Invalid(format!(
-                        "{} is no file of a sweep, or of another version; --restart starts over",
-                        self.destination.path().display()
-                    )));
-                }
-            } else {
+            if self.whole > 0 {
                 let Ok(Line { unit, cell }) = serde_json::from_slice(&line) else { return Ok(()) };
                 let done = self.units.entry(unit).or_default();
                 if done.places.insert(place(&cell)) {
@@ -132,6 +132,11 @@ impl Checkpoint {
         done.places.insert(place(&line.cell));
         done.cells.push(line.cell);
         Ok(())
+    }
+
+    /// All units that have finished cells, in no order.
+    pub fn units(&self) -> impl Iterator<Item = UnitKey> {
+        self.units.keys().copied()
     }
 
     /// The finished cells of a unit.
@@ -202,7 +207,7 @@ mod tests {
     fn other_files_are_refused_and_stay_as_they_are() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
-        for text in ["notes\n", "{\"schema\":\"unjank.sweep/1\"}\n"] {
+        for text in ["notes\n", "notes", "{\"schema\":\"unjank.sweep/1\"}\n"] {
             std::fs::write(&path, text).unwrap();
             let error = Checkpoint::open(&path).unwrap_err().to_string();
             assert!(error.contains("no file of a sweep"), "{error}");
