@@ -7,8 +7,8 @@
 #   java.sh test      runs their tests on every JDK of this machine, and deploys
 #   java.sh lint      checks their documentation
 #   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
-# Maven fetches its plugins on the first run. NATIVE=debug takes the native half from cargo's debug
-# directory instead of building it for release.
+# Maven fetches its plugins on the first run. NATIVE=debug takes this machine's native half from
+# cargo's debug directory, and builds the other one there.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -55,28 +55,30 @@ put() { # directory of cargo, directory in the jar
 
 native_half() {
     here=$(uname -m)
+    profile=unwind
+    built=unwind
     if [ -n "${NATIVE:-}" ]; then
-        rm -rf "$native"
-        put "$target/$NATIVE" "linux-$here"
-        return 0
+        profile=dev
+        built=$NATIVE
+    else
+        "${CARGO:-cargo}" build --quiet --profile "$profile" --locked --package unjank-jni
     fi
-    "${CARGO:-cargo}" build --quiet --profile unwind --locked --package unjank-jni
-    put "$target/unwind" "linux-$here"
+    rm -rf "$native"
+    put "$target/$built" "linux-$here"
     for other in x86_64 aarch64; do
         [ "$other" != "$here" ] || continue
         triple=$other-unknown-linux-gnu
         linker=$other-linux-gnu-gcc
         if ! command -v "$linker" >/dev/null 2>&1 ||
             ! rustup target list --installed 2>/dev/null | grep -qx "$triple"; then
-            rm -rf "$native/linux-$other"
             echo "unjank: the jars are made without $other; for both, install" \
                 "gcc-$(echo "$other" | tr _ -)-linux-gnu and run: rustup target add $triple" >&2
             continue
         fi
         variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
-        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile unwind --locked \
+        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile "$profile" --locked \
             --package unjank-jni --target "$triple"
-        put "$target/$triple/unwind" "linux-$other"
+        put "$target/$triple/$built" "linux-$other"
     done
 }
 
