@@ -3,6 +3,7 @@
 #   python.sh wheel   builds wheels for x86-64 and aarch64 in target/wheels
 #   python.sh test    builds a wheel without optimisation, installs it into a virtual environment,
 #                     and runs the tests and the notebooks there; UNJANK names the command
+#   python.sh bench   measures the package beside libcachesim, and a sweep on Dask
 # NATIVE=debug takes cargo's debug directory for the command.
 set -eu
 cd "$(dirname "$0")/.."
@@ -60,11 +61,24 @@ run_tests() {
         -p no:cacheprovider --import-mode importlib --rootdir python/tests python/tests
 }
 
+bench() {
+    environment python-bench-2 numpy==2.3.5 pyarrow==22.0.0 distributed==2026.8.0 libcachesim==0.3.5
+    tests=$place
+    rm -rf "$target/wheels-bench"
+    maturin build --quiet --locked --profile unwind --compatibility linux --out "$target/wheels-bench"
+    "$tests/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall \
+        "$target"/wheels-bench/*.whl
+    for script in python_peers dask_overhead; do
+        "$tests/bin/python" -B "bench/$script.py" "$target/release/unjank"
+    done
+}
+
 case "${1:-}" in
 wheel) wheel ;;
 test) run_tests ;;
+bench) bench ;;
 *)
-    echo "usage: python.sh wheel|test" >&2
+    echo "usage: python.sh wheel|test|bench" >&2
     exit 2
     ;;
 esac

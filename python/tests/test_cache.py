@@ -1,6 +1,8 @@
 """Caches and curves."""
 
 import array
+import os
+import signal
 import threading
 
 import numpy as np
@@ -88,7 +90,7 @@ def test_lru_has_all_sizes_in_one_pass():
     assert misses[1_000] / len(KEYS) == requests.miss_ratio("lru", 1_000)
 
 
-@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.uint32, np.int32])
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.uint32, np.int32, np.uint16])
 def test_arrays_of_integers_are_read(kind):
     expected = cache.Requests(KEYS % 1_000).miss_ratio("lru", 100)
     assert cache.Requests((KEYS % 1_000).astype(kind)).miss_ratio("lru", 100) == expected
@@ -103,7 +105,8 @@ def test_parts_of_arrays_are_read():
 
 def test_other_arrays_are_refused():
     assert len(cache.Requests(array.array("Q", [1, 2, 1]))) == 3
-    for wrong in [[1, 2], np.zeros(3), "text", None]:
+    wrong_arrays = [[1, 2], np.zeros(3), "text", None, np.zeros((2, 2), "u8"), np.array([1], ">u8")]
+    for wrong in wrong_arrays:
         with pytest.raises(TypeError):
             cache.Requests(wrong)
 
@@ -116,6 +119,10 @@ def test_a_cache_takes_requests_one_by_one():
     assert lru.misses(np.array([1, 1, 2], dtype=np.uint32)) == 1
     with pytest.raises(ValueError, match="below the footprint"):
         lru.request(10)
+    before = len(lru)
+    with pytest.raises(ValueError, match="page 10 is not below"):
+        lru.misses(np.array([5, 6, 10], dtype=np.uint32))
+    assert len(lru) == before and -1 not in lru and "text" not in lru
     with pytest.raises(ValueError, match="unknown policy"):
         cache.Cache("rlu", 2, 10)
 
@@ -133,3 +140,33 @@ def test_threads_simulate_at_the_same_time():
     for thread in threads:
         thread.join()
     assert len(set(ratios)) == 1 and ratios[0] is not None
+
+
+def test_an_interrupt_ends_long_work():
+    requests = cache.Requests(KEYS)
+    sizes = list(range(1, 20_000))
+
+    def interrupt():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    for work in [lambda: requests.points("arc", sizes), lambda: requests.points("belady", sizes)]:
+        timer = threading.Timer(0.3, interrupt)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        timer.join()
+
+
+def test_broken_policies_have_no_misses():
+    class Keeps(Lru):
+        def admit(self, page):
+            self.pages[page] = None
+
+    class Denies(Lru):
+        def admit(self, page):
+            return page if page else "none"
+
+    with pytest.raises(ValueError, match="11 of 10 pages are in the cache"):
+        cache.misses(Keeps, KEYS, 10)
+    with pytest.raises(TypeError, match=r"admit\(0\) returned none"):
+        cache.misses(Denies, KEYS, 10)

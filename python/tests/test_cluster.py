@@ -52,10 +52,22 @@ def test_finished_units_are_not_computed_again(whole, tmp_path):
     cluster.sweep(counted, TRACES, small, out=tmp_path)
     assert counted.simulated == 2
     (tmp_path / ".key.1.new").write_bytes(b"of a killed sweep")
+    damaged = next(tmp_path.glob("*.parquet"))
+    whole_file = damaged.read_bytes()
+    damaged.write_bytes(whole_file[:99])
+    with pytest.warns(UserWarning, match="cannot be read and is computed anew"):
+        cluster.sweep(counted, TRACES, small, out=tmp_path)
+    assert damaged.read_bytes() == whole_file and counted.simulated == 3
+    counted.simulated = 2
     finished = []
     ours = cluster.sweep(counted, TRACES, GRID, out=tmp_path, progress=lambda *at: finished.append(at))
     assert counted.simulated == 4 and finished == [(2, 4), (3, 4), (4, 4)]
     assert ours.equals(whole[0].cast(ours.schema))
+    # More policies are added to what is there, which stays.
+    more = cluster.Grid(tiers=GRID.tiers, policies=["gate=4/lru"], memories=GRID.memories)
+    assert cluster.sweep(counted, TRACES, more, out=tmp_path).num_rows == 8
+    assert pq.read_table(tmp_path).num_rows == 4 * (6 + 2)
+    counted.simulated = 4
     # Fewer policies are a part of what is there.
     part = cluster.Grid(tiers=["64MiB"], policies=["paper"], memories=GRID.memories)
     assert cluster.sweep(counted, TRACES, part, out=tmp_path).num_rows == 4
@@ -87,13 +99,18 @@ def test_a_bad_trace_is_left_out(processes, tmp_path):
 
 def test_wrong_arguments_are_refused(processes):
     for wrong, error in [
-        (dict(tiers=["64MB"]), "no size"),
+        (dict(tiers=["64MB"]), "not a size"),
         (dict(tiers=[65_536], policies=["lurk"]), "unknown .* \"lurk\""),
     ]:
         with pytest.raises(ValueError, match=error):
             cluster.sweep(processes, TRACES, **wrong)
-    with pytest.raises(TypeError, match="a sequence of names"):
-        cluster.sweep(processes, TRACES, tiers=[65_536], policies="paper")
+    for wrong in [dict(tiers=[1], policies="paper"), dict(tiers="64"), dict(grid=GRID, seed=2)]:
+        with pytest.raises(TypeError, match="a sequence of|either grid or"):
+            cluster.sweep(processes, TRACES, **wrong)
+    with pytest.raises(TypeError, match="a sequence of paths"):
+        cluster.sweep(processes, "trace.csv", GRID)
+    with pytest.raises(ValueError, match="given twice"):
+        cluster.sweep(processes, ["a", "a"], GRID)
     with pytest.raises(TypeError, match="expected a Dask client"):
         cluster.sweep(object(), TRACES, GRID)
 
@@ -205,3 +222,12 @@ def wait_until(happened):
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_the_death_of_workers_is_no_fault_of_the_traces():
+    with concurrent.futures.ProcessPoolExecutor(1) as executor:
+        executor.submit(os.getpid).result()
+        [process] = executor._processes.values()
+        threading.Timer(0.3, process.kill).start()
+        with pytest.raises(RuntimeError, match="workers died"):
+            cluster.sweep(executor, TRACES, GRID)

@@ -7,6 +7,10 @@
 * `unjank.why` has the tables of explained launches.
 """
 
+from importlib.metadata import version as _version
+
 from unjank import cache, cluster, runs, traces, why
+
+__version__ = _version("unjank")
 
 __all__ = ["cache", "cluster", "runs", "traces", "why"]

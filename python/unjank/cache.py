@@ -12,7 +12,7 @@ Policies have the names and parameters of the command line: "2q:kin=0.1". `polic
 "belady" and "belady-bypass" are the fewest misses that are possible.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from unjank._native import Cache, Requests, check, policies
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 class Policy(Protocol):
-    """A replacement policy of one's own, for `misses` and `check`.
+    """A custom replacement policy, for `misses` and `check`.
 
     Pages are numbers below the footprint. `check` says whether a class keeps the rules.
     """
@@ -66,18 +66,19 @@ class Policy(Protocol):
 
 
 def curve(
-    requests: Requests, policies: Iterable[str], capacities: Sequence[int]
+    requests: Requests, policies: Iterable[str], capacities: Iterable[int]
 ) -> list[Point]:
     """The miss ratio of each policy at each size, in pages."""
+    if isinstance(policies, str):
+        raise TypeError('policies is a sequence of names, such as ["lru"]')
+    sizes = list(capacities)
     return [
-        Point(policy, *point)
-        for policy in policies
-        for point in requests.points(policy, list(capacities))
+        Point(policy, *point) for policy in policies for point in requests.points(policy, sizes)
     ]
 
 
 def misses(policy: type[Policy], keys: object, capacity: int) -> int:
-    """The misses of a policy of one's own.
+    """The misses of a custom policy.
 
     `keys` is an array of integers. They get dense page numbers in the order of their appearance.
     """

@@ -18,27 +18,33 @@ Parquet file for each unit, so a sweep that is cut off, or has more units the ne
 only what is missing. Rows and numbers are those of the command's `--out`.
 
 `client` is a Dask client, the module `ray` after `ray.init()`, or any executor of
-`concurrent.futures`. Workers need this package; with Dask and Ray, PyArrow as well only where
-`sweep` is called.
+`concurrent.futures`. Workers need this package; PyArrow is needed only where `sweep` is called.
 """
 
 import concurrent.futures
 import contextlib
 import dataclasses
 import json
+import math
+import operator
 import os
 import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unjank import _native
 
 __all__ = ["Grid", "Unit", "policies", "sweep", "units"]
 
 Size = int | str
+Row = dict[str, Any]
+Place = tuple[int, str]
+"""A size of the tier in bytes, and a policy."""
+
+SYNTHETIC = "synthetic: "
 
 _UNITS = {"": 1, "B": 1, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
 
@@ -79,8 +85,14 @@ def policies() -> list[str]:
 
 def units(traces: Iterable[str | os.PathLike[str]], grid: Grid) -> list[Unit]:
     """The units of a sweep: each trace with each size of memory."""
-    memories = [_bytes(size) for size in grid.memories] or [None]
-    return [Unit(os.fspath(trace), memory, grid) for trace in traces for memory in memories]
+    if isinstance(traces, (str, os.PathLike)):
+        raise TypeError("traces is a sequence of paths, such as [\"trace.parquet\"]")
+    names = [os.fspath(trace) for trace in traces]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice")
+    memories = _sizes("memories", grid.memories) or [None]
+    return [Unit(name, memory, grid) for name in names for memory in memories]
 
 
 def sweep(
@@ -96,7 +108,7 @@ def sweep(
     """Simulates every unit on the cluster and returns all rows as a PyArrow table.
 
     `grid` says what is simulated; instead, its fields can be given as keywords. With `out`, each
-    finished unit is a file in that directory, and units that are there are not computed again.
+    finished unit is a file in that directory, and what is there is not computed again.
 
     Workers open traces by the same path or URL (with fsspec: `s3://`, `gs://`, `https://` …). With
     `ship`, the content of local files is sent to them. `progress` is called with the number of
@@ -106,68 +118,112 @@ def sweep(
     workers have it (`dask worker --resources MEMORY=16e9`).
 
     A trace that cannot be read or simulated is left out with a warning; RuntimeError is raised if
-    none can.
+    none can, or if workers died.
     """
+    if grid is not None and options:
+        raise TypeError(f"give either grid or {', '.join(options)}")
     grid = grid or Grid(**options)
-    if isinstance(grid.policies, str):
-        raise TypeError("policies is a sequence of names, such as [\"paper\"]")
-    # What is wrong for all traces is an error here.
-    _tiers(grid), _policies(grid)
+    every = units(traces, grid)
+    places = [(tier, policy) for tier in reversed(_tiers(grid)) for policy in _policies(grid)]
+    natives = [_native_unit("", unit) for unit in every]
     results = Path(out) if out is not None else None
     if results is not None:
         results.mkdir(parents=True, exist_ok=True)
     cluster = _cluster(client)
-    every = units(traces, grid)
-    content = _content(every) if ship else {}
-    sent = {trace: cluster.send(data) for trace, data in content.items()}
-    rows: dict[int, list[dict[str, Any]]] = {}
     left_out: dict[str, str] = {}
-    keys: dict[int, str] = {}
-    todo: list[int] = []
-    memory: dict[int, int] = {}
+    rows: dict[int, list[Row]] = {}
 
-    def failed(index: int, error: BaseException) -> None:
-        left_out.setdefault(every[index].trace, str(error))
+    def failed(trace: str, error: BaseException) -> None:
+        if _is_of_workers(error):
+            raise RuntimeError(f"workers died while they worked on {trace}") from error
+        left_out.setdefault(trace, str(error))
 
-    looks = [(_look, (unit, sent.get(unit.trace), cluster.places_by_memory), 0) for unit in every]
-    for index, look, error in cluster.run(looks):
+    # Every trace is looked at once, whatever the sizes of memory.
+    names = list(dict.fromkeys(unit.trace for unit in every))
+    sent = {}
+    for name in names if ship else []:
+        try:
+            sent[name] = cluster.send(_content(name))
+        except OSError as error:
+            failed(name, error)
+    names = [name for name in names if name not in left_out]
+    first = {unit.trace: unit for unit in reversed(every)}
+    looks: dict[str, Look] = {}
+    tasks = [(_look, (first[name], sent.get(name), cluster.places_by_memory), 0) for name in names]
+    for number, look, error in cluster.run(tasks):
         if error is not None:
-            failed(index, error)
-            continue
-        keys[index], memory[index] = look
-        there = _read(results, keys[index], every[index].trace) if results else None
-        if there is not None and _is_whole(there, grid):
-            rows[index] = there
+            failed(names[number], error)
         else:
-            todo.append(index)
-    todo.sort()
-    if progress:
-        progress(len(rows), len(every))
-    work = [(_simulate, (every[at], sent.get(every[at].trace)), memory[at]) for at in todo]
-    for number, cells, error in cluster.run(work):
-        index = todo[number]
-        if error is not None:
-            failed(index, error)
+            looks[names[number]] = look
+
+    todo: list[tuple[int, list[Place]]] = []
+    for index, (unit, native) in enumerate(zip(every, natives)):
+        if unit.trace in left_out:
             continue
-        rows[index] = cells
+        there = _read(results, native.key(looks[unit.trace].content), unit.trace)
+        done = {(row["tier_bytes"], row["policy"]) for row in there}
+        missing = [place for place in places if place not in done]
+        rows[index] = there
+        if missing:
+            todo.append((index, missing))
+    finished = len(rows) - len(todo)
+    if progress:
+        progress(finished, len(every))
+    tasks = []
+    for index, missing in todo:
+        unit = every[index]
+        look = looks[unit.trace]
+        tasks.append((_simulate, (unit, sent.get(unit.trace), missing, look.stamp), look.memory))
+    for number, cells, error in cluster.run(tasks):
+        index, _ = todo[number]
+        if error is not None:
+            failed(every[index].trace, error)
+            continue
+        rows[index] += cells
         if results is not None:
-            _write(results, keys[index], cells)
+            key = natives[index].key(looks[every[index].trace].content)
+            _write(results, key, rows[index])
+        finished += 1
         if progress:
-            progress(len(rows), len(every))
+            progress(finished, len(every))
+    rows = {index: found for index, found in rows.items() if every[index].trace not in left_out}
     if every and not rows:
         raise RuntimeError(f"no trace could be simulated: {left_out}")
     for trace, error in left_out.items():
         warnings.warn(f"{trace} is left out: {error}", stacklevel=2)
-    return _table([row for index in sorted(rows) for row in _wanted(rows[index], grid)])
+    wanted = set(places)
+    return _table(
+        [
+            row
+            for found in rows.values()
+            for row in found
+            if (row["tier_bytes"], row["policy"]) in wanted
+        ]
+    )
 
 
 # What workers do.
 
 
-def _look(unit: Unit, data: bytes | None, memory: bool) -> tuple[str, int]:
-    """The key of a unit; and the memory that it needs, in bytes, which takes another pass."""
-    with _native_unit(unit, data) as native:
-        return native.key(), _memory(*native.count()) if memory else 0
+Stamp = tuple[int, int, int] | None
+"""What a local file was when it was read: inode, size, time of the last change."""
+
+
+class Look(NamedTuple):
+    """What a worker says about a trace."""
+
+    content: str
+    memory: int
+    """What a unit needs, in bytes; 0 if nobody asked for it, as that takes another pass."""
+    stamp: Stamp
+
+
+def _look(unit: Unit, data: bytes | None, memory: bool) -> Look:
+    with _local(unit.trace, data) as path:
+        before = _stamp(unit.trace)
+        native = _native_unit(path, unit)
+        needed = _memory(*native.count()) if memory else 0
+        return Look(native.content(), needed, before)
 
 
 def _memory(events: int, pages: int) -> int:
@@ -175,29 +231,40 @@ def _memory(events: int, pages: int) -> int:
     return (64 << 20) + 8 * events + 128 * pages
 
 
-def _simulate(unit: Unit, data: bytes | None) -> list[dict[str, Any]]:
+def _simulate(unit: Unit, data: bytes | None, places: list[Place], stamp: Stamp) -> list[Row]:
     """The rows of a unit, as in the command's table. One thread: a worker has one for each unit."""
-    with _native_unit(unit, data) as native:
-        return [_row(cell) for cell in json.loads(native.run(1))]
-
-
-@contextlib.contextmanager
-def _native_unit(unit: Unit, data: bytes | None) -> Iterator[_native.Unit]:
-    grid = unit.grid
     with _local(unit.trace, data) as path:
-        yield _native.Unit(
-            path,
-            name=unit.trace,
-            memory=unit.memory,
-            tiers=_tiers(grid),
-            policies=_policies(grid),
-            format=grid.format,
-            columns=grid.columns,
-            skip_bad=grid.skip_bad,
-            memory_policy=grid.memory_policy,
-            readahead=grid.readahead,
-            seed=grid.seed,
-        )
+        cells = json.loads(_native_unit(path, unit).run(places, 1))
+    if _stamp(unit.trace) != stamp:
+        # Its results would be kept for what was there before.
+        raise ValueError("it changed during the sweep")
+    return [_row(cell) for cell in cells]
+
+
+def _stamp(trace: str) -> Stamp:
+    try:
+        data = os.stat(trace)
+    except OSError:
+        # A synthetic phone, a URL, or a trace that was sent.
+        return None
+    return data.st_ino, data.st_size, data.st_mtime_ns
+
+
+def _native_unit(path: str, unit: Unit) -> _native.Unit:
+    grid = unit.grid
+    return _native.Unit(
+        unit.trace if unit.trace.startswith(SYNTHETIC) else path,
+        name=unit.trace,
+        memory=unit.memory,
+        tiers=_tiers(grid),
+        policies=_policies(grid),
+        format=grid.format,
+        columns=grid.columns,
+        skip_bad=grid.skip_bad,
+        memory_policy=grid.memory_policy,
+        readahead=grid.readahead,
+        seed=grid.seed,
+    )
 
 
 @contextlib.contextmanager
@@ -221,9 +288,6 @@ def _local(trace: str, data: bytes | None) -> Iterator[str]:
 
 # Clusters.
 
-RETRIES = 3
-"""How often a unit is given to another worker after the first one died."""
-
 Task = tuple[Callable[..., Any], tuple[Any, ...], int]
 Result = tuple[int, Any, BaseException | None]
 
@@ -244,9 +308,13 @@ class _Executor:
             self.executor.submit(function, *arguments): index
             for index, (function, arguments, _) in enumerate(tasks)
         }
-        for future in concurrent.futures.as_completed(futures):
-            error = future.exception()
-            yield futures[future], None if error else future.result(), error
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                error = future.exception()
+                yield futures[future], None if error else future.result(), error
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 class _Dask:
@@ -255,7 +323,9 @@ class _Dask:
     def __init__(self, client: Any) -> None:
         self.client = client
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
-        self.places_by_memory = bool(workers) and all("MEMORY" in it["resources"] for it in workers)
+        memories = [worker["resources"].get("MEMORY", 0) for worker in workers]
+        self.places_by_memory = bool(memories) and all(memories)
+        self.largest = max(memories) if self.places_by_memory else math.inf
 
     def send(self, data: bytes) -> Any:
         return self.client.scatter(data, broadcast=False)
@@ -266,15 +336,21 @@ class _Dask:
         futures = {}
         for index, (function, arguments, memory) in enumerate(tasks):
             resources = {"MEMORY": memory} if memory else None
-            # Pure functions of their content, which Dask does not see.
-            future = self.client.submit(
-                function, *arguments, pure=False, resources=resources, retries=RETRIES
-            )
+            if memory > self.largest:
+                needed = f"a unit needs {memory} bytes, and no worker has so much MEMORY"
+                yield index, None, MemoryError(needed)
+                continue
+            # Pure functions of their content, which Dask does not see. Dask gives the work of dead
+            # workers to others (distributed.scheduler.allowed-failures).
+            future = self.client.submit(function, *arguments, pure=False, resources=resources)
             futures[future.key] = (index, future)
-        for future in as_completed([future for _, future in futures.values()]):
-            index, _ = futures.pop(future.key)
-            error = future.exception()
-            yield index, None if error else future.result(), error
+        try:
+            for future in as_completed([future for _, future in futures.values()]):
+                index, _ = futures.pop(future.key)
+                error = future.exception()
+                yield index, None if error else future.result(), error
+        finally:
+            self.client.cancel([future for _, future in futures.values()])
 
 
 class _Ray:
@@ -291,7 +367,7 @@ class _Ray:
     def run(self, tasks: list[Task]) -> Iterator[Result]:
         running = {}
         for index, (function, arguments, memory) in enumerate(tasks):
-            remote = self.ray.remote(function).options(memory=memory or None, max_retries=RETRIES)
+            remote = self.ray.remote(function).options(memory=memory or None)
             running[remote.remote(*arguments)] = index
         while running:
             [future], _ = self.ray.wait(list(running), num_returns=1)
@@ -329,7 +405,7 @@ _COUNTS = {
 }
 
 
-def _row(cell: dict[str, Any]) -> dict[str, Any]:
+def _row(cell: dict[str, Any]) -> Row:
     return {
         "trace": cell["trace"],
         "memory_bytes": cell["memory"],
@@ -359,54 +435,79 @@ def _table(rows: list[dict[str, Any]]) -> Any:
     return pa.Table.from_pylist(rows, schema=_schema())
 
 
-def _write(results: Path, key: str, rows: list[dict[str, Any]]) -> None:
+def _write(results: Path, key: str, rows: list[Row]) -> None:
     """A file is there as a whole, or not at all."""
     import pyarrow.parquet as pq
 
-    new = results / f".{key}.{os.getpid()}.new"
-    pq.write_table(_table(rows), new, compression="zstd")
-    os.replace(new, results / f"{key}.parquet")
+    file, new = tempfile.mkstemp(prefix=f".{key}.", suffix=".new", dir=results)
+    try:
+        with os.fdopen(file, "wb") as out:
+            pq.write_table(_table(rows), out, compression="zstd")
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(new, results / f"{key}.parquet")
+    except BaseException:
+        os.unlink(new)
+        raise
 
 
-def _read(results: Path, key: str, trace: str) -> list[dict[str, Any]] | None:
+def _read(results: Path | None, key: str, trace: str) -> list[Row]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path = results / f"{key}.parquet" if results else None
+    if path is None or not path.exists():
+        return []
     try:
-        rows = pq.read_table(results / f"{key}.parquet").to_pylist()
-    except FileNotFoundError:
-        return None
+        rows = pq.read_table(path, schema=_schema()).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        warnings.warn(f"{path} cannot be read and is computed anew: {error}", stacklevel=3)
+        return []
     # A trace may have moved.
     return [{**row, "trace": trace} for row in rows]
 
 
-def _wanted(rows: list[dict[str, Any]], grid: Grid) -> list[dict[str, Any]]:
-    tiers, names = set(_tiers(grid)), set(_policies(grid))
-    return [row for row in rows if row["tier_bytes"] in tiers and row["policy"] in names]
-
-
-def _is_whole(rows: list[dict[str, Any]], grid: Grid) -> bool:
-    return len(_wanted(rows, grid)) == len(set(_tiers(grid))) * len(set(_policies(grid)))
-
-
-def _content(every: list[Unit]) -> dict[str, bytes]:
-    local = {unit.trace for unit in every if not unit.trace.startswith("synthetic: ")}
-    return {trace: Path(trace).read_bytes() for trace in sorted(local) if "://" not in trace}
+def _content(trace: str) -> bytes | None:
+    """The content of a local file."""
+    if trace.startswith(SYNTHETIC) or "://" in trace:
+        return None
+    return Path(trace).read_bytes()
 
 
 def _tiers(grid: Grid) -> list[int]:
-    return sorted({_bytes(size) for size in grid.tiers})
+    sizes = _sizes("tiers", grid.tiers)
+    if not sizes:
+        raise ValueError("tiers has no size")
+    return sizes
+
+
+def _sizes(what: str, sizes: Sequence[Size]) -> list[int]:
+    if isinstance(sizes, str):
+        raise TypeError(f'{what} is a sequence of sizes, such as ["64MiB"]')
+    return sorted({_bytes(size) for size in sizes})
 
 
 def _policies(grid: Grid) -> list[str]:
+    if isinstance(grid.policies, str):
+        raise TypeError('policies is a sequence of names, such as ["paper"]')
     every = [policies() if typed == "all" else [typed] for typed in grid.policies]
     return list(dict.fromkeys(_native.tier_policy(name) for names in every for name in names))
 
 
 def _bytes(size: Size) -> int:
-    if isinstance(size, int):
-        return size
-    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
-    unit = _UNITS.get(parts[2].upper()) if parts else None
-    if parts is None or unit is None:
-        raise ValueError(f"{size!r} is no size such as 64MiB")
-    return round(float(parts[1]) * unit)
+    if isinstance(size, str):
+        parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
+        unit = _UNITS.get(parts[2].upper()) if parts else None
+        if parts is None or unit is None:
+            raise ValueError(f"{size!r} is not a size such as 64MiB")
+        return round(float(parts[1]) * unit)
+    number = operator.index(size)
+    if number < 0:
+        raise ValueError(f"{size!r} is not a size: it is negative")
+    return number
+
+
+def _is_of_workers(error: BaseException) -> bool:
+    """Whether it says nothing about a trace: its worker died, or it was cancelled."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"BrokenExecutor", "CancelledError", "KilledWorker", "WorkerCrashedError"})

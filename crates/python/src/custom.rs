@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use pyo3::Borrowed;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use unjank_cachesim::mrc::Sampler;
 use unjank_cachesim::{Page, Replacement, Space, check as rules};
@@ -28,6 +28,20 @@ impl<'py> Custom<'py> {
         Ok(Self { policy, space, raised })
     }
 
+    /// What the policy answers; the default after an exception.
+    fn unless_raised<T: Default>(
+        &self,
+        answer: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> T {
+        if self.raised.borrow().is_some() {
+            return T::default();
+        }
+        answer(&self.policy).unwrap_or_else(|error| {
+            *self.raised.borrow_mut() = Some(error);
+            T::default()
+        })
+    }
+
     /// Calls a method; the default after an exception.
     fn ask<T: Default + for<'a> FromPyObject<'a, 'py>>(
         &self,
@@ -41,7 +55,12 @@ impl<'py> Custom<'py> {
             Some(Page(page)) => self.policy.call_method1(method, (page,)),
             None => self.policy.call_method0(method),
         };
-        let answer = answer.and_then(|answer| answer.extract::<T>().map_err(Into::into));
+        let answer = answer.and_then(|answer| {
+            answer.extract::<T>().map_err(|_| {
+                let page = page.map_or_else(String::new, |Page(page)| page.to_string());
+                PyTypeError::new_err(format!("{method}({page}) returned {answer}"))
+            })
+        });
         answer.unwrap_or_else(|error| {
             *self.raised.borrow_mut() = Some(error);
             T::default()
@@ -63,7 +82,8 @@ impl FromPyObject<'_, '_> for Ignored {
 
 impl Replacement for Custom<'_> {
     fn contains(&self, page: Page) -> bool {
-        self.ask("__contains__", Some(page))
+        // The operator takes any answer that can be true or false.
+        self.unless_raised(|policy| policy.contains(page.0))
     }
 
     fn hit(&mut self, page: Page) {
@@ -79,7 +99,7 @@ impl Replacement for Custom<'_> {
     }
 
     fn len(&self) -> u32 {
-        self.ask("__len__", None)
+        self.unless_raised(|policy| Ok(u32::try_from(policy.len()?).unwrap_or(u32::MAX)))
     }
 
     fn space(&self) -> Space {
@@ -109,6 +129,16 @@ pub(crate) fn custom_misses(
         misses += u64::from(!policy.request(*page));
         if raised.borrow().is_some() {
             break;
+        }
+        // Cheap signs of a broken policy; `check` finds more.
+        if !policy.contains(*page) && policy.len() == 0 || policy.len() > space.capacity() {
+            return Err(wrong(format!(
+                "after a request for page {}, {} of {} pages are in the cache; check(policy) says \
+                 what is wrong",
+                page.0,
+                policy.len(),
+                space.capacity()
+            )));
         }
     }
     drop(policy);

@@ -1,53 +1,65 @@
-//! Ctrl-C during long work without the interpreter.
+//! Ctrl-C during long work.
 
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use unjank_measure::Monitor;
 
 /// How often signals are looked for.
-const BETWEEN: Duration = Duration::from_millis(100);
+const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Looks for signals now and then while the interpreter is detached. Only Python's main thread
-/// gets any.
-pub(crate) struct Signals(Mutex<State>);
+/// Tells the work to stop.
+#[derive(Default)]
+pub(crate) struct StopFlag(AtomicBool);
 
-struct State {
-    latest: Instant,
-    raised: Option<PyErr>,
-}
-
-impl Signals {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(State { latest: Instant::now(), raised: None }))
-    }
-
-    /// Whether a handler of a signal raised an exception, such as `KeyboardInterrupt`.
-    pub(crate) fn raised(&self) -> bool {
-        let Ok(mut state) = self.0.lock() else { return true };
-        if state.raised.is_none() && state.latest.elapsed() >= BETWEEN {
-            state.raised = Python::attach(|py| py.check_signals().err());
-            state.latest = Instant::now();
-        }
-        state.raised.is_some()
-    }
-
-    /// What was done, or the exception that ended it early.
-    pub(crate) fn finish<T>(self, done: Option<T>) -> PyResult<T> {
-        let state = self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match (state.raised, done) {
-            (Some(error), _) => Err(error),
-            (None, Some(done)) => Ok(done),
-            (None, None) => unreachable!("only a signal stops it"),
-        }
+impl StopFlag {
+    /// Whether to stop.
+    pub(crate) fn is_set(&self) -> bool {
+        // Pairs with nothing: the work may see it late.
+        self.0.load(Ordering::Relaxed)
     }
 }
 
-impl Monitor for Signals {
+impl Monitor for StopFlag {
     fn progress(&self, _fraction: f64, _doing: &str) {}
 
     fn stop_requested(&self) -> bool {
-        self.raised()
+        self.is_set()
     }
+}
+
+/// Does `work` in a thread of its own while the interpreter is free. If the handler of a signal
+/// raises an exception, such as `KeyboardInterrupt`, the work is stopped, and this is the result.
+/// Only Python's main thread gets signals.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&StopFlag) -> T + Send,
+) -> PyResult<T> {
+    let stop = StopFlag::default();
+    py.detach(|| {
+        thread::scope(|scope| {
+            let (end, ended) = mpsc::channel::<()>();
+            let worker = scope.spawn(|| {
+                let _end = end;
+                work(&stop)
+            });
+            let mut raised = None;
+            // The end of the sender is the end of the work.
+            while ended.recv_timeout(BETWEEN) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals().err());
+                    stop.0.store(raised.is_some(), Ordering::Relaxed);
+                }
+            }
+            match (raised, worker.join()) {
+                (Some(error), _) => Err(error),
+                (None, Ok(done)) => Ok(done),
+                (None, Err(panicked)) => panic::resume_unwind(panicked),
+            }
+        })
+    })
 }

@@ -15,7 +15,7 @@ use unjank_swap::synth::{Preset, Synth};
 use unjank_swap::trace::{self, Numbering, Trace};
 
 use crate::errors::{of_file, of_host, of_json, wrong};
-use crate::signals::Signals;
+use crate::signals::interruptible;
 
 /// The default length of a launch.
 const LAUNCH: Nanos = Nanos::from_millis(10_000);
@@ -98,35 +98,39 @@ impl Unit {
         Ok(Self { name, source, memory, options })
     }
 
-    /// Identifies the unit by everything that determines its results. Reads the file.
-    fn key(&self, py: Python<'_>) -> PyResult<String> {
+    /// The content of the trace as text, equal for equal content. Reads the file.
+    fn content(&self, py: Python<'_>) -> PyResult<String> {
         let content = match &self.source {
-            Source::Synthetic(preset, seed) => Content::synthetic(preset, *seed),
+            Source::Synthetic(preset, seed) => Ok(Content::synthetic(preset, *seed)),
             Source::File(path, reading) => py
                 .detach(|| Content::of_files(std::slice::from_ref(path), reading))
-                .map_err(|error| of_file(path, &error))?,
+                .map_err(|error| of_file(path, &error)),
         };
-        Ok(self.unit(&content).key.to_string())
+        Ok(content?.text().to_owned())
     }
 
-    /// The events and different pages of the trace.
+    /// Identifies the unit by everything that determines its results.
+    fn key(&self, content: &str) -> String {
+        self.unit(&Content::from_text(content)).key.to_string()
+    }
+
+    /// The events and distinct pages of the trace.
     fn count(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        let signals = Signals::new();
-        let counted = py.detach(|| match &self.source {
-            Source::Synthetic(preset, seed) => count(&mut Synth::new(**preset, *seed), &signals),
+        let counted = interruptible(py, |stop| match &self.source {
+            Source::Synthetic(preset, seed) => count(&mut Synth::new(**preset, *seed), stop),
             Source::File(path, reading) => {
-                count(&mut Trace::open(std::slice::from_ref(path), reading)?, &signals)
+                count(&mut Trace::open(std::slice::from_ref(path), reading)?, stop)
             }
-        });
-        signals.finish(counted.map_err(|error| of_host(&error))?)
+        })?;
+        Ok(counted.map_err(|error| of_host(&error))?.expect("it was not stopped"))
     }
 
-    /// All cells, as JSON: an array of objects.
-    fn run(&self, py: Python<'_>, threads: usize) -> PyResult<String> {
+    /// The cells of these sizes of the tier and policies, as JSON: an array of objects.
+    #[expect(clippy::needless_pass_by_value, reason = "pyo3 makes it from any sequence")]
+    fn run(&self, py: Python<'_>, places: Vec<(u64, String)>, threads: usize) -> PyResult<String> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(wrong)?;
-        let signals = Signals::new();
-        let cells = py.detach(|| pool.install(|| self.cells(&signals)));
-        let mut cells = signals.finish(cells.map_err(|error| of_host(&error))?)?;
+        let cells = interruptible(py, |stop| pool.install(|| self.cells(&places, stop)))?;
+        let mut cells = cells.map_err(|error| of_host(&error))?.expect("it was not stopped");
         cells.sort_by(|one, other| one.combination.cmp(&other.combination));
         serde_json::to_string(&cells).map_err(of_json)
     }
@@ -154,9 +158,12 @@ impl Unit {
         }
     }
 
-    fn cells(&self, monitor: &dyn Monitor) -> unjank_host::Result<Option<Vec<Cell>>> {
+    fn cells(
+        &self,
+        places: &[(u64, String)],
+        monitor: &dyn Monitor,
+    ) -> unjank_host::Result<Option<Vec<Cell>>> {
         let Some(load) = self.load(monitor)? else { return Ok(None) };
-        let places: Vec<_> = self.options.places().collect();
         let cells = Mutex::new(Vec::with_capacity(places.len()));
         let keep = |cell| {
             let mut cells = cells.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -165,13 +172,13 @@ impl Unit {
         };
         // Nothing asks for its key.
         let unit = self.unit(&Content::read_once(0));
-        let whole = sweep::run(&unit, &load, &places, &self.options, keep, monitor)?;
+        let whole = sweep::run(&unit, &load, places, &self.options, keep, monitor)?;
         let cells = cells.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(whole.then_some(cells))
     }
 }
 
-/// Events and different pages; `None` after a signal.
+/// Events and distinct pages; `None` after a signal.
 fn count(
     trace: &mut impl trace::Events,
     monitor: &dyn Monitor,

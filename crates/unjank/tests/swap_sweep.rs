@@ -132,7 +132,7 @@ fn results_are_added_up_over_traces_and_many_traces_have_means_only() {
         String::from_utf8(output.stdout).unwrap()
     };
     let (few, many) = (printed(&traces[..2]), printed(&traces));
-    assert!(few.contains("mean of all") && few.contains("1.csv: storage I/O"), "{few}");
-    assert!(many.contains("means over 70 traces") && many.contains("--out writes"), "{many}");
+    assert!(few.contains("mean over traces") && few.contains("1.csv: storage I/O"), "{few}");
+    assert!(many.contains("means over up to 70 traces") && many.contains("--out writes"), "{many}");
     assert!(!many.contains("1.csv: storage I/O") && many.lines().count() < 60, "{many}");
 }

@@ -202,6 +202,21 @@ impl Sample {
         capacity: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<f64>, SampleError> {
+        Ok(self.misses_per_request(algorithm, capacity, stop)?.map(|misses| misses.min(1.0)))
+    }
+
+    /// Like [`miss_ratio`](Self::miss_ratio), but above 1 if the sample has more requests than
+    /// expected: for ratios of two numbers of the same sample, in which that cancels.
+    ///
+    /// # Errors
+    ///
+    /// As [`miss_ratio`](Self::miss_ratio).
+    pub fn misses_per_request(
+        &self,
+        algorithm: impl Into<Algorithm>,
+        capacity: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, SampleError> {
         self.without(None, algorithm.into(), capacity, stop)
     }
 
@@ -231,7 +246,7 @@ impl Sample {
             let Some(other) = self.without(Some(group), algorithm, capacity, stop)? else {
                 return Ok(None);
             };
-            others.push(other);
+            others.push(other.min(1.0));
         }
         let groups = f64::from(GROUPS);
         let mean = others.iter().sum::<f64>() / groups;
@@ -243,7 +258,7 @@ impl Sample {
         Ok(Some(Estimate { miss_ratio, interval: Some(interval) }))
     }
 
-    /// The miss ratio without the pages of a group, in a proportionally smaller cache.
+    /// The misses for each request without the pages of a group, in a proportionally smaller cache.
     fn without(
         &self,
         group: Option<u8>,
@@ -270,7 +285,7 @@ impl Sample {
             }
         };
         let expected = (self.requests as f64 * rate).max(1.0);
-        Ok(misses.map(|misses| (misses as f64 / expected).min(1.0)))
+        Ok(misses.map(|misses| misses as f64 / expected))
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod alone;
 mod destination;
+mod directory;
 mod in_place;
 mod private;
 mod tree;
@@ -27,6 +28,7 @@ pub use crate::trusted_place::{
 };
 pub use alone::open_for_this_alone;
 pub use destination::{Destination, is_stdout};
+pub use directory::make_directory;
 pub use in_place::overwrites_in_place;
 pub use private::make_private_directory;
 pub(crate) use tree::write_tree;

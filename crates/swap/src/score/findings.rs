@@ -59,7 +59,8 @@ fn warnings(traces: &[TraceMisses]) -> Vec<String> {
     let small = traces.iter().filter(|trace| trace.sizes.contains(&None)).count();
     if small > 0 {
         warnings.push(format!(
-            "{small} of {} traces have too few pages for the smallest sizes, and do not count there",
+            "{small} of {} traces have too few pages for the smallest sizes, or the same number of \
+             pages at two sizes, and do not count there",
             traces.len()
         ));
     }
@@ -85,11 +86,14 @@ fn headline(standings: &[Standing], seed: u64) -> Option<String> {
         standings.iter().filter(|standing| !standing.algorithm.is_offline()).collect();
     let (best, others) = online.split_first()?;
     let value = Unit::Ratio.show(best.overall?.value);
-    let open = others.iter().filter(|other| best.may_equal(other, seed) == Some(true)).count();
+    let compared: Option<Vec<bool>> =
+        others.iter().map(|other| best.may_equal(other, seed)).collect();
+    let open = compared.map(|near| near.into_iter().filter(|near| *near).count());
     let open = match open {
-        0 => String::new(),
-        1 => "; one other may be as near".to_owned(),
-        open => format!("; {open} others may be as near"),
+        Some(0) => String::new(),
+        Some(1) => "; one other may be as near".to_owned(),
+        Some(open) => format!("; {open} others may be as near"),
+        None => "; too few traces to tell it from the others".to_owned(),
     };
     Some(format!("Nearest to the optimum: {}, {value} more misses{open}", best.algorithm))
 }

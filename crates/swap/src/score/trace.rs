@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use unjank_cachesim::bounds::Belady;
+use unjank_cachesim::mrc::sampled::MIN_ROOM;
 use unjank_cachesim::mrc::{Algorithm, SampleError};
 use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
@@ -27,18 +28,19 @@ pub struct TraceMisses {
     pub rate: f64,
     /// The files, with the lines and records that were skipped.
     pub inputs: Vec<InputSummary>,
-    /// The misses at each size; `None` where the cache would have no room for a page.
+    /// The misses at each size; `None` where the cache would have no room for a page, or too little
+    /// room in a sample, or the capacity of an earlier size.
     pub sizes: Vec<Option<Misses>>,
 }
 
-/// Miss ratios at one size of the cache.
+/// Misses for each request at one size of the cache. In a sample they may be above 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Misses {
     /// The size in pages.
     pub capacity: u64,
-    /// The miss ratio of Belady's optimum with bypass.
+    /// Those of Belady's optimum with bypass.
     pub optimum: f64,
-    /// The miss ratio of each algorithm.
+    /// Those of each algorithm.
     pub algorithms: Vec<f64>,
 }
 
@@ -56,8 +58,13 @@ pub fn measure(
 ) -> Result<Option<TraceMisses>> {
     let sample = &requests.sample;
     let footprint = sample.whole_footprint();
-    let capacities: Vec<u64> =
-        shares.iter().map(|share| (footprint as f64 * share) as u64).collect();
+    let mut capacities: Vec<u64> = Vec::new();
+    for share in shares {
+        let capacity = (footprint as f64 * share) as u64;
+        let is_too_small = !sample.is_all() && (capacity as f64 * sample.rate()) < MIN_ROOM;
+        let is_left_out = is_too_small || capacities.contains(&capacity);
+        capacities.push(if is_left_out { 0 } else { capacity });
+    }
     let mut all = vec![Algorithm::Offline(OPTIMUM)];
     all.extend_from_slice(algorithms);
     let tasks: Vec<(u64, Algorithm)> = capacities
@@ -72,7 +79,7 @@ pub fn measure(
         // One at a time: their run times differ.
         .with_max_len(1)
         .map(|(capacity, algorithm)| {
-            let ratio = sample.miss_ratio(*algorithm, *capacity, &stop)?;
+            let ratio = sample.misses_per_request(*algorithm, *capacity, &stop)?;
             // For display only: it pairs with nothing.
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             let share = done as f64 / tasks.len() as f64;
@@ -116,12 +123,13 @@ mod tests {
         let keys: Vec<u64> = (0..20_000u64).map(|at| at * at % 1_009 % (1 + at % 503)).collect();
         sampler.extend(&keys).unwrap();
         let algorithms = [Policy::Lru.into(), Algorithm::Offline(Belady::Bypass)];
-        let shares = [0.000_01, 0.1, 0.5, 0.1];
+        let shares = [0.000_01, 0.1, 0.5, 0.100_001];
         let requests = Requests { sample: sampler.finish(), summary: Summary::default() };
         let found = measure("t", &requests, &algorithms, &shares, &Silent);
         let found = found.unwrap().unwrap();
         assert_eq!((found.requests, found.sizes.len()), (20_000, 4));
-        assert_eq!((&found.sizes[0], &found.sizes[1]), (&None, &found.sizes[3]));
+        // Too few pages, and the same capacity again.
+        assert_eq!((&found.sizes[0], &found.sizes[3]), (&None, &None));
         for misses in found.sizes.iter().flatten() {
             assert!(misses.optimum > 0.0 && misses.algorithms[0] > misses.optimum, "{misses:?}");
             assert!((misses.algorithms[1] - misses.optimum).abs() < 1e-12);

@@ -2,8 +2,9 @@
 //! of its unit. An incomplete last line, which a killed sweep may leave, is cut off.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -60,14 +61,30 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
+    /// Opens or creates a file and locks it for this process, without its cells.
+    ///
+    /// # Errors
+    /// Another process has it, or it cannot be written.
+    pub fn anew(path: &Path) -> Result<Self> {
+        let destination = Destination::open(path)?;
+        let file = destination.open_or_create()?;
+        let mut checkpoint = Self { destination, file, units: HashMap::new(), whole: 0 };
+        if !checkpoint.lock()? {
+            return Err(in_use(path));
+        }
+        checkpoint.file.set_len(0).map_err(|why| checkpoint.error("write", why))?;
+        checkpoint.claim()?;
+        Ok(checkpoint)
+    }
+
     /// Locks the file for this process, reads what another one has added meanwhile, and cuts an
     /// incomplete line off. Returns false if another process has it. The lock ends with the
     /// process, however that ends.
     ///
     /// # Errors
-    /// The file cannot be read or written.
+    /// The file cannot be read or written, or its file system has no locks.
     pub fn claim(&mut self) -> Result<bool> {
-        if self.file.try_lock().is_err() {
+        if !self.lock()? {
             return Ok(false);
         }
         self.read_on()?;
@@ -78,6 +95,30 @@ impl Checkpoint {
             self.whole = HEADER.len() as u64;
         }
         Ok(true)
+    }
+
+    /// Locks the file that has the path now. Returns false if another process has it.
+    fn lock(&mut self) -> Result<bool> {
+        loop {
+            match self.file.try_lock() {
+                Ok(()) if self.has_its_path() => return Ok(true),
+                // Its last owner has removed it since it was opened.
+                Ok(()) => {
+                    self.file = self.destination.open_or_create()?;
+                    (self.units, self.whole) = (HashMap::new(), 0);
+                }
+                Err(TryLockError::WouldBlock) => return Ok(false),
+                Err(TryLockError::Error(why)) => return Err(self.error("lock", why)),
+            }
+        }
+    }
+
+    /// Whether the path still leads to this file.
+    fn has_its_path(&self) -> bool {
+        let identity = |data: Metadata| (data.dev(), data.ino());
+        let own = self.file.metadata().map(identity);
+        let there = fs::symlink_metadata(self.destination.path()).map(identity);
+        matches!((own, there), (Ok(own), Ok(there)) if own == there)
     }
 
     /// Reads the whole lines that were added since the last time.
@@ -93,7 +134,7 @@ impl Checkpoint {
             let is_whole = line.last() == Some(&b'\n');
             if self.whole == 0 && (line != HEADER) && (is_whole || !HEADER.starts_with(&line)) {
                 return Err(Error::Invalid(format!(
-                    "{} is no file of a sweep, or of another version; --restart starts over",
+                    "{} is not a file of a sweep, or has another version; --restart starts over",
                     self.destination.path().display()
                 )));
             }
@@ -101,10 +142,12 @@ impl Checkpoint {
                 return Ok(());
             }
             if self.whole > 0 {
-                let Ok(Line { unit, cell }) = serde_json::from_slice(&line) else { return Ok(()) };
-                let done = self.units.entry(unit).or_default();
-                if done.places.insert(place(&cell)) {
-                    done.cells.push(cell);
+                // A damaged line costs its cell only.
+                if let Ok(Line { unit, cell }) = serde_json::from_slice(&line) {
+                    let done = self.units.entry(unit).or_default();
+                    if done.places.insert(place(&cell)) {
+                        done.cells.push(cell);
+                    }
                 }
             }
             self.whole += read;
@@ -149,12 +192,17 @@ impl Checkpoint {
     /// # Errors
     /// The file cannot be removed.
     pub fn remove(self) -> Result<()> {
-        self.destination.remove()
+        if self.has_its_path() { self.destination.remove() } else { Ok(()) }
     }
 
     fn error(&self, action: &'static str, source: io::Error) -> Error {
         Error::file(action, self.destination.path(), source)
     }
+}
+
+/// The error for a file that another process has claimed.
+pub(super) fn in_use(path: &Path) -> Error {
+    Error::Invalid(format!("{} is in use by another sweep", path.display()))
 }
 
 fn place(cell: &Cell) -> Place {
@@ -163,7 +211,7 @@ fn place(cell: &Cell) -> Place {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::OpenOptions;
+    use fs::OpenOptions;
 
     use super::super::cell::tests::cell;
     use super::*;
@@ -190,10 +238,10 @@ mod tests {
         assert!(!other.claim().unwrap());
         checkpoint.keep(key(1), cell("c", 1, 2, 3)).unwrap();
         drop(checkpoint);
-        let whole = std::fs::metadata(&path).unwrap().len();
+        let whole = fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"unit\":").unwrap();
         assert!(other.claim().unwrap(), "its owner is gone");
-        assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
+        assert_eq!(fs::metadata(&path).unwrap().len(), whole);
         assert_eq!(names(&other, key(1)), ["b", "c"]);
         other.keep(key(1), cell("d", 1, 2, 3)).unwrap();
         drop(other);
@@ -204,14 +252,51 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_line_costs_its_cell_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep");
+        let mut checkpoint = Checkpoint::anew(&path).unwrap();
+        for policy in ["a", "b", "c"] {
+            checkpoint.keep(key(1), cell(policy, 1, 2, 3)).unwrap();
+        }
+        assert!(Checkpoint::anew(&path).unwrap_err().to_string().contains("in use"));
+        drop(checkpoint);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("\"b\"", "\"b")).unwrap();
+        let mut checkpoint = Checkpoint::open(&path).unwrap();
+        assert!(checkpoint.claim().unwrap());
+        assert_eq!(names(&checkpoint, key(1)), ["a", "c"]);
+        drop(checkpoint);
+        assert!(Checkpoint::anew(&path).unwrap().units().next().is_none());
+    }
+
+    #[test]
+    fn a_removed_file_is_made_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep");
+        let mut first = Checkpoint::anew(&path).unwrap();
+        first.keep(key(1), cell("a", 1, 2, 3)).unwrap();
+        let mut second = Checkpoint::open(&path).unwrap();
+        first.remove().unwrap();
+        assert!(second.claim().unwrap());
+        second.keep(key(1), cell("b", 1, 2, 3)).unwrap();
+        assert_eq!(names(&Checkpoint::open(&path).unwrap(), key(1)), ["b"]);
+        // Another one's file stays.
+        fs::rename(&path, directory.path().join("moved")).unwrap();
+        fs::write(&path, "other").unwrap();
+        second.remove().unwrap();
+        assert!(path.exists());
+    }
+
+    #[test]
     fn other_files_are_refused_and_stay_as_they_are() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("sweep");
         for text in ["notes\n", "notes", "{\"schema\":\"unjank.sweep/1\"}\n"] {
-            std::fs::write(&path, text).unwrap();
+            fs::write(&path, text).unwrap();
             let error = Checkpoint::open(&path).unwrap_err().to_string();
-            assert!(error.contains("no file of a sweep"), "{error}");
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert!(error.contains("not a file of a sweep"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
     }
 }

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use unjank_host::{Error, Result};
+use unjank_host::Result;
 
 use super::cell::Cell;
+use super::checkpoint::in_use;
 use super::unit::{Unit, UnitKey};
 use super::{Checkpoint, Options, lock};
 
@@ -31,15 +32,14 @@ pub enum Claim {
 }
 
 impl Finished {
-    /// The cells in this file alone.
+    /// The cells in this file alone; with `anew`, without those that are there.
     ///
     /// # Errors
-    /// The file is in use by another sweep, or is no such file.
-    pub fn in_file(path: &Path) -> Result<Self> {
-        let mut checkpoint = Checkpoint::open(path)?;
-        if !checkpoint.claim()? {
-            let path = path.display();
-            return Err(Error::Invalid(format!("{path} is in use by another sweep")));
+    /// The file is in use by another sweep, or is not a file of a sweep.
+    pub fn in_file(path: &Path, anew: bool) -> Result<Self> {
+        let mut checkpoint = if anew { Checkpoint::anew(path)? } else { Checkpoint::open(path)? };
+        if !anew && !checkpoint.claim()? {
+            return Err(in_use(path));
         }
         Ok(Self::File(Arc::new(Mutex::new(checkpoint))))
     }

@@ -12,17 +12,17 @@
 //! | `checkpoint` | finished cells in a file |
 //! | `finished` | finished cells, of this process or of several |
 //! | `table` | all cells as Parquet |
-//! | `note`, `tables`, `together` | cells as findings |
+//! | `note`, `tables`, `means` | cells as findings |
 
 pub mod cell;
 mod checkpoint;
 mod compare;
 mod finished;
+mod means;
 mod note;
 
 mod table;
 mod tables;
-mod together;
 pub mod unit;
 
 pub use cell::{Cell, Combination};

@@ -8,8 +8,8 @@ use unjank_measure::{Fact, Findings, Unit};
 
 use super::cell::{Cell, Combination};
 use super::compare::{cheapest, pareto_front, policies};
+use super::means::Means;
 use super::tables::{headline, tables};
-use super::together::Together;
 
 /// The most traces and sizes of memory that are shown one by one.
 const DETAILED: usize = 12;
@@ -40,9 +40,9 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>, seed: u64) -> Findings 
     let groups: Vec<&[&Cell]> = together.values().map(Vec::as_slice).collect();
     findings.headline = headline(&groups, write_cost);
     if groups.len() > 1 {
-        let together = Together::new(&groups, seed);
-        findings.tables.push(together.table());
-        findings.facts.extend(together.facts());
+        let means = Means::new(cells, seed);
+        findings.tables.push(means.table());
+        findings.facts.extend(means.facts());
     }
     if groups.len() > DETAILED {
         findings.warn(format!(

@@ -3,7 +3,8 @@
 
 use std::fmt;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -22,12 +23,31 @@ const FORM: &str = concat!("unjank.sweep/2 ", env!("CARGO_PKG_VERSION"));
 
 /// What a trace is, whatever its files are called.
 #[derive(Debug, Clone)]
-pub struct Content(String);
+pub struct Content {
+    /// What determines the events.
+    text: String,
+    /// The files, and what they were when they were read.
+    files: Vec<(PathBuf, Stamp)>,
+    read_once: bool,
+}
+
+/// Device, inode, size and time of the last change: it differs after a change.
+type Stamp = (u64, u64, u64, i64, i64);
+
+fn stamp(path: &Path) -> io::Result<Stamp> {
+    let data = path.metadata()?;
+    // What flows away while it is read has no second reading.
+    if !data.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok((data.dev(), data.ino(), data.size(), data.mtime(), data.mtime_nsec()))
+}
 
 impl Content {
     /// The trace of a synthetic phone.
     pub fn synthetic(preset: &Preset, seed: u64) -> Self {
-        Self(json!({ "synthetic": preset.name, "seed": seed }).to_string())
+        let text = json!({ "synthetic": preset.name, "seed": seed }).to_string();
+        Self { text, files: Vec::new(), read_once: false }
     }
 
     /// The trace in these files, by their SHA-256, and how they are read.
@@ -35,13 +55,10 @@ impl Content {
     /// # Errors
     /// A file cannot be read, or is not a regular file; [`Stopped`](unjank_host::input::Stopped).
     pub fn of_files(paths: &[PathBuf], reading: &trace::Options) -> io::Result<Self> {
-        let mut sums = Vec::new();
+        let (mut sums, mut files) = (Vec::new(), Vec::new());
         let mut buffer = vec![0; 1 << 16];
         for path in paths {
-            // What flows away while it is read has no second reading.
-            if !path.metadata()?.is_file() {
-                return Err(io::Error::other("not a regular file"));
-            }
+            files.push((path.clone(), stamp(path)?));
             let mut file = Input::open(path, &reading.stop)?;
             let mut sum = Sha256::new();
             loop {
@@ -52,13 +69,35 @@ impl Content {
             }
             sums.push(hex(&sum.finalize()));
         }
-        Ok(Self(json!({ "files": sums, "reading": reading }).to_string()))
+        let text = json!({ "files": sums, "reading": reading }).to_string();
+        Ok(Self { text, files, read_once: false })
+    }
+
+    /// A trace by the text of its content.
+    pub fn from_text(text: &str) -> Self {
+        Self { text: text.to_owned(), files: Vec::new(), read_once: false }
+    }
+
+    /// The content as text: equal for equal content.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the files have not changed since their content was read.
+    pub fn is_current(&self) -> bool {
+        self.files.iter().all(|(path, before)| stamp(path).is_ok_and(|now| now == *before))
+    }
+
+    /// Whether it is read only once.
+    pub fn is_read_once(&self) -> bool {
+        self.read_once
     }
 
     /// A trace that is read only once, such as a pipe: no other run has the same.
     pub fn read_once(number: usize) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self(format!("once {number} {} {}", std::process::id(), now.as_nanos()))
+        let text = format!("once {number} {} {}", std::process::id(), now.as_nanos());
+        Self { text, files: Vec::new(), read_once: true }
     }
 }
 
@@ -119,7 +158,7 @@ impl Unit {
         let latency = [start, resume, storage, tier].map(Nanos::get);
         let text = json!({
             "form": FORM,
-            "trace": content.0,
+            "trace": content.text,
             "memory": memory_text,
             "launches": [options.launching.lasts.get(), u64::from(options.launching.all)],
             "write_budget": options.write_budget.map(|rate| [u64::from(rate.pages), rate.period.get()]),
@@ -160,7 +199,7 @@ impl std::str::FromStr for Shard {
             Some((number, count)) if (1..=count).contains(&number) => {
                 Ok(Self { number: number - 1, count })
             }
-            _ => Err(format!("{typed:?} is no share such as 2/8, the second of eight")),
+            _ => Err(format!("{typed:?} is not a shard such as 2/8, the second of eight")),
         }
     }
 }

@@ -54,13 +54,21 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     reading::check_stdin(&args.traces)?;
+    let mut paths: Vec<&PathBuf> = args.traces.iter().collect();
+    paths.sort_unstable();
+    if let Some([twice, _]) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!(Error::Invalid(format!("{} is given twice", twice.display())));
+    }
+    let mut shares = args.shares.clone();
+    shares.sort_by(f64::total_cmp);
+    shares.dedup();
     args.requests.check()?;
     let algorithms = flatten(&args.policy);
     let names: Vec<String> = args.traces.iter().map(|path| path.display().to_string()).collect();
     let settings = Settings::modelled()
         .with("traces", names)
         .with("policy", algorithms.iter().map(ToString::to_string).collect::<Vec<_>>())
-        .with("shares", args.shares.clone());
+        .with("shares", shares.clone());
     let settings = args.requests.add_to(settings);
     let command = measured::Command { name: "swap score", output: &args.output, settings };
     let place = args.csv.as_deref().map(Destination::open).transpose()?;
@@ -69,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let (mut scored, mut left_out) = (Vec::new(), Vec::new());
         for (number, path) in args.traces.iter().enumerate() {
             let part = Part::of_equal(monitor, "", number, args.traces.len());
-            match one(args, path, &algorithms, seed, &part) {
+            match one(args, path, &algorithms, &shares, seed, &part) {
                 Ok(Some(misses)) => scored.push(misses),
                 Ok(None) => break,
                 // Other traces may still be readable.
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         let mut findings = Findings::default();
         if !scored.is_empty() {
-            findings = score::findings(&scored, &algorithms, &args.shares, seed);
+            findings = score::findings(&scored, &algorithms, &shares, seed);
         }
         let lowest = scored.iter().map(|trace| trace.rate).fold(1.0, f64::min);
         if let Some(warning) = args.requests.warning(lowest) {
@@ -96,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             findings.warn(format!("left out: {why}"));
         }
         if let Some(place) = place {
-            output::unless_reader_left(place.write(&csv(&scored, &algorithms, &args.shares)?))?;
+            output::unless_reader_left(place.write(&csv(&scored, &algorithms, &shares)?))?;
         }
         Ok(Outcome::from(findings).partly_failed(failed))
     })
@@ -107,6 +115,7 @@ fn one(
     args: &Args,
     path: &Path,
     algorithms: &[Algorithm],
+    shares: &[f64],
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Option<TraceMisses>> {
@@ -118,7 +127,7 @@ fn one(
     if requests.sample.pages().is_empty() {
         bail!(Error::Invalid(format!("{name} has no requests for pages")));
     }
-    score::measure(&name, &requests, algorithms, &args.shares, monitor)
+    score::measure(&name, &requests, algorithms, shares, monitor)
         .with_context(|| format!("while simulating {name}"))
 }
 
@@ -129,11 +138,11 @@ fn csv(traces: &[TraceMisses], algorithms: &[Algorithm], shares: &[f64]) -> Resu
         "trace",
         "requests",
         "pages",
-        "size",
+        "share",
         "capacity",
         "policy",
         "miss_ratio",
-        "optimum",
+        "optimum_miss_ratio",
     ])?;
     for trace in traces {
         for (share, misses) in shares.iter().zip(&trace.sizes) {
@@ -146,8 +155,8 @@ fn csv(traces: &[TraceMisses], algorithms: &[Algorithm], shares: &[f64]) -> Resu
                     share.to_string(),
                     misses.capacity.to_string(),
                     algorithm.to_string(),
-                    ratio.to_string(),
-                    misses.optimum.to_string(),
+                    ratio.min(1.0).to_string(),
+                    misses.optimum.min(1.0).to_string(),
                 ])?;
             }
         }

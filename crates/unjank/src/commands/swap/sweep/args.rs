@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// other has claimed, until all are done
     #[arg(long, value_name = "DIR")]
     pub(super) claim: Option<PathBuf>,
-    /// Only each N-th unit: 2/8 is the second of eight shares
+    /// Only the units of one shard: 2/8 is the second of eight
     #[arg(long, value_name = "I/N")]
     pub(super) shard: Option<Shard>,
     #[command(flatten)]

@@ -5,13 +5,12 @@ mod read;
 mod sizes;
 mod units;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use unjank_host::Error;
-use unjank_host::files::Destination;
+use unjank_host::files::{Destination, make_directory};
 use unjank_measure::Findings;
 use unjank_swap::sweep::{self, Finished, Options};
 use unjank_swap::synth::{Preset, presets};
@@ -61,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut findings = sweep::findings(&cells, args.write_cost.get(), seed);
         read.note(&mut findings);
         if let (Some(shard), true) = (args.shard, units.is_empty()) {
-            findings.warn(format!("no unit is in share {shard} of these traces"));
+            findings.warn(format!("no unit is in shard {shard} of these traces"));
         }
         match &args.out {
             Some(out) if whole => sweep::write(&cells, out)?,
@@ -112,22 +111,11 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
 /// Where finished cells are kept.
 fn finished(args: &Args, scratch: &Path) -> Result<Finished> {
     if let Some(directory) = &args.claim {
-        match std::fs::create_dir(directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::file("create", directory, error).into());
-            }
-            _ => return Ok(Finished::Directory(directory.clone())),
-        }
+        make_directory(directory)?;
+        return Ok(Finished::Directory(directory.clone()));
     }
-    let Some(out) = &args.out else { return Ok(Finished::in_file(&scratch.join("sweep"))?) };
-    let partial = partial_of(out);
-    if args.restart {
-        match Destination::open(&partial)?.remove() {
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
-        }
-    }
-    Ok(Finished::in_file(&partial)?)
+    let file = args.out.as_deref().map_or_else(|| scratch.join("sweep"), partial_of);
+    Ok(Finished::in_file(&file, args.restart)?)
 }
 
 fn partial_of(out: &Path) -> PathBuf {

@@ -41,7 +41,7 @@ impl FromStr for Sizes {
         let size = |place: u32| {
             let times = ratio.powf(f64::from(place) / f64::from(count - 1));
             // Whole pages.
-            Bytes((from.get() as f64 * times / 4096.0).round() as u64 * 4096)
+            Bytes(((from.get() as f64 * times / 4096.0).round() as u64).saturating_mul(4096))
         };
         Ok(Self((0..count).map(size).collect()))
     }

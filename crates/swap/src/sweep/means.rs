@@ -1,4 +1,4 @@
-//! Results added up over traces: the mean storage I/O by policy and size of the tier.
+//! Results over traces: the mean storage I/O by policy and size of the tier.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use unjank_host::Bytes;
 use unjank_measure::stats::{bootstrap, random};
 use unjank_measure::{Cell as Shown, Column, Fact, Mark, Number, Table, Unit};
 
-use super::Cell;
+use super::cell::{Cell, Combination};
 
 /// With fewer traces there is no interval.
 const FEWEST: usize = 5;
@@ -20,33 +20,35 @@ pub(super) struct Mean {
     value: f64,
     /// The 95 % interval over traces; `None` for fewer than [`FEWEST`].
     interval: Option<[f64; 2]>,
-    /// Traces and sizes of memory.
+    /// Traces.
     n: usize,
 }
 
 /// Means by policy and size of the tier.
-pub(super) struct Together<'a> {
+pub(super) struct Means<'a> {
     means: BTreeMap<&'a str, BTreeMap<u64, Mean>>,
-    groups: usize,
 }
 
-impl<'a> Together<'a> {
-    /// The means over groups of cells: each is of one trace and size of memory.
-    pub(super) fn new(groups: &[&[&'a Cell]], seed: u64) -> Self {
-        let mut ratios: BTreeMap<&str, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
-        for cell in groups.iter().flat_map(|cells| cells.iter()) {
+impl<'a> Means<'a> {
+    /// The means over all traces; that of each trace is over its sizes of memory.
+    pub(super) fn new(cells: &'a [Cell], seed: u64) -> Self {
+        type OfTraces<'a> = BTreeMap<&'a str, Vec<f64>>;
+        let mut ratios: BTreeMap<&str, BTreeMap<u64, OfTraces<'_>>> = BTreeMap::new();
+        for cell in cells {
             if let Some(ratio) = cell.relative_ios() {
-                let of_policy = ratios.entry(&cell.combination.policy).or_default();
-                of_policy.entry(cell.combination.tier).or_default().push(ratio);
+                let Combination { trace, tier, policy, .. } = &cell.combination;
+                let of_tier = ratios.entry(policy).or_default().entry(*tier).or_default();
+                of_tier.entry(trace).or_default().push(ratio);
             }
         }
         let means = ratios.into_iter().map(|(policy, tiers)| {
-            let of = |(tier, ratios): (u64, Vec<f64>)| {
-                (tier, mean(&ratios, seed, &format!("{policy}/{tier}")))
+            let of = |(tier, traces): (u64, OfTraces<'_>)| {
+                let traces: Vec<f64> = traces.values().map(|ratios| average(ratios)).collect();
+                (tier, mean(&traces, seed, &format!("{policy}/{tier}")))
             };
             (policy, tiers.into_iter().map(of).collect())
         });
-        Self { means: means.collect(), groups: groups.len() }
+        Self { means: means.collect() }
     }
 
     /// Sizes of the tier, the smallest first.
@@ -86,12 +88,13 @@ impl<'a> Together<'a> {
         });
         let columns = tiers.iter().map(|tier| Column::of(Bytes(*tier).to_string(), Unit::Ratio));
         let columns = std::iter::once(Column::text("policy")).chain(columns);
-        Table::new("swap/sweep/together", "Storage I/O relative to no tier, mean of all", columns)
+        let counts = self.means.values().flat_map(BTreeMap::values).map(|mean| mean.n);
+        let most = counts.max().unwrap_or_default();
+        Table::new("swap/sweep/mean", "Storage I/O relative to no tier, mean over traces", columns)
             .with_rows(rows)
             .with_note(format!(
-                "means over {} traces and sizes of memory, each with the same weight; ± is a 95 % \
-                 interval over them, from {FEWEST} on",
-                self.groups
+                "means over up to {most} traces, each with the same weight and first over its \
+                 sizes of memory; ± is a 95 % interval over traces, from {FEWEST} on"
             ))
     }
 
@@ -99,10 +102,9 @@ impl<'a> Together<'a> {
     pub(super) fn facts(&self) -> impl Iterator<Item = Fact> {
         self.means.iter().flat_map(|(policy, of_policy)| {
             of_policy.iter().map(move |(tier, mean)| {
-                let mut fact =
-                    Fact::new("swap/sweep/together/storage_ios", mean.value, Unit::Ratio)
-                        .with_label("policy", *policy)
-                        .with_label("tier", Bytes(*tier).to_string());
+                let mut fact = Fact::new("swap/sweep/mean/storage_ios", mean.value, Unit::Ratio)
+                    .with_label("policy", *policy)
+                    .with_label("tier", Bytes(*tier).to_string());
                 (fact.interval, fact.n) = (mean.interval, Some(mean.n as u64));
                 fact
             })
@@ -110,8 +112,12 @@ impl<'a> Together<'a> {
     }
 }
 
+fn average(ratios: &[f64]) -> f64 {
+    ratios.iter().sum::<f64>() / ratios.len().max(1) as f64
+}
+
 fn mean(ratios: &[f64], seed: u64, stream: &str) -> Mean {
-    let value = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    let value = average(ratios);
     let interval = (ratios.len() >= FEWEST).then(|| {
         let mut random = random::seeded(seed, &format!("swap/sweep/{stream}"));
         let drawn = |places: &[usize]| {
@@ -130,18 +136,29 @@ mod tests {
 
     #[test]
     fn means_are_over_traces_and_the_best_comes_first() {
-        let of = |policy, ios| Cell { without_tier: 100, ..cell(policy, 4096, ios, 0) };
-        let cells: Vec<[Cell; 2]> = (0..6).map(|at| [of("a", 80), of("b", 50 + at * 10)]).collect();
-        let groups: Vec<Vec<&Cell>> = cells.iter().map(|cells| cells.iter().collect()).collect();
-        let groups: Vec<&[&Cell]> = groups.iter().map(Vec::as_slice).collect();
-        let together = Together::new(&groups, 1);
-        assert_eq!(together.policies(), ["b", "a"]);
-        let mean = together.means["b"][&4096];
+        let of = |trace: u64, memory, policy, ios| {
+            let mut cell = Cell { without_tier: 100, ..cell(policy, 4096, ios, 0) };
+            cell.combination.trace = trace.to_string();
+            cell.combination.memory = memory;
+            cell
+        };
+        let of_trace = |trace: u64| {
+            [
+                of(trace, 1, "a", 80),
+                of(trace, 1, "b", 40 + trace * 10),
+                of(trace, 2, "b", 60 + trace * 10),
+            ]
+        };
+        let cells: Vec<Cell> = (0..6).flat_map(of_trace).collect();
+        let means = Means::new(&cells, 1);
+        assert_eq!(means.policies(), ["b", "a"]);
+        let mean = means.means["b"][&4096];
         let [low, high] = mean.interval.unwrap();
-        assert!((mean.value - 0.75).abs() < 1e-12 && mean.n == 6);
+        assert!((mean.value - 0.75).abs() < 1e-12 && mean.n == 6, "{mean:?}");
         assert!(low < 0.75 && 0.75 < high && high - low < 0.5, "{mean:?}");
-        assert_eq!(Together::new(&groups[..4], 1).means["b"][&4096].interval, None);
-        assert_eq!(together.facts().count(), 2);
-        assert_eq!(together.table().rows.len(), 2);
+        // Sizes of memory are no independent samples.
+        assert_eq!(Means::new(&cells[..12], 1).means["b"][&4096].interval, None);
+        assert_eq!(means.facts().count(), 2);
+        assert_eq!(means.table().rows.len(), 2);
     }
 }
