@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A sweep on Dask beside the same units one after the other, and one worker beside two.
 
-usage: dask_overhead.py UNJANK [ROUNDS]
+usage: dask_overhead.py [ROUNDS]
 
 Units take about a second each. Prints the median times, the overhead of one worker, and how many
 times as fast two workers are. Conditions alternate.
@@ -35,7 +35,7 @@ def timed(client) -> float:
 
 
 def main() -> None:
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     options = dict(threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
     times = {"here": [], "one worker": [], "two workers": []}
     with LocalCluster(n_workers=1, **options) as one, LocalCluster(n_workers=2, **options) as two:

@@ -68,9 +68,9 @@ bench() {
     maturin build --quiet --locked --profile unwind --compatibility linux --out "$target/wheels-bench"
     "$tests/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall \
         "$target"/wheels-bench/*.whl
-    for script in python_peers dask_overhead; do
-        "$tests/bin/python" -B "bench/$script.py" "$target/release/unjank"
-    done
+    "$tests/bin/python" -B bench/python_peers.py "$target/release/unjank"
+    "$tests/bin/python" -B bench/dask_overhead.py
+    "$tests/bin/python" -B bench/fleet_speed.py
 }
 
 case "${1:-}" in

@@ -1,6 +1,7 @@
 //! `unjank runs export`: prints runs in the formats of other programs.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -9,6 +10,7 @@ use unjank_measure::compare::full_name;
 use unjank_measure::store::Filter;
 use unjank_measure::{RunRecord, SeriesRecord};
 
+use super::fleet::{self, DataSet};
 use super::open_metrics::OpenMetrics;
 use super::source::StoreArgs;
 use crate::output;
@@ -21,12 +23,14 @@ use crate::output;
   unjank runs export last --to hgrm --series lock/park_wake
   unjank runs export --to openmetrics > runs.om
   unjank runs export 20261121 | jq '.verdicts'
+  unjank runs export --parquet fleet/         # for unjank.fleet in Python, DuckDB or Spark
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
 series: its run, name, labels, unit, n, missed and quantiles; quantiles that n
 does not bound are empty; line breaks in names are escapes. hgrm is the
 percentile distribution of one series, as HdrHistogram's plotter reads it.
-OpenMetrics has every number in its base unit (seconds, bytes).
+OpenMetrics has every number in its base unit (seconds, bytes). The Parquet data set has the
+samples in buckets that can be added up over devices.
 
 A damaged run is reported, and the others are exported.")]
 pub(crate) struct Args {
@@ -36,6 +40,12 @@ pub(crate) struct Args {
     /// The output format
     #[arg(long = "to", value_name = "FORMAT", value_enum, default_value = "json")]
     format: Format,
+    /// Write a Parquet data set for fleets below this directory instead of printing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "series"])]
+    parquet: Option<PathBuf>,
+    /// The name of this device in the data set [default: a hash of /etc/machine-id]
+    #[arg(long, value_name = "NAME", requires = "parquet")]
+    device_name: Option<String>,
     /// Only this series, or all below this name (csv, hgrm)
     #[arg(long, value_name = "NAME")]
     series: Option<String>,
@@ -63,6 +73,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     } else {
         args.runs.clone()
     };
+    if let Some(top) = &args.parquet {
+        return data_set(args, &names, top);
+    }
     let series = args.series.as_deref();
     match args.format {
         Format::Json | Format::Openmetrics if series.is_some() => {
@@ -90,6 +103,24 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.format == Format::Openmetrics {
         output::print(&metrics.text())?;
     }
+    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Writes runs as a Parquet data set.
+fn data_set(args: &Args, names: &[String], top: &Path) -> Result<ExitCode> {
+    let device = args.device_name.clone().map_or_else(fleet::device, Ok)?;
+    let mut set = DataSet::of(&device);
+    let mut failure = None;
+    for name in names {
+        let added = args.store.find(name).and_then(|record| set.add(&record));
+        if let Err(error) = added
+            && let Some(earlier) = failure.replace(error)
+        {
+            output::remark(&format!("error: {earlier:#}"));
+        }
+    }
+    let rows = set.write(top)?;
+    output::remark(&format!("{rows} rows of {device} are in {}", top.display()));
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 

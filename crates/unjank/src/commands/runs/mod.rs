@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod coverage;
 pub(crate) mod export;
+mod fleet;
 pub(crate) mod import;
 pub(crate) mod list;
 mod open_metrics;
