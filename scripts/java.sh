@@ -100,7 +100,7 @@ deploy() { # directory
     packed=$("$compiler/bin/jar" --list --file "$library.jar")
     for directory in "$native"/linux-*; do
         for file in libunjank_rt.so unjank-rt-task; do
-            inside=native/$(basename "$directory")/$file
+            inside=io/github/unjank/rt/native/$(basename "$directory")/$file
             printf '%s\n' "$packed" | grep -qxF "$inside" || die "$library.jar has no $inside"
         done
     done

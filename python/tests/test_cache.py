@@ -144,6 +144,8 @@ def test_threads_simulate_at_the_same_time():
 
 def test_an_interrupt_ends_long_work():
     requests = cache.Requests(KEYS)
+    # A shell has background jobs ignore the signal, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sizes = list(range(1, 20_000))
 
     def interrupt():
@@ -155,6 +157,7 @@ def test_an_interrupt_ends_long_work():
         with pytest.raises(KeyboardInterrupt):
             work()
         timer.join()
+    signal.signal(signal.SIGINT, before)
 
 
 def test_broken_policies_have_no_misses():
