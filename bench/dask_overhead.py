@@ -16,7 +16,11 @@ from dask.distributed import Client, LocalCluster
 from unjank import cluster
 
 PRESETS = ["games", "favourites", "background", "changing"]
-GRID = cluster.Grid(tiers=["32MiB", "64MiB", "128MiB", "256MiB"], memories=["300MiB", "600MiB"])
+GRID = cluster.Grid(
+    tiers=["64MiB", "256MiB"],
+    policies=["paper", "always/lru", "refault"],
+    memories=["300MiB", "600MiB"],
+)
 
 
 class Here(concurrent.futures.Executor):

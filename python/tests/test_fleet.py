@@ -137,3 +137,15 @@ def test_wrong_arguments_are_refused(tmp_path):
         fleet.read(tmp_path, by=["vendor"])
     with pytest.raises(FileNotFoundError):
         fleet.read(tmp_path, command="lock probe")
+
+
+def test_workers_of_dask_add_up_the_same(tmp_path):
+    from dask.distributed import Client
+
+    make_fleet(tmp_path, 8, 2, 100)
+    by = ["model", "kernel"]
+    order = [(key, "ascending") for key in [*by, "at"]]
+    here = fleet.read(tmp_path, by=by).sort_by(order)
+    with Client(processes=False, n_workers=2, dashboard_address=None) as client:
+        there = fleet.read(tmp_path, by=by, client=client).sort_by(order)
+    assert there.to_pylist() == here.to_pylist() and here.num_rows > 100

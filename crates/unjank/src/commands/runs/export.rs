@@ -1,5 +1,6 @@
 //! `unjank runs export`: prints runs in the formats of other programs.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -106,22 +107,32 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Writes runs as a Parquet data set.
+/// Writes runs as a Parquet data set, day by day, so that a large store needs little memory.
 fn data_set(args: &Args, names: &[String], top: &Path) -> Result<ExitCode> {
     let device = args.device_name.clone().map_or_else(fleet::device, Ok)?;
-    let mut set = DataSet::of(&device);
-    let mut failure = None;
+    let mut failures = Vec::new();
+    let mut days: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for name in names {
-        let added = args.store.find(name).and_then(|record| set.add(&record));
-        if let Err(error) = added
-            && let Some(earlier) = failure.replace(error)
-        {
-            output::remark(&format!("error: {earlier:#}"));
+        match args.store.find(name) {
+            Ok(record) => days.entry(fleet::day(&record)).or_default().push(name),
+            Err(error) => failures.push(error),
         }
     }
-    let rows = set.write(top)?;
+    let mut rows = 0;
+    for names in days.values() {
+        let mut set = DataSet::of(&device);
+        for name in names {
+            let added = args.store.find(name).and_then(|record| set.add(&record));
+            failures.extend(added.err());
+        }
+        rows += set.write(top)?;
+    }
     output::remark(&format!("{rows} rows of {device} are in {}", top.display()));
-    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+    let last = failures.pop();
+    for error in failures {
+        output::remark(&format!("error: {error:#}"));
+    }
+    last.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// One run in the chosen format; `None` if it is added to the metrics, which hold all runs.

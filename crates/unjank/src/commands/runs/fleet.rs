@@ -67,7 +67,7 @@ enum Value {
 #[derive(Default)]
 struct Rows(Vec<Vec<Value>>);
 
-/// A data set that grows run by run.
+/// The part of a data set that holds the runs of a day.
 pub(super) struct DataSet {
     device: String,
     /// Rows by the file below the top directory.
@@ -151,7 +151,7 @@ impl DataSet {
             Kind::Buckets => "buckets",
             Kind::Facts => "facts",
         };
-        let date: String = record.started_at.chars().take(10).collect();
+        let date = day(record);
         let place = [
             top.to_owned(),
             format!("command={}", plain(&record.command)),
@@ -182,6 +182,11 @@ impl DataSet {
         }
         Ok(count)
     }
+}
+
+/// The day on which a run started, in UTC: `2026-11-29`.
+pub(super) fn day(record: &RunRecord) -> String {
+    record.started_at.chars().take(10).collect()
 }
 
 /// A part of a path without separators and signs that Hive's form gives a meaning.
