@@ -87,6 +87,31 @@ def test_traces_are_read_from_disks_and_servers_or_sent(processes, tmp_path):
     assert remote.drop_columns(["trace"]).equals(expected)
 
 
+def test_copies_of_a_trace_are_the_same_and_a_changed_one_is_refused(tmp_path):
+    lines = "time_ns,page,operation\n0,1,page-in\n1,2,page-out\n2,2,page-in\n"
+    trace = tmp_path / "trace.csv"
+    options = dict(tiers=[65_536], policies=["paper"], format="csv")
+
+    class Between(Counting):
+        """Changes the trace between the look at it and its simulation, as another machine may."""
+
+        def submit(self, function, *arguments):
+            if function.__name__ == "_simulate":
+                trace.unlink()
+                trace.write_text(lines + self.more)
+            return super().submit(function, *arguments)
+
+    for more, message in [("", None), ("3,1,page-in\n", "it changed during the sweep")]:
+        trace.write_text(lines)
+        client = Between()
+        client.more = more
+        if message is None:
+            assert cluster.sweep(client, [trace], **options).num_rows == 1
+        else:
+            with pytest.raises(RuntimeError, match=message):
+                cluster.sweep(client, [trace], **options)
+
+
 def test_a_bad_trace_is_left_out(processes, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("time_ns,page,operation\n0,many,page-in\n")

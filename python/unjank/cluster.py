@@ -173,7 +173,7 @@ def sweep(
     for index, missing in todo:
         unit = every[index]
         look = looks[unit.trace]
-        tasks.append((_simulate, (unit, sent.get(unit.trace), missing, look.stamp), look.memory))
+        tasks.append((_simulate, (unit, sent.get(unit.trace), missing, look.size), look.memory))
     for number, cells, error in cluster.run(tasks):
         index, _ = todo[number]
         if error is not None:
@@ -205,25 +205,22 @@ def sweep(
 # What workers do.
 
 
-Stamp = tuple[int, int, int] | None
-"""What a local file was when it was read: inode, size, time of the last change."""
-
-
 class Look(NamedTuple):
     """What a worker says about a trace."""
 
     content: str
     memory: int
     """What a unit needs, in bytes; 0 if nobody asked for it, as that takes another pass."""
-    stamp: Stamp
+    size: int
+    """The size of the file, in bytes."""
 
 
 def _look(unit: Unit, data: bytes | None, memory: bool) -> Look:
     with _local(unit.trace, data) as path:
-        before = _stamp(unit.trace)
+        size = _size(path)
         native = _native_unit(path, unit)
         needed = _memory(*native.count()) if memory else 0
-        return Look(native.content(), needed, before)
+        return Look(native.content(), needed, size)
 
 
 def _memory(events: int, pages: int) -> int:
@@ -231,23 +228,20 @@ def _memory(events: int, pages: int) -> int:
     return (64 << 20) + 8 * events + 128 * pages
 
 
-def _simulate(unit: Unit, data: bytes | None, places: list[Place], stamp: Stamp) -> list[Row]:
+def _simulate(unit: Unit, data: bytes | None, places: list[Place], size: int) -> list[Row]:
     """The rows of a unit, as in the command's table. One thread: a worker has one for each unit."""
     with _local(unit.trace, data) as path:
         cells = json.loads(_native_unit(path, unit).run(places, 1))
-    if _stamp(unit.trace) != stamp:
-        # Its results would be kept for what was there before.
-        raise ValueError("it changed during the sweep")
+        if _size(path) != size:
+            # Its results would be kept for what was there before. Copies on other machines differ
+            # in everything but their content.
+            raise ValueError("it changed during the sweep")
     return [_row(cell) for cell in cells]
 
 
-def _stamp(trace: str) -> Stamp:
-    try:
-        data = os.stat(trace)
-    except OSError:
-        # A synthetic phone, a URL, or a trace that was sent.
-        return None
-    return data.st_ino, data.st_size, data.st_mtime_ns
+def _size(path: str) -> int:
+    """The size of a file; 0 for a synthetic phone."""
+    return 0 if path.startswith(SYNTHETIC) else os.stat(path).st_size
 
 
 def _native_unit(path: str, unit: Unit) -> _native.Unit:
