@@ -17,7 +17,7 @@ beside=$(dirname "$BINARY")/libunjank_lock.so
 ZSH_DIR=${ZSH_DIR:-share/zsh/site-functions}
 root=${DESTDIR:-}$PREFIX
 
-units='unjank-boost unjank-restore unjank-tier unjank-tierd'
+units='unjank-boost unjank-restore unjank-tier unjank-tierd unjank-watch'
 
 place() { # mode source file-below-the-prefix
     mkdir -p "$root/$(dirname "$3")"

@@ -34,6 +34,11 @@ impl DeviceNumber {
         self.0 & ((1 << MINOR_BITS) - 1)
     }
 
+    /// The number as `stat(2)` has it.
+    pub fn to_stat(self) -> u64 {
+        rustix::fs::makedev(self.major(), self.minor())
+    }
+
     /// Converts a device number of `stat(2)`.
     pub(crate) fn from_stat(device: u64) -> Self {
         Self::new(rustix::fs::major(device), rustix::fs::minor(device))

@@ -119,13 +119,22 @@ impl Input {
     ///
     /// # Errors
     /// `FileTooLarge`, before reading if the length is known.
-    pub fn bytes(mut self, most: Bytes) -> io::Result<Vec<u8>> {
+    pub fn bytes(self, most: Bytes) -> io::Result<Vec<u8>> {
+        self.bytes_after(Vec::new(), most)
+    }
+
+    /// As `bytes`, if the bytes in `start` were read before.
+    ///
+    /// # Errors
+    /// As `bytes`.
+    pub fn bytes_after(mut self, start: Vec<u8>, most: Bytes) -> io::Result<Vec<u8>> {
         let too_large = || Err(io::ErrorKind::FileTooLarge.into());
         if self.regular().is_some_and(|(_, length)| length > most) {
             return too_large();
         }
-        let mut bytes = Vec::new();
-        self.by_ref().take(most.get().saturating_add(1)).read_to_end(&mut bytes)?;
+        let mut bytes = start;
+        let rest = most.get().saturating_add(1).saturating_sub(bytes.len() as u64);
+        self.by_ref().take(rest).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most.get() { too_large() } else { Ok(bytes) }
     }
 

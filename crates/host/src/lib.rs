@@ -97,6 +97,7 @@ pub mod passing;
 pub mod perf_event;
 pub mod pm_qos;
 pub mod power_profile;
+pub mod pressure_trigger;
 pub mod process;
 pub mod program_code;
 pub mod pthread_mutex;

@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    checkup, completions, host, ipc, jitter, keeper, lab, launch, lock, man, parent, reproduce,
-    restore, rt, runs, schd_dbg, swap, why, with,
+    checkup, completions, host, incidents, ipc, jitter, keeper, lab, launch, lock, man, parent,
+    reproduce, restore, rt, runs, schd_dbg, swap, watch, why, with,
 };
 use crate::{output, paths};
 
@@ -67,6 +67,13 @@ pub(crate) enum Command {
     Checkup(checkup::Args),
     /// Explain one launch: where its time went, and what each change would save
     Why(why::Args),
+    /// Keep the last seconds in memory, and explain a stutter after it happened
+    Watch(watch::Args),
+    /// Ask unjank watch: what was that?
+    Mark(watch::mark::Args),
+    /// The stutters that unjank watch has explained
+    #[command(subcommand)]
+    Incidents(incidents::Verb),
     /// Describe this machine: everything that affects delays
     Host(host::Args),
     /// Slow launches: measure them, raise the CPU's clock for them, and compare energy
@@ -162,8 +169,9 @@ fn end(error: &clap::Error, meant: Option<String>) -> ! {
 
 /// The groups of commands in `--help`, the most frequent first: a heading, and its
 /// commands.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Find out what is slow", &["checkup", "why", "launch", "swap", "jitter", "lock", "ipc"]),
+    ("Find out what was slow", &["watch", "mark", "incidents"]),
     ("Take the time back", &["rt", "with", "restore"]),
     ("Keep and compare", &["runs", "host"]),
     ("Research and the lab", &["reproduce", "schd-dbg", "lab"]),

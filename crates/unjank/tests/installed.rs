@@ -57,6 +57,7 @@ fn what_is_installed_is_removed_and_nothing_else() {
         "share/zsh/site-functions/_unjank",
         "share/fish/vendor_completions.d/unjank.fish",
         "lib/systemd/system/unjank-tierd.service",
+        "lib/systemd/system/unjank-watch.service",
         "share/doc/unjank/examples/boost.toml",
         "share/doc/unjank/LICENSE-MIT",
     ] {

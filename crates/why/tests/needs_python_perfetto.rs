@@ -50,6 +50,7 @@ fn a_trace_has_the_recording_and_the_path() {
         assert_eq!(events[event], count, "{event}: {summary}");
     }
     assert_eq!(summary["lost"], 0);
+    assert_eq!(summary["instants"], serde_json::json!(["unjank recording"]));
 }
 
 #[test]

@@ -225,14 +225,19 @@ pub enum EventKind {
 pub enum PrevState {
     /// It could still run.
     Runnable,
-    /// It sleeps, or has ended.
+    /// It sleeps until an event or a signal, or has ended.
     Asleep,
+    /// It sleeps, and signals do not wake it, or only deadly ones: it waits for storage, for a lock
+    /// of the kernel, or for a child after `vfork(2)`.
+    Uninterruptible,
     /// A signal or a tracer has stopped it, until `SIGCONT` or the tracer continues it.
     Stopped,
 }
 
 impl PrevState {
-    /// `TASK_STOPPED` and `TASK_TRACED` of `include/linux/sched.h`.
+    /// `TASK_UNINTERRUPTIBLE` of `include/linux/sched.h`.
+    const UNINTERRUPTIBLE: i64 = 0x02;
+    /// `TASK_STOPPED` and `TASK_TRACED`.
     const STOPPED: i64 = 0x04 | 0x08;
     /// The states in which a thread is not runnable. The flag of a preempted thread is above them.
     const NOT_RUNNABLE: i64 = 0xff;
@@ -243,6 +248,8 @@ impl PrevState {
             Self::Runnable
         } else if bits & Self::STOPPED != 0 {
             Self::Stopped
+        } else if bits & Self::UNINTERRUPTIBLE != 0 {
+            Self::Uninterruptible
         } else {
             Self::Asleep
         }
@@ -253,6 +260,7 @@ impl PrevState {
         match letters.as_bytes().first() {
             Some(b'R') => Self::Runnable,
             Some(b'T' | b't') => Self::Stopped,
+            Some(b'D') => Self::Uninterruptible,
             _ => Self::Asleep,
         }
     }

@@ -18,7 +18,8 @@
 //! | `events` | the events of a CPU, packed |
 //! | `trace`, `sched`, `occupant` | a trace, and the occupants of its CPUs |
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
-//! | [`trace_file`] | recordings in files of trace-cmd and of ftrace |
+//! | [`trace_file`] | recordings in files of trace-cmd, of ftrace and of Perfetto |
+//! | `slices`, `frames`, `processes` | spans that programs name, frames of apps, and the processes that a file lists |
 //! | `capture` | a recording as the kernel's own pages, for such a file |
 //! | `tripwire` | lets another process stop a trace |
 //! | [`script`] | synthetic traces, for tests of explanations |
@@ -33,6 +34,7 @@ mod decode;
 mod event;
 mod events;
 pub mod format;
+mod frames;
 mod instance;
 mod leftovers;
 mod lock_flags;
@@ -41,10 +43,12 @@ mod name;
 mod occupant;
 mod options;
 pub mod page;
+mod processes;
 mod raw_pages;
 mod read;
 mod sched;
 pub mod script;
+mod slices;
 mod storage;
 mod system_call;
 pub mod timeline;
@@ -57,6 +61,7 @@ pub use capture::Capture;
 pub use decode::Decoder;
 pub use event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 pub use events::{Events, Iter as EventsIter};
+pub use frames::{Frame, Jank};
 pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
@@ -65,7 +70,9 @@ pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
+pub use processes::Processes;
 pub use raw_pages::RawPages;
+pub use slices::{Lane, Slice, SliceOwner, SliceReader};
 pub use storage::{BlockRequest, DeviceRequest, FilePages, StorageEvent};
 pub use system_call::SystemCall;
 pub use trace::{CpuTrace, Gap, Lost, Trace};

@@ -74,6 +74,12 @@ impl Script {
         self.switch(cpu, nanos, prev, next, PrevState::Asleep)
     }
 
+    /// `prev` falls asleep so that no signal wakes it, and `next` runs.
+    #[must_use]
+    pub fn blocks(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
+        self.switch(cpu, nanos, prev, next, PrevState::Uninterruptible)
+    }
+
     /// A signal stops `prev`, and `next` runs.
     #[must_use]
     pub fn stops(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
@@ -162,6 +168,7 @@ impl Script {
                 kind @ 0..=3 => {
                     let state = match kind {
                         0 | 2 => PrevState::Runnable,
+                        1 if one.is_multiple_of(2) => PrevState::Uninterruptible,
                         1 => PrevState::Asleep,
                         _ => PrevState::Stopped,
                     };

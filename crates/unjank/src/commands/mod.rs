@@ -7,6 +7,7 @@ mod environment;
 pub(crate) mod host;
 mod imported;
 mod in_time;
+pub(crate) mod incidents;
 mod installation;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
@@ -32,6 +33,7 @@ mod storing;
 pub(crate) mod swap;
 mod system_bus;
 mod unit;
+pub(crate) mod watch;
 mod welcome;
 pub(crate) mod why;
 pub(crate) mod with;
@@ -56,7 +58,10 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match command {
         Command::Checkup(args) => checkup::run(&args),
         Command::Host(args) => host::run(&args),
+        Command::Incidents(verb) => incidents::run(&verb),
         Command::Ipc(verb) => ipc::run(&verb),
+        Command::Mark(args) => watch::mark::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Lab(verb) => lab::run(&verb),
         Command::Launch(verb) => launch::run(&verb),
         Command::Lock(verb) => lock::run(&verb),

@@ -39,6 +39,10 @@ pub(crate) static BOOST: Unit =
 pub(crate) static TIERD: Unit =
     Unit { name: "unjank-tierd.service", text: include_str!("../../units/unjank-tierd.service") };
 
+/// The unit of `watch`.
+pub(crate) static WATCH: Unit =
+    Unit { name: "unjank-watch.service", text: include_str!("../../units/unjank-watch.service") };
+
 /// A unit on a machine: this one, or the one that a directory tree will be.
 pub(crate) struct Installer<'a> {
     unit: &'a Unit,

@@ -62,6 +62,18 @@ impl History {
         self.processes = threads.iter().map(|&(process, id)| (id, ThreadId(process))).collect();
     }
 
+    /// The threads that ran before the recording, each with the first thread of its process, as far
+    /// as these are known.
+    pub fn older_threads(&self) -> impl Iterator<Item = (ThreadId, ThreadId)> + '_ {
+        self.processes.iter().map(|(&thread, &first)| (thread, first))
+    }
+
+    /// The threads of a process that ran before the recording, as far as they are known.
+    pub fn older_threads_of(&self, first: ThreadId) -> impl Iterator<Item = ThreadId> + '_ {
+        let threads = self.processes.iter().filter(move |(_, of)| **of == first);
+        threads.map(|(&thread, _)| thread)
+    }
+
     /// All threads.
     pub fn lives(&self) -> impl Iterator<Item = (ThreadId, &Life)> {
         self.lives.iter().flat_map(|(thread, lives)| lives.iter().map(|life| (*thread, life)))
@@ -114,6 +126,15 @@ impl History {
         for (&cpu, &khz) in clocks {
             self.clocks.entry(cpu).or_default().insert(0, (Timestamp::default(), khz));
         }
+    }
+
+    /// The clock frequencies in kHz with which the trace begins, by CPU.
+    pub(crate) fn clocks_at_start(&self) -> BTreeMap<usize, u64> {
+        let clocks = self.clocks.iter().filter_map(|(&cpu, changes)| {
+            let &(at, khz) = changes.first()?;
+            (at == Timestamp::default()).then_some((cpu, khz))
+        });
+        clocks.collect()
     }
 
     /// The clock frequency of a CPU in kHz at each of its changes.

@@ -12,6 +12,8 @@ use crate::split::Cell;
 pub struct About {
     /// The command that was launched; empty for a recording.
     pub command: Vec<OsString>,
+    /// What was launched in a recording: the package of an Android app.
+    pub package: Option<String>,
     /// Options of `unjank why` that its next runs need as well: `--ready`,
     /// `stdout:up`, `--timeout`, `2m`.
     pub options: Vec<OsString>,
@@ -55,7 +57,7 @@ const LONGEST: usize = 60;
 impl About {
     /// `gcc -O1 fault.c`, shortened.
     pub(super) fn subject(&self) -> String {
-        let text = shell::line(&self.command);
+        let text = self.package.clone().unwrap_or_else(|| shell::line(&self.command));
         match text.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,

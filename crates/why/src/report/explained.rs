@@ -7,6 +7,7 @@ use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
+use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::tracefs::{EventKind, Trace};
 use unjank_host::{Support, Timestamp};
 use unjank_units::Nanos;
@@ -156,7 +157,7 @@ impl Explained {
         self.highest.is_empty().then_some(reason)
     }
 
-    fn of(
+    pub(super) fn of(
         subject: Subject,
         trace: Trace,
         mut history: History,
@@ -169,10 +170,11 @@ impl Explained {
         let (highest, no_clocks) = (clocks.highest, clocks.missing);
         let path = path_of_program(&history, (first, thread), from, to, stop);
         let split = Split::of(&path, &history, &highest);
-        let family = match subject {
+        let mut family = match subject {
             Subject::Launch => kin::of_launch(&history, thread, to),
             Subject::Window => kin::of_running(&trace, &history, thread, to),
         };
+        family.extend(history.older_threads_of(first));
         Self {
             subject,
             thread,
@@ -193,6 +195,31 @@ impl Explained {
             files: BTreeMap::new(),
             server: None,
             stacks: None,
+        }
+    }
+
+    /// What it was made of, for an explanation of another time. The clocks with which the recording
+    /// began are part of the history.
+    pub(super) fn into_recording(self) -> (Trace, History, Clocks) {
+        let Self { trace, history, highest, no_clocks: missing, .. } = self;
+        (trace, history, Clocks { highest, at_start: BTreeMap::new(), missing })
+    }
+
+    /// What a file needs besides the events, so that this can be explained again.
+    pub fn annex(&self) -> Annex {
+        let kernel_threads = self.trace.kernel_threads.iter().map(|thread| thread.0);
+        Annex {
+            thread: self.thread.0,
+            first: self.first.0,
+            window: [self.from, self.to].map(Timestamp::as_nanos),
+            is_window: self.subject == Subject::Window,
+            highest_khz: self.highest.clone(),
+            start_khz: self.history.clocks_at_start(),
+            kernel_threads: kernel_threads.collect(),
+            functions: self.functions.clone(),
+            swap: self.swap.clone(),
+            files: self.files.clone().into_iter().collect(),
+            ..Annex::default()
         }
     }
 
@@ -220,7 +247,9 @@ impl Explained {
     /// files. These do not show which older threads belong to its process.
     pub(super) fn is_older_than_its_recording(&self) -> bool {
         let first = self.history.life(self.first, self.from);
-        self.subject == Subject::Launch && first.is_none_or(|life| life.birth.is_none())
+        let is_older = first.is_none_or(|life| life.birth.is_none());
+        let is_known = self.history.older_threads_of(self.first).next().is_some();
+        self.subject == Subject::Launch && is_older && !is_known
     }
 
     /// The length of the window.

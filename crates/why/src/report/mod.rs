@@ -3,10 +3,12 @@
 
 mod about;
 mod agreement;
+mod apps;
 mod best;
 mod calibration;
 mod calls;
 mod commands;
+mod culprit;
 mod delays;
 mod explained;
 mod family;
@@ -46,8 +48,10 @@ use agreement::Agreement;
 use launches::LaunchSummary;
 
 pub use about::{About, Remedy};
+pub use apps::{NamedSlice, app_frames, app_launches, named_slices};
 pub use best::{BestChange, best};
 pub use calibration::{Proved, calibration};
+pub use culprit::Culprit;
 pub use delays::{DelayCost, delays};
 pub use explained::{Clocks, Explained, Server, Subject};
 pub use family::Family;

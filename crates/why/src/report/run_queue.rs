@@ -19,7 +19,7 @@ const SHOWN: usize = 5;
 /// number of the idle state follows, if the trace has it.
 const FROM_IDLE: &str = "waking up from idle";
 /// The name of time on an idle CPU that is longer than a wake-up takes.
-const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
+pub(super) const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
 /// The longest time from a wake-up to the run on an idle CPU. CPUs leave the deepest idle states
 /// within some hundred microseconds.
 const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);

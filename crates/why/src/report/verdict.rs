@@ -53,7 +53,11 @@ pub(super) fn verdict(
     }
     let (question, measured) = match launch.subject {
         Subject::Launch => {
-            ("Would one change save a tenth of this launch?", "time from exec to ready")
+            let time = match about.package {
+                Some(_) => "time from the request to the first frame",
+                None => "time from exec to ready",
+            };
+            ("Would one change save a tenth of this launch?", time)
         }
         Subject::Window => ("Would one change save a tenth of this time?", "length of the window"),
     };

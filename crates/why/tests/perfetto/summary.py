@@ -1,7 +1,7 @@
 """What a Perfetto trace contains, read with Perfetto's own generated classes.
 
 Argument: a trace. Prints JSON: the number of kernel events by name, the flags of
-wake-ups, and the tracks with their slices. Fails if a field is unknown, a name
+wake-ups, the tracks with their slices, and the names of instant events. Fails if a field is unknown, a name
 is not interned, a track is not described, or its events are out of order or not
 in pairs.
 """
@@ -34,7 +34,7 @@ for message in messages(trace):
     check(not len(UnknownFieldSet(message)), f"unknown fields in {message}")
 
 events, flags, lost = Counter(), Counter(), 0
-tracks, names, arguments, open_slices = {}, {}, {}, {}
+tracks, names, arguments, instants = {}, {}, {}, []
 begun = False
 for packet in trace.packet:
     if packet.HasField("ftrace_events"):
@@ -91,6 +91,9 @@ for packet in trace.packet:
                     "arrows to": list(event.terminating_flow_ids),
                 }
             )
+        elif event.type == TrackEvent.TYPE_INSTANT:
+            check(event.name and all(it.name for it in event.debug_annotations), "no name")
+            instants.append(event.name)
         else:
             check(event.type == TrackEvent.TYPE_SLICE_END, f"an event of type {event.type}")
             check(slices and "to" not in last, "an end without a begin")
@@ -99,6 +102,12 @@ for track in tracks.values():
     check(all("to" in slice for slice in track["slices"]), f"an open slice of {track['name']}")
 print(
     json.dumps(
-        {"events": events, "flags": flags, "lost": lost, "tracks": list(tracks.values())}
+        {
+            "events": events,
+            "flags": flags,
+            "lost": lost,
+            "tracks": list(tracks.values()),
+            "instants": instants,
+        }
     )
 )

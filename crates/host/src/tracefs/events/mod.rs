@@ -256,6 +256,7 @@ mod tests {
             switch(PrevState::Runnable),
             switch(PrevState::Asleep),
             switch(PrevState::Stopped),
+            switch(PrevState::Uninterruptible),
             EventKind::Waking { task: hostile, cpu: 3 },
             EventKind::Waking { task: hostile, cpu },
             EventKind::Wakeup { task: hostile, cpu },

@@ -24,6 +24,7 @@ fn small_of(state: PrevState) -> u16 {
         PrevState::Asleep => 0,
         PrevState::Runnable => 1,
         PrevState::Stopped => 2,
+        PrevState::Uninterruptible => 3,
     }
 }
 
@@ -32,7 +33,8 @@ fn state_of(small: u16) -> PrevState {
     match small {
         0 => PrevState::Asleep,
         1 => PrevState::Runnable,
-        _ => PrevState::Stopped,
+        2 => PrevState::Stopped,
+        _ => PrevState::Uninterruptible,
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Annex {
     pub first: u32,
     /// The explained window, in nanoseconds of the trace's clock.
     pub window: [u64; 2],
+    /// Whether the window is part of a longer run of the program, and no launch.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_window: bool,
     /// The start and the stop of each buffer's recording, in nanoseconds of the
     /// trace's clock.
     pub recorded: Vec<[u64; 2]>,
@@ -36,6 +39,21 @@ pub struct Annex {
     pub swap: Vec<Area>,
     /// Paths of files.
     pub files: Vec<(FileId, String)>,
+    /// The gaps of each CPU, in a trace of Perfetto, which does not have their beginnings; empty in
+    /// a `trace.dat`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<AnnexGaps>,
+}
+
+/// The gaps of a CPU: beginnings and ends in nanoseconds of the trace's clock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnnexGaps {
+    /// The CPU's number.
+    pub cpu: usize,
+    /// Spans in which events may be missing.
+    pub of_events: Vec<[u64; 2]>,
+    /// Spans in which requests of threads to the kernel may be missing.
+    pub of_calls: Vec<[u64; 2]>,
 }
 
 /// The name that the option VERSION begins with.
@@ -77,6 +95,7 @@ mod tests {
             thread: 7,
             first: 5,
             window: [1, u64::MAX],
+            is_window: true,
             recorded: vec![[0, 9], [1, 8]],
             highest_khz: BTreeMap::from([(0, 2_800_000), (3, 1)]),
             start_khz: BTreeMap::new(),
@@ -84,6 +103,7 @@ mod tests {
             functions: BTreeMap::from([(u64::MAX, "wb_workfn".to_owned())]),
             swap: vec![Area::new("/swap".to_owned(), DISK, true, whole(2_048, 4_096))],
             files: vec![(FileId { device: DISK, inode: 12 }, "/usr/bin/git".to_owned())],
+            gaps: vec![AnnexGaps { cpu: 1, of_events: vec![[0, 5]], of_calls: vec![] }],
         };
         let version = annex.to_version("0.1.0");
         assert!(version.starts_with(b"unjank 0.1.0\0{"));

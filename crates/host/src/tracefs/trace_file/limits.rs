@@ -27,6 +27,12 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// A budget of few decompressed bytes.
+    #[cfg(test)]
+    pub(super) fn with_unpacked(bytes: usize) -> Self {
+        Self { unpacked: bytes, ..Self::default() }
+    }
+
     /// Takes events from the budget; an error if they exceed it.
     pub(super) fn spend_events(&mut self, number: usize) -> Result<(), Fault> {
         let rest = self.events.checked_sub(number);

@@ -1,8 +1,9 @@
-//! Recordings in files: trace-cmd's `trace.dat`, and the text of ftrace.
+//! Recordings in files: trace-cmd's `trace.dat`, the text of ftrace, and Perfetto's traces.
 //!
 //! ```text
 //! bytes ─► dat  ─► pages ─► decoder ─► Recorded
-//!     └──► text ─► lines ────────────► Recorded
+//!     ├──► text ─► lines ────────────► Recorded
+//!     └──► perfetto ─► packets ──────► Recorded
 //! instance ─► capture ─► write ─► trace.dat
 //! ```
 //!
@@ -10,31 +11,38 @@
 //! |---|---|
 //! | `dat` | `trace.dat`, versions 6 and 7 |
 //! | `text` | `trace`, `trace_pipe` and `trace-cmd report -l` |
+//! | [`perfetto`] | Perfetto's traces, packet by packet |
 //! | `write` | `trace.dat` version 6 |
 //! | `annex` | data that an explanation needs besides events |
 //! | `clock` | clocks that are not in nanoseconds, or differ between CPUs |
 //! | `limits`, `fault` | bounds, and errors in a file |
 //!
-//! Pure functions over bytes. They keep at most [`MOST_EVENTS`] events.
+//! Pure functions over bytes, or over a reader. They keep at most [`MOST_EVENTS`] events.
 
 mod annex;
 mod clock;
 mod dat;
 mod fault;
 mod limits;
+pub mod perfetto;
 mod recorded;
 mod text;
 mod write;
 
-pub use annex::Annex;
+pub use annex::{Annex, AnnexGaps};
 pub use fault::Fault;
 pub use limits::{MOST_BYTES, MOST_EVENTS};
 pub use recorded::Recorded;
 pub use write::{Buffer, write};
 
-use crate::input::Stop;
+use std::io::{self, Read};
 
-/// Reads a recording: `trace.dat` by its first bytes, else text.
+use crate::input::{Input, Stop, Stopped};
+
+/// The number of bytes by which the form of a recording is recognised.
+const START: u64 = 64;
+
+/// Reads a recording: `trace.dat` and Perfetto's traces by their first bytes, else text.
 ///
 /// # Errors
 /// The error in the file, and its position.
@@ -47,8 +55,41 @@ pub fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
 /// # Errors
 /// As `read`; [`Fault::is_stop`] after a stop request.
 pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
-    let is_dat = dat::is_dat(bytes);
-    let recorded = if is_dat { dat::read(bytes, stop)? } else { text::read(bytes, stop)? };
+    let recorded = if dat::is_dat(bytes) {
+        dat::read(bytes, stop)?
+    } else if perfetto::begins(bytes) {
+        perfetto::read(bytes, stop)?
+    } else {
+        text::read(bytes, stop)?
+    };
+    checked(recorded, stop)
+}
+
+/// As [`read_until`], from an open file. Perfetto's traces may be larger than [`MOST_BYTES`]: they
+/// are read packet by packet.
+///
+/// # Errors
+/// As `read_until`, as an I/O error of the kind `InvalidData`; `FileTooLarge`; errors of `read(2)`,
+/// and [`Stopped`].
+pub fn read_from(mut input: Input, stop: &Stop) -> io::Result<Recorded> {
+    let mut start = Vec::new();
+    input.by_ref().take(START).read_to_end(&mut start)?;
+    let recorded = if perfetto::begins(&start) {
+        perfetto::read(start.as_slice().chain(input), stop)
+            .and_then(|recorded| checked(recorded, stop))
+    } else {
+        read_until(&input.bytes_after(start, MOST_BYTES)?, stop)
+    };
+    recorded.map_err(|fault| {
+        if fault.is_stop() {
+            io::Error::other(Stopped)
+        } else {
+            io::Error::new(io::ErrorKind::InvalidData, fault)
+        }
+    })
+}
+
+fn checked(recorded: Recorded, stop: &Stop) -> Result<Recorded, Fault> {
     if recorded.trace.is_empty() {
         return Err(Fault::of_file("it has no events that unjank can decode"));
     }

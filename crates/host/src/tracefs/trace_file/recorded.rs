@@ -1,5 +1,10 @@
 //! A recording that was read.
 
+use std::collections::BTreeMap;
+
+use super::super::frames::Frame;
+use super::super::processes::Processes;
+use super::super::slices::Slice;
 use super::super::trace::Trace;
 use super::annex::Annex;
 
@@ -15,6 +20,14 @@ pub struct Recorded {
     pub architecture: Option<String>,
     /// The data that unjank adds to its own recordings.
     pub annex: Option<Annex>,
+    /// The processes that the file lists.
+    pub processes: Processes,
+    /// Spans that programs named themselves, in order of their beginnings.
+    pub slices: Vec<Slice>,
+    /// Frames of Android apps that were shown or dropped, in order of their beginnings.
+    pub frames: Vec<Frame>,
+    /// Functions of the kernel, by address or by the number that replaces it.
+    pub functions: BTreeMap<u64, String>,
     /// Remarks for the user, one sentence each.
     pub notes: Vec<String>,
 }

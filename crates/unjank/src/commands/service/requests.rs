@@ -36,7 +36,19 @@ pub(crate) enum Action {
     Pause,
     /// Continues, then sends its state.
     Resume,
+    /// Explains what has just happened, then sends its state.
+    Mark,
 }
+
+impl Action {
+    /// Whether all users may ask for it.
+    fn is_public(self) -> bool {
+        matches!(self, Self::Status | Self::Mark)
+    }
+}
+
+/// The actions of a service that only works on.
+pub(crate) const SERVICE: [Action; 3] = [Action::Status, Action::Pause, Action::Resume];
 
 /// The answer of the service.
 #[derive(Debug, Serialize, Deserialize)]
@@ -74,17 +86,19 @@ impl<S> Request<S> {
     }
 }
 
-/// Serves clients in a thread of its own for as long as the process lives.
+/// Serves clients in a thread of its own for as long as the process lives. `offers` are the actions
+/// of the service.
 ///
 /// # Errors
 /// The thread or a file descriptor cannot be made.
 pub(crate) fn listen<S: Serialize + Send + 'static>(
     socket: Arc<ControlSocket>,
+    offers: &[Action],
 ) -> Result<(Receiver<Request<S>>, Arc<WakeEvent>)> {
     let (pass_on, requests) = channel();
     let wake = Arc::new(WakeEvent::new()?);
     let clients = Clients::new(socket, text(&held_up::<S>()))?;
-    let relay = Relay::new(clients, pass_on, Arc::clone(&wake))?;
+    let relay = Relay::new(clients, offers.to_vec(), pass_on, Arc::clone(&wake))?;
     thread::Builder::new()
         .name("clients".to_owned())
         .spawn(move || relay.serve())
@@ -95,6 +109,7 @@ pub(crate) fn listen<S: Serialize + Send + 'static>(
 /// Relays requests to the service, and its answers to the clients.
 struct Relay<S> {
     clients: Clients,
+    offers: Vec<Action>,
     pass_on: Sender<Request<S>>,
     /// Rung when there is a request.
     asked: Arc<WakeEvent>,
@@ -104,9 +119,14 @@ struct Relay<S> {
 }
 
 impl<S: Serialize> Relay<S> {
-    fn new(clients: Clients, pass_on: Sender<Request<S>>, asked: Arc<WakeEvent>) -> Result<Self> {
+    fn new(
+        clients: Clients,
+        offers: Vec<Action>,
+        pass_on: Sender<Request<S>>,
+        asked: Arc<WakeEvent>,
+    ) -> Result<Self> {
         let replied = Arc::new(WakeEvent::new()?);
-        Ok(Self { clients, pass_on, asked, replies: channel(), replied })
+        Ok(Self { clients, offers, pass_on, asked, replies: channel(), replied })
     }
 
     fn serve(mut self) {
@@ -125,7 +145,7 @@ impl<S: Serialize> Relay<S> {
 
     /// Passes a request on, or answers at once if it is invalid or refused.
     fn take(&mut self, question: &Asked) {
-        let answer: Answer<S> = match read::<S>(&question.line, question.may_change) {
+        let answer: Answer<S> = match read::<S>(&question.line, question.may_change, &self.offers) {
             Ok(action) => {
                 let request = Request {
                     action,
@@ -155,11 +175,14 @@ fn held_up<S>() -> Answer<S> {
 }
 
 /// Parses a request; the error is the answer that refuses it.
-fn read<S>(line: &str, may_change: bool) -> Result<Action, Answer<S>> {
+fn read<S>(line: &str, may_change: bool, offers: &[Action]) -> Result<Action, Answer<S>> {
     let refused = |reason: String, not_permitted| Answer::Error { reason, not_permitted };
     let question: Question = serde_json::from_str(line)
         .map_err(|error| refused(format!("invalid request: {error}"), false))?;
-    if question.action != Action::Status && !may_change {
+    if !offers.contains(&question.action) {
+        return Err(refused("this service does not do that".to_owned(), false));
+    }
+    if !question.action.is_public() && !may_change {
         let reason = "only root and the group of the socket may change what the service does";
         return Err(refused(reason.to_owned(), true));
     }
@@ -170,8 +193,10 @@ fn read<S>(line: &str, may_change: bool) -> Result<Action, Answer<S>> {
 mod tests {
     use super::*;
 
+    const ALL: [Action; 4] = [Action::Status, Action::Pause, Action::Resume, Action::Mark];
+
     fn refused(line: &str, may_change: bool) -> (String, bool) {
-        match read::<()>(line, may_change) {
+        match read::<()>(line, may_change, &ALL) {
             Err(Answer::Error { reason, not_permitted }) => (reason, not_permitted),
             other => panic!("{other:?}"),
         }
@@ -181,8 +206,16 @@ mod tests {
     fn reading_the_state_needs_no_permission() {
         assert!(refused("{\"do\":\"pause\"}", false).1);
         assert!(refused("{\"do\":\"resume\"}", false).1);
-        assert_eq!(read::<()>("{\"do\":\"status\"}", false).unwrap(), Action::Status);
-        assert_eq!(read::<()>("{\"do\":\"pause\"}", true).unwrap(), Action::Pause);
+        assert_eq!(read::<()>("{\"do\":\"status\"}", false, &ALL).unwrap(), Action::Status);
+        assert_eq!(read::<()>("{\"do\":\"pause\"}", true, &ALL).unwrap(), Action::Pause);
+    }
+
+    #[test]
+    fn a_mark_needs_no_permission_but_a_service_that_offers_it() {
+        let mark = "{\"do\":\"mark\"}";
+        assert_eq!(read::<()>(mark, false, &ALL).unwrap(), Action::Mark);
+        let refused = read::<()>(mark, true, &SERVICE).unwrap_err();
+        assert!(matches!(refused, Answer::Error { not_permitted: false, .. }));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::values;
 pub(super) fn about(args: &Args, root: &Root) -> About {
     let shared = of_output(&args.output);
     About {
+        package: None,
         command: args.command.clone(),
         options: [options(args), shared.options].concat(),
         launches: args.launches(),

@@ -22,9 +22,9 @@ pub(super) const MEMORY: &str = "256MiB";
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "unjank why [OPTIONS] <-- COMMAND... | --pid PID | FILE | --calibration>"
+    override_usage = "unjank why [OPTIONS] <-- COMMAND... | --pid PID | FILE | --last | --calibration>"
 )]
-#[command(group = clap::ArgGroup::new("subject").required(true).args(["file", "pid", "command", "calibration"]))]
+#[command(group = clap::ArgGroup::new("subject").required(true).args(["file", "pid", "command", "calibration", "last", "incident"]))]
 #[command(after_help = "Examples:
   sudo unjank why -- git status
   sudo unjank why -n 5 --ready window --html why.html -- xterm
@@ -34,6 +34,8 @@ pub(super) const MEMORY: &str = "256MiB";
   sudo unjank why --trace-file launch.dat -- ./app    # keep the recording
   unjank why launch.dat                               # explain it again
   unjank why trace.dat --process app                  # a recording of trace-cmd
+  unjank why phone.perfetto-trace                     # launches and late frames of apps
+  sudo unjank why --last                              # the stutter that unjank watch kept
   sudo unjank why --prove -- make -C project          # try the change that saves most
   sudo unjank why --prove=cache -- ./app              # cold files against files in memory
   sudo unjank why --prove=clock --by boost -- ./app   # by other means

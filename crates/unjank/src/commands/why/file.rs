@@ -1,21 +1,24 @@
 //! Explains a recording in a file.
 
-use std::env::consts::ARCH;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use unjank_host::input::{Input, Stopped};
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::trace_file::{self, Annex, MOST_BYTES, Recorded};
-use unjank_host::tracefs::{EventKind, Trace};
+use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::trace_file::{self, Annex, Recorded};
 use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
+use unjank_why::android::AppThread;
 use unjank_why::choose::{self, ChoiceOptions, Chosen, Moment, choose};
+use unjank_why::foreign_calls::{is_native, translate};
 use unjank_why::history::History;
-use unjank_why::report::{self, Clocks, Explained, Launches};
+use unjank_why::report::{self, Clocks, Explained, Launches, Subject};
 
 use super::about::of_output;
+use super::named::NamedArgs;
+use crate::commands::incidents::{KeptArgs, STORE};
 use crate::commands::measured::{OutputArgs, Settings};
 use crate::interrupt;
 use crate::values;
@@ -23,7 +26,8 @@ use crate::values;
 /// What of a recording is explained.
 #[derive(Debug, clap::Args)]
 pub(super) struct FileArgs {
-    /// A recording instead of a launch: trace-cmd's trace.dat, or ftrace's text with flags
+    /// A recording instead of a launch: trace-cmd's trace.dat, ftrace's text with flags, or a
+    /// trace of Perfetto
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
     /// The process in the recording
@@ -42,15 +46,45 @@ pub(super) struct FileArgs {
     /// End of the window [default: the end of the thread]
     #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
     until: Option<Moment>,
+    #[command(flatten)]
+    pub(super) named: NamedArgs,
+    /// The last incident of unjank watch
+    #[arg(long, conflicts_with_all = ["command", "pid", "file"], help_heading = "Recordings")]
+    last: bool,
+    /// An incident of unjank watch: last~1 …, or the beginning of its id
+    #[arg(long, value_name = "INCIDENT", conflicts_with_all = ["command", "pid", "file", "last"], help_heading = "Recordings")]
+    incident: Option<String>,
+    /// Store of the incidents
+    #[arg(long, value_name = "FILE", default_value = STORE, help_heading = "Recordings")]
+    incident_store: PathBuf,
+}
+
+impl FileArgs {
+    /// The recording that is explained, if it is one: a named file, or that of an incident.
+    ///
+    /// # Errors
+    /// There is no such incident.
+    pub(super) fn path(&self) -> Result<Option<PathBuf>> {
+        let name = match (&self.file, &self.incident, self.last) {
+            (Some(file), ..) => return Ok(Some(file.clone())),
+            (None, Some(name), _) => name.as_str(),
+            (None, None, true) => "last",
+            (None, None, false) => return Ok(None),
+        };
+        let kept = KeptArgs { store: self.incident_store.clone() }.open_existing()?;
+        let record = kept.find(name)?;
+        Ok(Some(kept.recording(&record.id)))
+    }
 }
 
 /// The settings of a run that explains a recording.
 pub(super) fn settings(args: &FileArgs, file: &Path, thread: Option<&str>) -> Settings {
     let word = |word: &Option<String>| word.clone().unwrap_or_default();
-    Settings::default()
+    let settings = Settings::default()
         .with("file", file.display().to_string())
         .with("process", word(&args.process))
-        .with("thread", thread.unwrap_or_default())
+        .with("thread", thread.unwrap_or_default());
+    args.named.add_to(settings)
 }
 
 /// Explains a recording.
@@ -62,19 +96,12 @@ pub(super) fn explain(
 ) -> Result<(Launches, Findings)> {
     let mut recorded = read(file)?;
     let mut notes = std::mem::take(&mut recorded.notes);
-    notes.extend(drop_foreign_calls(&mut recorded));
+    notes.extend(translate_calls(&mut recorded));
     let annex = recorded.annex.take();
-    if let Some(annex) = &annex {
-        recorded.trace.kernel_threads =
-            annex.kernel_threads.iter().copied().map(ThreadId).collect();
-    }
-    let (stop, stopped) = (interrupt::stop(), || failed(file, io::Error::other(Stopped)));
-    let chosen = choose(&recorded.trace, &wanted(args, thread), annex.as_ref().map(own), &stop)
-        .map_err(|what| {
-            let invalid = || Error::Invalid(format!("{}: {what}", file.display()));
-            if stop.is_requested() { stopped() } else { invalid() }
-        })?;
-    let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
+    let threads = annex.iter().flat_map(|annex| annex.kernel_threads.iter().copied());
+    recorded.trace.kernel_threads.extend(threads.map(ThreadId));
+    let stop = interrupt::stop();
+    let stopped = || failed(file, io::Error::other(Stopped));
     let clocks = clocks_of(annex.as_ref(), &recorded.trace);
     if annex.is_none() && !clocks.highest.is_empty() {
         notes.push(
@@ -82,25 +109,48 @@ pub(super) fn explain(
                 .to_owned(),
         );
     }
-    let Annex { functions, swap, files, .. } = annex.unwrap_or_default();
-    let (trace, window) = (recorded.trace, (from, to));
-    let history = History::until(&trace, &stop).ok_or_else(stopped)?;
-    let threads = (first, thread);
-    let launch = Explained::of_program(trace, history, threads, window, clocks, &stop);
-    let mut launch = launch.map_err(|_| stopped())?;
+    let invalid = |what: String| {
+        let invalid = Error::Invalid(format!("{}: {what}", file.display()));
+        if stop.is_requested() { stopped() } else { invalid }
+    };
+    let about = of_output(output);
+    let mut history = History::until(&recorded.trace, &stop).ok_or_else(stopped)?;
+    let of_threads = recorded.processes.of_threads.iter();
+    history.began_with(&of_threads.map(|(&thread, &process)| (process, thread)).collect());
+    let names_time = args.process.is_some() || thread.is_some() || annex.is_some();
+    let names_time = names_time || args.since.is_some() || args.until.is_some();
+    let named = args.named.choose(&recorded, &history, names_time).map_err(invalid)?;
+    let functions = std::mem::take(&mut recorded.functions);
+    let (mut launch, tables, about) = if let Some(named) = named {
+        let (trace, stop) = (recorded.trace, &stop);
+        named.explain(trace, history, clocks, &about, stop).map_err(|Stopped| stopped())?
+    } else {
+        let wanted = wanted(args, thread, &recorded);
+        let chosen = choose(&recorded.trace, &wanted, annex.as_ref().map(own), &stop);
+        let chosen = chosen.map_err(invalid)?;
+        let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
+        let (trace, threads, window) = (recorded.trace, (first, thread), (from, to));
+        let launch = Explained::of_program(trace, history, threads, window, clocks, &stop);
+        let mut launch = launch.map_err(|_| stopped())?;
+        if annex.as_ref().is_some_and(|annex| annex.is_window) {
+            let window = AppThread { first, thread, to };
+            launch = launch.again(Subject::Window, window, from, &stop).map_err(|_| stopped())?;
+        }
+        let table = report::window_table(&launch, &chosen);
+        (launch, vec![table], about)
+    };
+    let Annex { functions: of_annex, swap, files, .. } = annex.unwrap_or_default();
     launch.know_swap(swap);
-    launch.name_functions(functions);
+    launch.name_functions(functions.into_iter().chain(of_annex).collect());
     launch.name_files(files.into_iter().collect());
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
-    let table = report::window_table(&launch, &chosen);
-    let about = of_output(output);
     let launches = Launches::new(Bytes::default(), &about).until(stop.clone()).with(launch);
     if launches.typical().is_none() {
         return Err(stopped().into());
     }
     let findings = report::findings_until(&launches, &about, &stop);
     let mut findings = findings.ok_or_else(stopped)?;
-    findings.tables.insert(0, table);
+    findings.tables.splice(0..0, tables);
     for note in notes {
         findings.warn(note);
     }
@@ -122,51 +172,37 @@ fn read(file: &Path) -> Result<Recorded> {
     let failed = |why| failed(file, why);
     let stop = interrupt::stop();
     let input = Input::named(file, &stop).map_err(failed)?;
-    let bytes = input.bytes(MOST_BYTES).map_err(failed)?;
-    let recorded = trace_file::read_until(&bytes, &stop).map_err(|fault| {
-        failed(if fault.is_stop() {
-            io::Error::other(Stopped)
-        } else {
-            io::Error::new(io::ErrorKind::InvalidData, fault)
-        })
-    })?;
-    Ok(recorded)
+    Ok(trace_file::read_from(input, &stop).map_err(failed)?)
 }
 
 fn failed(file: &Path, why: io::Error) -> Error {
     Error::file("read", file, why).of_named_file()
 }
 
-/// Removes system calls whose numbers mean something else here.
-fn drop_foreign_calls(recorded: &mut Recorded) -> Option<String> {
-    let architecture = recorded.architecture.as_ref().filter(|name| !is_of(name, ARCH))?;
-    let is_call = |kind: &EventKind| matches!(kind, EventKind::SystemCall(_));
-    let mut dropped = 0;
-    for cpu in &mut recorded.trace.cpus {
-        let before = cpu.events.len();
-        cpu.events.retain(|event| !is_call(&event.kind));
-        dropped += before - cpu.events.len();
-    }
-    (dropped > 0).then(|| {
-        format!(
+/// Gives the system calls of another architecture this machine's numbers.
+fn translate_calls(recorded: &mut Recorded) -> Option<String> {
+    let architecture = recorded.architecture.as_ref().filter(|name| !is_native(name))?;
+    match translate(&mut recorded.trace, architecture) {
+        Some(0) => None,
+        Some(removed) => Some(format!(
+            "left out system calls of {architecture} that this machine does not have: {removed}"
+        )),
+        None => Some(format!(
             "system calls were recorded on {architecture} and are not known here: waits for \
              locks, messages and children are those for another thread"
-        )
-    })
-}
-
-/// Whether a name that `uname -m` prints is that of an architecture.
-fn is_of(name: &str, architecture: &str) -> bool {
-    match architecture {
-        "arm" => name.starts_with("armv"),
-        "x86" => matches!(name.as_bytes(), [b'i', b'3'..=b'6', b'8', b'6']),
-        _ => name == architecture,
+        )),
     }
 }
 
-fn wanted(args: &FileArgs, thread: Option<&str>) -> ChoiceOptions {
+fn wanted(args: &FileArgs, thread: Option<&str>, recorded: &Recorded) -> ChoiceOptions {
+    // A process has a longer name than its threads.
+    let by_name = |name: &String| {
+        let mut processes = recorded.processes.named(name);
+        let only = processes.next().filter(|_| processes.next().is_none());
+        only.map_or_else(|| name.clone(), |process| process.to_string())
+    };
     ChoiceOptions {
-        process: args.process.clone(),
+        process: args.process.as_ref().map(by_name),
         thread: thread.map(str::to_owned),
         from: args.since,
         to: args.until,
@@ -200,17 +236,6 @@ mod tests {
     use unjank_host::Nanos;
 
     use super::*;
-
-    #[test]
-    fn the_kernel_has_other_names_of_architectures() {
-        for (name, architecture) in
-            [("x86_64", "x86_64"), ("aarch64", "aarch64"), ("armv7l", "arm"), ("i686", "x86")]
-        {
-            assert!(is_of(name, architecture), "{name}");
-            assert!(!is_of(name, "riscv64"), "{name}");
-        }
-        assert!(!is_of("x86_64", "x86") && !is_of("aarch64", "arm"));
-    }
 
     #[test]
     fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {

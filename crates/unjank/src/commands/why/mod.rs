@@ -10,9 +10,11 @@ mod file;
 mod handoff;
 pub(crate) mod launch;
 pub(crate) mod launches;
+mod named;
 mod prove;
 mod window;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -43,7 +45,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let command = measured::Command { name: "why", output: &output, settings };
         return command.run(|root, _, _| calibration::read(&args.output, root));
     }
-    let settings = match &args.recording.file {
+    let recording = args.recording.path()?;
+    let settings = match &recording {
         Some(path) => file::settings(&args.recording, path, args.thread.as_deref()),
         None => settings(args),
     };
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let [perfetto, folded] = args.export.files();
     let own = [perfetto, folded, ("--trace-file", args.trace_file.as_deref())];
     command.run_beside(&own, |root, seed, monitor| {
-        let (launches, findings) = explain(args, root, seed, monitor)?;
+        let (launches, findings) = explain(args, recording.as_deref(), root, seed, monitor)?;
         let exported = launches.typical().map_or(Ok(()), |launch| exports.write(launch));
         Ok(Outcome::from(findings).ending(exported.map(|()| exit::FINE)))
     })
@@ -87,11 +90,12 @@ fn settings(args: &Args) -> Settings {
 /// What was explained, and what is said of it.
 fn explain(
     args: &Args,
+    recording: Option<&Path>,
     root: &Root,
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<(Launches, Findings)> {
-    if let Some(path) = &args.recording.file {
+    if let Some(path) = recording {
         return file::explain(&args.recording, path, args.thread.as_deref(), &args.output);
     }
     if let Some(wanted) = args.prove {

@@ -2,9 +2,11 @@
 //! recorded them itself.
 //!
 //! Perfetto makes slices of the beginnings and ends of interrupt handlers and work items. If
-//! a recording has beginnings only, these are left out, because their slices would never end.
+//! a recording has beginnings only, they are written as generic events, because their slices would
+//! never end. So are events that Perfetto has no message for. unjank reads all of them back.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{
@@ -13,10 +15,11 @@ use unjank_host::tracefs::{
 };
 use unjank_host::{Hertz, Timestamp};
 
+use super::generic_events::generic;
 use super::kernel_messages::{
-    BlockRequest, Bundle, Exec, Exit, IrqHandlerEntry, IrqHandlerExit, KernelEvent,
-    KernelEventKind, Migration, NewTask, OfCpu, SchedSwitch, SetPriority, Softirq, SysEnter,
-    SysExit, Wakeup,
+    BlockRequest, Bundle, Empty, Exec, Exit, IrqHandlerEntry, IrqHandlerExit, KernelEvent,
+    KernelEventKind, Migration, NewTask, OfCpu, ReceivedPacket, SchedSwitch, SetPriority, Softirq,
+    SysEnter, SysExit, Timer, Wakeup,
 };
 use super::packets::Packet;
 use super::write::PacketWriter;
@@ -28,10 +31,10 @@ const BUNDLE: usize = 1_000;
 /// Bits of `common_flags`: `include/linux/trace_events.h`.
 const HARDIRQ: u32 = 0x08;
 const SOFTIRQ: u32 = 0x10;
-/// `prev_state` of a thread that sleeps, and of one that has ended, as Perfetto
-/// reads them in a trace without the kernel's version. The recording does not
-/// keep whether a sleep can be interrupted.
+/// `prev_state` of a thread that sleeps, of one that signals do not wake, and of one that has ended,
+/// as Perfetto reads them in a trace without the kernel's version.
 const ASLEEP: i64 = 0x01;
+const UNINTERRUPTIBLE: i64 = 0x02;
 const STOPPED: i64 = 0x04;
 const DEAD: i64 = 0x10;
 /// `CLONE_THREAD` of `clone(2)`.
@@ -54,17 +57,37 @@ pub(super) fn write<W: Write>(
     }
     for cpu in &trace.cpus {
         let mut known_to = Timestamp::default();
-        for bundle in (0..cpu.events.len()).step_by(BUNDLE) {
-            let events = cpu.events.range(bundle..bundle + BUNDLE);
+        for bundle in bundles(cpu) {
+            let events = cpu.events.range(bundle);
+            let Some(first) = events.clone().next() else { continue };
             let Some(latest) = events.clone().next_back() else { continue };
             let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
-                || cpu.gap_begins(known_to, latest.at);
+                || cpu.gap_begins(known_to, first.at.max(known_to));
             known_to = latest.at;
             let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
             packets.write(packet(cpu.cpu, messages.collect(), lost))?;
         }
     }
     Ok(())
+}
+
+/// The events of each bundle. A gap is between two bundles: Perfetto knows only that events are
+/// missing before a bundle.
+fn bundles(cpu: &CpuTrace) -> Vec<Range<usize>> {
+    let gaps = [&cpu.gaps, &cpu.call_gaps].into_iter().flatten();
+    let ends = gaps.map(|gap| cpu.events.places(Timestamp::default(), gap.from).end);
+    let mut ends: Vec<usize> = ends.chain([cpu.events.len()]).collect();
+    ends.sort_unstable();
+    let mut bundles = Vec::new();
+    let mut begin = 0;
+    for end in ends {
+        while begin < end {
+            let next = end.min(begin + BUNDLE);
+            bundles.push(begin..next);
+            begin = next;
+        }
+    }
+    bundles
 }
 
 fn packet(cpu: usize, event: Vec<KernelEvent>, lost: bool) -> Packet {
@@ -167,26 +190,17 @@ impl Converter<'_> {
             EventKind::SystemCall(SystemCall::Ends { number, result }) => {
                 KernelEventKind::SysExit(SysExit { id: Some(number), ret: Some(result) })
             }
-            EventKind::IrqEntry(_)
-            | EventKind::SoftirqEntry(_)
-            | EventKind::VectorEntry(_)
-            | EventKind::VectorExit(_)
-            | EventKind::IpiSent { .. }
-            | EventKind::TimerArmed { .. }
-            | EventKind::TimerExpires { .. }
-            | EventKind::TimerEnds
-            | EventKind::PageFault { .. }
-            | EventKind::ReclaimBegins
-            | EventKind::ReclaimEnds
-            | EventKind::LockContended { .. }
-            | EventKind::LockAcquired { .. }
-            | EventKind::WorkQueued { .. }
-            | EventKind::WorkBegins { .. }
-            | EventKind::PacketQueued { .. }
-            | EventKind::PacketTaken { .. }
-            | EventKind::BinderSent { .. }
-            | EventKind::BinderReceived { .. }
-            | EventKind::Mark(_) => return None,
+            EventKind::TimerArmed { timer } => KernelEventKind::HrtimerStart(hrtimer(timer)),
+            EventKind::TimerExpires { timer } => {
+                KernelEventKind::HrtimerExpireEntry(hrtimer(timer))
+            }
+            EventKind::TimerEnds => KernelEventKind::HrtimerExpireExit(Timer { hrtimer: None }),
+            EventKind::ReclaimBegins => KernelEventKind::DirectReclaimBegin(Empty {}),
+            EventKind::ReclaimEnds => KernelEventKind::DirectReclaimEnd(Empty {}),
+            EventKind::PacketTaken { packet } => {
+                KernelEventKind::NetifReceiveSkb(ReceivedPacket { skbaddr: Some(packet) })
+            }
+            other => KernelEventKind::Generic(generic(&other)?),
         };
         Some(message(at, current, context, kind))
     }
@@ -197,7 +211,8 @@ impl Converter<'_> {
         let state = match (prev_state, ended) {
             (PrevState::Runnable, _) => 0,
             (PrevState::Stopped, _) => STOPPED,
-            (PrevState::Asleep, true) => DEAD,
+            (PrevState::Asleep | PrevState::Uninterruptible, true) => DEAD,
+            (PrevState::Uninterruptible, false) => UNINTERRUPTIBLE,
             (PrevState::Asleep, false) => ASLEEP,
         };
         SchedSwitch {
@@ -227,27 +242,28 @@ impl Converter<'_> {
                     clone_flags: Some(if same_process { CLONE_THREAD } else { 0 }),
                 })
             }
-            StorageEvent::Executed { process, program, .. } => {
+            StorageEvent::Executed { process, before, program } => {
                 KernelEventKind::SchedProcessExec(Exec {
                     filename: Some(program.to_string()),
                     pid: number(process),
+                    old_pid: number(before),
                 })
             }
             StorageEvent::Ended { thread, .. } => KernelEventKind::SchedProcessExit(Exit {
                 comm: self.name(thread),
                 pid: number(thread),
             }),
-            StorageEvent::Request(_)
-            | StorageEvent::Cached(_)
-            | StorageEvent::Touched(_)
-            | StorageEvent::Uncached(_)
-            | StorageEvent::Reclaimed { .. } => return None,
+            other => KernelEventKind::Generic(generic(&EventKind::Storage(other))?),
         })
     }
 
     fn name(&self, thread: ThreadId) -> Option<String> {
         self.history.name(thread).map(|name| name.to_string())
     }
+}
+
+fn hrtimer(timer: u64) -> Timer {
+    Timer { hrtimer: Some(timer) }
 }
 
 fn frequency(cpu: usize, frequency: Hertz) -> KernelEventKind {
@@ -267,7 +283,7 @@ fn wakeup(task: Task, cpu: usize) -> Wakeup {
 
 fn block_request(request: &DeviceRequest) -> BlockRequest {
     BlockRequest {
-        dev: Some(u64::from(request.device.0)),
+        dev: Some(request.device.to_stat()),
         sector: Some(request.sector),
         nr_sector: Some(request.sectors),
         rwbs: Some(request.letters.to_string()),

@@ -1,6 +1,6 @@
 //! Messages of events of the kernel. Numbers are those of
 //! `ftrace/ftrace_event_bundle.proto`, `ftrace/ftrace_event.proto` and
-//! `ftrace/{sched,task,power,irq,block,raw_syscalls}.proto`.
+//! `ftrace/{sched,task,power,irq,block,raw_syscalls,vmscan,timer,net,generic}.proto`.
 
 use prost::{Message, Oneof};
 
@@ -30,7 +30,8 @@ pub(super) struct KernelEvent {
     pub(super) common_flags: Option<u32>,
     #[prost(
         oneof = "KernelEventKind",
-        tags = "4, 11, 13, 17, 20, 24, 25, 36, 37, 45, 125, 235, 237, 238, 329, 330, 353, 491"
+        tags = "4, 11, 13, 17, 20, 24, 25, 36, 37, 45, 46, 47, 125, 126, 235, 237, 238, 327, 329, 330, \
+                353, 360, 491, 551, 553, 554"
     )]
     pub(super) event: Option<KernelEventKind>,
 }
@@ -58,6 +59,10 @@ pub(super) enum KernelEventKind {
     IrqHandlerExit(IrqHandlerExit),
     #[prost(message, tag = "45")]
     BlockRqIssue(BlockRequest),
+    #[prost(message, tag = "46")]
+    DirectReclaimBegin(Empty),
+    #[prost(message, tag = "47")]
+    DirectReclaimEnd(Empty),
     #[prost(message, tag = "125")]
     BlockRqComplete(BlockRequest),
     #[prost(message, tag = "126")]
@@ -68,14 +73,63 @@ pub(super) enum KernelEventKind {
     SchedProcessExec(Exec),
     #[prost(message, tag = "238")]
     SchedProcessExit(Exit),
+    #[prost(message, tag = "327")]
+    Generic(Generic),
     #[prost(message, tag = "329")]
     SysEnter(SysEnter),
     #[prost(message, tag = "330")]
     SysExit(SysExit),
     #[prost(message, tag = "353")]
     SchedPiSetprio(SetPriority),
+    #[prost(message, tag = "360")]
+    NetifReceiveSkb(ReceivedPacket),
     #[prost(message, tag = "491")]
     SchedMigrateTask(Migration),
+    #[prost(message, tag = "551")]
+    HrtimerStart(Timer),
+    #[prost(message, tag = "553")]
+    HrtimerExpireEntry(Timer),
+    #[prost(message, tag = "554")]
+    HrtimerExpireExit(Timer),
+}
+
+/// `MmVmscanDirectReclaimBeginFtraceEvent`, `…End…`, whose fields are not recorded.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Empty {}
+
+/// `GenericFtraceEvent`: an event that Perfetto has no message for, or draws wrongly if the
+/// recording lacks its other half.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Generic {
+    #[prost(string, optional, tag = "1")]
+    pub(super) event_name: Option<String>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) field: Vec<GenericField>,
+}
+
+/// `GenericFtraceEvent.Field`: a name, and a text or a number.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct GenericField {
+    #[prost(string, optional, tag = "1")]
+    pub(super) name: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub(super) str_value: Option<String>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) uint_value: Option<u64>,
+}
+
+/// `NetifReceiveSkbFtraceEvent`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ReceivedPacket {
+    #[prost(uint64, optional, tag = "3")]
+    pub(super) skbaddr: Option<u64>,
+}
+
+/// `HrtimerStartFtraceEvent`, `HrtimerExpireEntryFtraceEvent`, `HrtimerExpireExitFtraceEvent`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Timer {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) hrtimer: Option<u64>,
 }
 
 /// `SchedSwitchFtraceEvent`.
@@ -177,6 +231,8 @@ pub(super) struct Exec {
     pub(super) filename: Option<String>,
     #[prost(int32, optional, tag = "2")]
     pub(super) pid: Option<i32>,
+    #[prost(int32, optional, tag = "3")]
+    pub(super) old_pid: Option<i32>,
 }
 
 /// `SchedProcessExitFtraceEvent`.

@@ -7,6 +7,8 @@
 //! | `packets` | messages of the file, but for events of the kernel |
 //! | `kernel_messages` | messages of events of the kernel |
 //! | `kernel_events` | the recording in these messages |
+//! | `generic_events` | events that Perfetto has no message for |
+//! | `recording` | what an explanation needs besides events, for `unjank why FILE` |
 //! | `tracks` | the critical path, lanes of its threads, and waits |
 //! | `slices` | begins and ends of slices, with interned names |
 //! | `write` | packets into a file, one by one |
@@ -14,9 +16,11 @@
 //! The messages are those of `protos/perfetto/trace` in Perfetto's source; a
 //! test reads files with Perfetto's generated classes.
 
+mod generic_events;
 mod kernel_events;
 mod kernel_messages;
 mod packets;
+mod recording;
 mod slices;
 mod tracks;
 mod write;
@@ -38,7 +42,8 @@ pub fn perfetto(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     let mut packets = PacketWriter::new(out);
     packets.write(Packet { system: Some(system()), ..Packet::default() })?;
     kernel_events::write(launch, &mut packets)?;
-    tracks::write(launch, &mut packets)
+    tracks::write(launch, &mut packets)?;
+    recording::write(launch, &mut packets)
 }
 
 /// The system's name and architecture, by which Perfetto names system calls.

@@ -1,7 +1,7 @@
 //! The messages of a Perfetto trace that unjank writes. Field numbers are those
-//! of `trace_packet.proto`, `track_descriptor.proto`,
-//! `track_event.proto`, `debug_annotation.proto`, `interned_data.proto` and
-//! `system_info.proto`. Of a `oneof`, exactly one field is set.
+//! of `trace_packet.proto`, `ps/process_tree.proto`, `track_descriptor.proto`,
+//! `track_event.proto`, `debug_annotation.proto`, `interned_data.proto`,
+//! `ftrace/ftrace_stats.proto` and `system_info.proto`. Of a `oneof`, exactly one field is set.
 
 use prost::Message;
 
@@ -30,8 +30,12 @@ pub(super) struct Packet {
     pub(super) sequence_flags: Option<u32>,
     #[prost(message, optional, tag = "1")]
     pub(super) ftrace_events: Option<Bundle>,
+    #[prost(message, optional, tag = "2")]
+    pub(super) process_tree: Option<ProcessTree>,
     #[prost(message, optional, tag = "11")]
     pub(super) track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "34")]
+    pub(super) ftrace_stats: Option<FtraceStats>,
     #[prost(message, optional, tag = "45")]
     pub(super) system: Option<SystemInfo>,
     #[prost(message, optional, tag = "60")]
@@ -86,13 +90,16 @@ pub(super) const EXPLICIT_ORDER: i32 = 3;
 pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
     pub(super) debug_annotations: Vec<Annotation>,
-    /// [`SLICE_BEGIN`] or [`SLICE_END`].
+    /// [`SLICE_BEGIN`], [`SLICE_END`] or [`INSTANT`].
     #[prost(int32, optional, tag = "9")]
     pub(super) event_type: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
     pub(super) name_iid: Option<u64>,
     #[prost(uint64, optional, tag = "11")]
     pub(super) track_uuid: Option<u64>,
+    /// The name, if it is not interned.
+    #[prost(string, optional, tag = "23")]
+    pub(super) name: Option<String>,
     /// Arrows that begin or go on here.
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
@@ -105,6 +112,46 @@ pub(super) struct TrackEvent {
 pub(super) const SLICE_BEGIN: i32 = 1;
 /// `TrackEvent.Type`.
 pub(super) const SLICE_END: i32 = 2;
+/// `TrackEvent.Type`.
+pub(super) const INSTANT: i32 = 3;
+
+/// `ProcessTree`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ProcessTree {
+    #[prost(message, repeated, tag = "2")]
+    pub(super) threads: Vec<ThreadOfProcess>,
+}
+
+/// `ProcessTree.Thread`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ThreadOfProcess {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) tid: Option<i32>,
+    #[prost(int32, optional, tag = "3")]
+    pub(super) tgid: Option<i32>,
+}
+
+/// `FtraceStats`: events that the kernel lost.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FtraceStats {
+    /// [`STATS_AT_END`].
+    #[prost(int32, optional, tag = "1")]
+    pub(super) phase: Option<i32>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) cpu_stats: Vec<LostOfCpu>,
+}
+
+/// `FtraceStats.Phase`.
+pub(super) const STATS_AT_END: i32 = 2;
+
+/// `FtraceCpuStats`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct LostOfCpu {
+    #[prost(uint64, optional, tag = "3")]
+    pub(super) overrun: Option<u64>,
+    #[prost(uint64, optional, tag = "8")]
+    pub(super) dropped_events: Option<u64>,
+}
 
 /// `DebugAnnotation`: an argument of a slice.
 #[derive(Clone, PartialEq, Message)]
@@ -115,6 +162,9 @@ pub(super) struct Annotation {
     pub(super) uint_value: Option<u64>,
     #[prost(string, optional, tag = "6")]
     pub(super) string_value: Option<String>,
+    /// The name, if it is not interned.
+    #[prost(string, optional, tag = "10")]
+    pub(super) name: Option<String>,
 }
 
 /// `InternedData`.

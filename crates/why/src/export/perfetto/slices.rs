@@ -13,7 +13,7 @@ use super::packets::{
 use super::write::PacketWriter;
 
 /// The sequence of all packets about tracks: any number.
-const SEQUENCE: u32 = 1;
+pub(super) const SEQUENCE: u32 = 1;
 /// Numbers of tracks begin here: `unjank` in ASCII.
 const TRACKS: u64 = 0x756e_6a61_6e6b_0000;
 
@@ -22,7 +22,7 @@ const TRACKS: u64 = 0x756e_6a61_6e6b_0000;
 pub(super) struct Track(pub(super) u32);
 
 impl Track {
-    fn uuid(self) -> u64 {
+    pub(super) fn uuid(self) -> u64 {
         TRACKS + u64::from(self.0)
     }
 }
@@ -98,6 +98,7 @@ impl<'a, 'b, W: Write> SliceWriter<'a, 'b, W> {
             track_uuid: Some(track.uuid()),
             flow_ids: from_here.into_iter().collect(),
             terminating_flow_ids: to_here.into_iter().collect(),
+            ..TrackEvent::default()
         };
         let interned_data = Some(new).filter(|new| *new != InternedData::default());
         let timestamp = Some(slice.at.as_nanos());

@@ -14,7 +14,8 @@ use crate::path::{Detail, OwnWait, Segment};
 use crate::report::{Explained, ended_by, evidence, operation, place, thread_name};
 use crate::split::Cell;
 
-const GROUP: Track = Track(0);
+/// The group of all tracks.
+pub(super) const GROUP: Track = Track(0);
 const PATH: Track = Track(1);
 const WAITS: Track = Track(2);
 /// The first lane.

@@ -41,8 +41,8 @@ pub fn path_of_program(
     walk.finish(thread)
 }
 
-/// The threads from `thread` up to `first`, each of which has started the one
-/// before; only `thread` if `first` is not among them.
+/// The threads from `thread` up to `first`, each of which has started the one before. If `first` is
+/// not among them: only `thread`, and `first` if both are known to be of one process.
 fn line(history: &History, first: ThreadId, thread: ThreadId, to: Timestamp) -> HashSet<ThreadId> {
     let mut line = HashSet::new();
     let (mut member, mut at) = (thread, to);
@@ -50,7 +50,13 @@ fn line(history: &History, first: ThreadId, thread: ThreadId, to: Timestamp) -> 
         let Some(birth) = history.life(member, at).and_then(|life| life.birth) else { break };
         (member, at) = (birth.parent, birth.at);
     }
-    if line.contains(&first) { line } else { [thread].into() }
+    if line.contains(&first) {
+        line
+    } else if history.first_of_process(thread, to) == first {
+        [thread, first].into()
+    } else {
+        [thread].into()
+    }
 }
 
 struct Walk<'a> {

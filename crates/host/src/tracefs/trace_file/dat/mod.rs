@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
         clock: options.clock,
         architecture: options.architecture,
         annex: options.annex,
-        notes: Vec::new(),
+        ..Recorded::default()
     })
 }
 

@@ -303,7 +303,10 @@ mod tests {
         let EventKind::Switch { prev, prev_state, next } = of("sched_switch", kernel) else {
             panic!()
         };
-        assert_eq!((prev.tid, prev_state, next.prio), (ThreadId(5), PrevState::Asleep, 100));
+        assert_eq!(
+            (prev.tid, prev_state, next.prio),
+            (ThreadId(5), PrevState::Uninterruptible, 100)
+        );
         assert_eq!((prev.comm, next.comm), (Comm::from("a b"), Comm::from("x ==> y")));
         assert_eq!(of("sched_switch", kernel), of("sched_switch", raw));
         let short = "a b:5 [120] D ==> x y:0 [100]";
@@ -365,9 +368,15 @@ mod tests {
 
     #[test]
     fn a_preempted_thread_is_runnable_and_a_stopped_one_is_told_from_a_sleeper() {
-        use PrevState::{Asleep, Runnable, Stopped};
+        use PrevState::{Asleep, Runnable, Stopped, Uninterruptible};
         let states = [("R", Runnable), ("R+", Runnable), ("256", Runnable), ("S", Asleep)];
-        let more = [("D", Asleep), ("2", Asleep), ("T", Stopped), ("t", Stopped), ("8", Stopped)];
+        let more = [
+            ("D", Uninterruptible),
+            ("2", Uninterruptible),
+            ("T", Stopped),
+            ("t", Stopped),
+            ("8", Stopped),
+        ];
         for (state, expected) in states.into_iter().chain(more) {
             let text = format!(
                 "prev_comm=a prev_pid=5 prev_prio=120 prev_state={state} ==> next_comm=b \

@@ -70,7 +70,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let second_tap = config.boost.second_tap.0;
     let system = Root::system();
     let (service, handle) = Service::new(&system, rules, engine, held, sources, second_tap)?;
-    let (requests, asked) = requests::listen(Arc::clone(&socket))?;
+    let (requests, asked) = requests::listen(Arc::clone(&socket), &requests::SERVICE)?;
     let realtime = realtime(args)?;
     for (process, name) in pid::running(&system, &rivals::PROGRAMS) {
         output::remark(&format!(
@@ -245,7 +245,8 @@ impl Reporter<'_> {
     fn pass_on_requests(&mut self) {
         while let Ok(request) = self.requests.try_recv() {
             match request.action {
-                Action::Status => {}
+                // A mark is not offered.
+                Action::Status | Action::Mark => {}
                 Action::Pause => self.handle.order(Order::Pause(PauseReason::Request)),
                 Action::Resume => self.handle.order(Order::Resume(PauseReason::Request)),
             }

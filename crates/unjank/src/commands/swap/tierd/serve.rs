@@ -42,7 +42,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let mut remembered = Remembered::recall(args, &root)?;
     let service = Service::new(args.options(), remembered.budget, &root)?;
     let socket = Arc::new(ControlSocket::listen(&args.socket)?);
-    let (requests, asked) = requests::listen(Arc::clone(&socket))?;
+    let (requests, asked) = requests::listen(Arc::clone(&socket), &requests::SERVICE)?;
     // It looks for pages when memory is short.
     let _locked = MemoryLock::everything();
     output::remark(&format!(
@@ -106,7 +106,8 @@ impl Serving<'_> {
     fn answer(&mut self) -> Result<()> {
         while let Ok(request) = self.requests.try_recv() {
             match request.action {
-                Action::Status => {}
+                // A mark is not offered.
+                Action::Status | Action::Mark => {}
                 Action::Pause => self.service.pause(true),
                 Action::Resume => self.service.pause(false),
             }

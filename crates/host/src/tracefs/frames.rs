@@ -1,0 +1,81 @@
+//! Frames of Android apps, as `SurfaceFlinger` compares them with their deadlines: `FrameTimeline`,
+//! since Android 12 (`protos/perfetto/trace/android/frame_timeline_event.proto` of Perfetto).
+
+use std::fmt;
+
+use crate::clock::Timestamp;
+
+/// A frame of an app's window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The number of the frame, which the names of slices have as well.
+    pub token: i64,
+    /// The process of the app.
+    pub process: u32,
+    /// The window.
+    pub layer: String,
+    /// When the app began to work on it.
+    pub from: Timestamp,
+    /// When it was finished.
+    pub to: Timestamp,
+    /// When it should have been finished, if the trace has that.
+    pub deadline: Option<Timestamp>,
+    /// Why it was late, as `SurfaceFlinger` sees it.
+    pub jank: Jank,
+    /// Whether it was never shown.
+    pub is_dropped: bool,
+}
+
+/// Why a frame was late: the bits of `FrameTimelineEvent.JankType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Jank(pub u32);
+
+impl Jank {
+    const NONE: u32 = 1;
+    const APP_MISSED_DEADLINE: u32 = 64;
+    /// The reasons by their bits.
+    const REASONS: [(u32, &'static str); 10] = [
+        (2, "SurfaceFlinger's scheduling"),
+        (4, "wrong prediction"),
+        (8, "display HAL"),
+        (16, "SurfaceFlinger's CPU work"),
+        (32, "SurfaceFlinger's GPU work"),
+        (Self::APP_MISSED_DEADLINE, "the app missed its deadline"),
+        (128, "an earlier frame in the queue"),
+        (256, "unknown"),
+        (512, "SurfaceFlinger's queue"),
+        (1024, "dropped"),
+    ];
+
+    /// Whether there was jank.
+    pub fn is_some(self) -> bool {
+        self.0 & !Self::NONE != 0
+    }
+
+    /// Whether the app itself was late.
+    pub fn is_of_app(self) -> bool {
+        self.0 & Self::APP_MISSED_DEADLINE != 0
+    }
+}
+
+/// The reasons, separated by commas.
+impl fmt::Display for Jank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reasons = Self::REASONS.iter().filter(|(bit, _)| self.0 & bit != 0);
+        let names: Vec<&str> = reasons.map(|(_, name)| *name).collect();
+        f.pad(&if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_told_by_their_bits() {
+        assert_eq!(Jank(64 | 4).to_string(), "wrong prediction, the app missed its deadline");
+        assert!(Jank(64).is_of_app() && Jank(2).is_some() && !Jank(2).is_of_app());
+        assert!(!Jank(0).is_some() && !Jank(1).is_some());
+        assert_eq!(Jank(1).to_string(), "none");
+    }
+}

@@ -1,0 +1,109 @@
+//! `FtraceEventBundle.CompactSched`: switches and wake-ups of one CPU as columns of numbers, which
+//! is how phones record them.
+
+use super::wire::{Fields, Malformed};
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+use crate::tracefs::event::{Context, PrevState, Task};
+use crate::tracefs::name::Comm;
+
+/// A switch or a wake-up. The thread that had the CPU is not recorded: it is the one of the switch
+/// before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compact {
+    Switch { at: Timestamp, prev_state: PrevState, next: Task },
+    Waking { at: Timestamp, context: Context, task: Task, cpu: usize },
+}
+
+impl Compact {
+    pub(super) fn at(&self) -> Timestamp {
+        match *self {
+            Self::Switch { at, .. } | Self::Waking { at, .. } => at,
+        }
+    }
+}
+
+/// The columns, by their field numbers; kept for the next bundle, so that their memory is.
+#[derive(Debug, Default)]
+pub(super) struct Columns([Vec<u64>; FIELDS]);
+
+const FIELDS: usize = 13;
+const SWITCH_AT: usize = 1;
+const PREV_STATE: usize = 2;
+const NEXT_PID: usize = 3;
+const NEXT_PRIO: usize = 4;
+const NAMES: u32 = 5;
+const NEXT_COMM: usize = 6;
+const WAKING_AT: usize = 7;
+const WAKING_PID: usize = 8;
+const WAKING_CPU: usize = 9;
+const WAKING_PRIO: usize = 10;
+const WAKING_COMM: usize = 11;
+const WAKING_FLAGS: usize = 12;
+
+impl Columns {
+    /// The events of a message, in order of time.
+    pub(super) fn events(&mut self, message: &[u8]) -> Result<Vec<Compact>, Malformed> {
+        self.0.iter_mut().for_each(Vec::clear);
+        let mut names = Vec::new();
+        for field in Fields::of(message) {
+            match field? {
+                (NAMES, value) => names.push(Comm::new(value.bytes()?)),
+                (number, value) => {
+                    if let Some(column) = self.0.get_mut(number as usize) {
+                        value.append_to(column)?;
+                    }
+                }
+            }
+        }
+        let switches = self.rows([SWITCH_AT, PREV_STATE, NEXT_PID, NEXT_PRIO, NEXT_COMM])?;
+        let wakings = self.rows([WAKING_AT, WAKING_PID, WAKING_CPU, WAKING_PRIO, WAKING_COMM])?;
+        // Older versions do not record flags.
+        let flags = &self.0[WAKING_FLAGS];
+        if !flags.is_empty() && flags.len() != self.0[WAKING_AT].len() {
+            return Err(Malformed);
+        }
+        let task = |pid: u64, prio: u64, comm: u64| {
+            let comm = usize::try_from(comm).ok().and_then(|comm| names.get(comm));
+            let comm = *comm.ok_or(Malformed)?;
+            Ok(Task { tid: ThreadId(pid as u32), comm, prio: prio as i32 })
+        };
+        let mut events = Vec::with_capacity(self.0[SWITCH_AT].len() + self.0[WAKING_AT].len());
+        let mut now = 0_u64;
+        for [step, state, pid, prio, comm] in switches {
+            now = now.wrapping_add(step);
+            events.push(Compact::Switch {
+                at: Timestamp::from_nanos(now),
+                prev_state: PrevState::of_bits(state.cast_signed()),
+                next: task(pid, prio, comm)?,
+            });
+        }
+        let mut now = 0_u64;
+        for (row, [step, pid, cpu, prio, comm]) in wakings.enumerate() {
+            now = now.wrapping_add(step);
+            let flags = flags.get(row).copied().unwrap_or_default();
+            events.push(Compact::Waking {
+                at: Timestamp::from_nanos(now),
+                context: Context::of_flags(flags.cast_signed()),
+                task: task(pid, prio, comm)?,
+                cpu: usize::try_from(cpu).map_err(|_| Malformed)?,
+            });
+        }
+        // Of equal times, the wake-up is first: a thread wakes others before it leaves the CPU.
+        events.sort_by_key(|event| (event.at(), matches!(event, Compact::Switch { .. })));
+        Ok(events)
+    }
+
+    /// The rows of some columns, which have equal lengths.
+    fn rows<const N: usize>(
+        &self,
+        columns: [usize; N],
+    ) -> Result<impl Iterator<Item = [u64; N]>, Malformed> {
+        let columns = columns.map(|column| self.0[column].as_slice());
+        let rows = columns.first().map_or(0, |first| first.len());
+        if columns.iter().any(|column| column.len() != rows) {
+            return Err(Malformed);
+        }
+        Ok((0..rows).map(move |row| columns.map(|column| column[row])))
+    }
+}

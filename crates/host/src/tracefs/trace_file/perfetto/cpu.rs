@@ -1,0 +1,84 @@
+//! The events of one CPU while they are read.
+
+use super::compact::Compact;
+use super::events::Begin;
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+use crate::tracefs::event::{Context, Event, EventKind, PrevState, Task};
+use crate::tracefs::name::Comm;
+use crate::tracefs::trace::{CpuTrace, Gap};
+
+/// The events of one CPU while they are read.
+#[derive(Debug)]
+pub(super) struct CpuReading {
+    pub(super) trace: CpuTrace,
+    /// The thread that the last switch has chosen.
+    runs: Option<Task>,
+    /// The moment from which its data is valid, if the trace has it.
+    pub(super) valid_from: Option<Timestamp>,
+    /// Compact events before its first switch, whose thread is not known.
+    pub(super) skipped: u64,
+}
+
+/// The idle task of a CPU.
+const IDLE: ThreadId = ThreadId(0);
+/// The kernel's priority of nice value 0.
+const NICE_0: i32 = 120;
+
+impl CpuReading {
+    pub(super) fn new(cpu: usize) -> Self {
+        Self { trace: CpuTrace::new(cpu), runs: None, valid_from: None, skipped: 0 }
+    }
+
+    /// Adds an event of a bundle.
+    pub(super) fn push(&mut self, begin: &Begin<'_>, kind: EventKind) {
+        if let EventKind::Switch { next, .. } = kind {
+            self.runs = Some(next);
+        }
+        let &Begin { at, current, context, .. } = begin;
+        self.trace.events.push(Event { at, current, context, kind });
+    }
+
+    /// Adds a compact event.
+    pub(super) fn push_compact(&mut self, compact: &Compact) {
+        let at = compact.at();
+        let Some(runs) = self.runs else {
+            if let Compact::Switch { next, .. } = *compact {
+                // Nothing is known before it.
+                self.trace.gaps.push(Gap { from: Timestamp::default(), to: at });
+                self.runs = Some(next);
+                let prev = Task { tid: IDLE, comm: Comm::default(), prio: NICE_0 };
+                self.switch(at, prev, PrevState::Runnable, next);
+            } else {
+                self.skipped += 1;
+            }
+            return;
+        };
+        match *compact {
+            Compact::Switch { prev_state, next, .. } => {
+                self.runs = Some(next);
+                self.switch(at, runs, prev_state, next);
+            }
+            Compact::Waking { context, task, cpu, .. } => {
+                let kind = EventKind::Waking { task, cpu };
+                self.trace.events.push(Event { at, current: runs.tid, context, kind });
+            }
+        }
+    }
+
+    fn switch(&mut self, at: Timestamp, prev: Task, prev_state: PrevState, next: Task) {
+        let kind = EventKind::Switch { prev, prev_state, next };
+        let (current, context) = (prev.tid, Context::Thread);
+        self.trace.events.push(Event { at, current, context, kind });
+    }
+
+    /// Events are missing between the last event that was read before and the first one of those
+    /// that follow the `before` first ones.
+    pub(super) fn lost_before(&mut self, last: Option<Timestamp>, before: usize) {
+        let new = self.trace.events.range(before..self.trace.events.len());
+        if let Some(to) = new.map(|event| event.at).min() {
+            let from = last.unwrap_or_default().min(to);
+            self.trace.gaps.push(Gap { from, to });
+        }
+    }
+}

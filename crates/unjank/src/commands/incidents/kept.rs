@@ -1,0 +1,195 @@
+//! Kept incidents: a record of each in a store, and its recording beside it.
+
+use std::fs;
+use std::io::{BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use unjank_host::files::{Existing, Readers, WholeFile};
+use unjank_host::{Bytes, Error};
+use unjank_measure::store::{Entry, Filter, Selector};
+use unjank_measure::{RunRecord, Store};
+use unjank_why::export;
+use unjank_why::report::Explained;
+
+/// The command of the incidents' records.
+pub(crate) const COMMAND: &str = "watch";
+
+/// The store of the service, which runs as root.
+pub(crate) const STORE: &str = "/var/lib/unjank/watch.sqlite";
+
+/// Where incidents are kept.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct KeptArgs {
+    /// Store of the incidents; their recordings are in the directory incidents beside it
+    #[arg(long, value_name = "FILE", default_value = STORE)]
+    pub(crate) store: PathBuf,
+}
+
+/// The kept incidents.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    store: Store,
+    recordings: PathBuf,
+}
+
+impl KeptArgs {
+    /// Opens the store, which is made if it is missing.
+    pub(crate) fn open(&self) -> Result<Kept> {
+        let above = self.store.parent().unwrap_or_else(|| Path::new("."));
+        let recordings = above.join("incidents");
+        Ok(Kept { store: Store::open(&self.store)?, recordings })
+    }
+
+    /// As `open`, if incidents have been kept there.
+    ///
+    /// # Errors
+    /// There is no such store.
+    pub(crate) fn open_existing(&self) -> Result<Kept> {
+        if !self.store.exists() {
+            let reason = format!(
+                "there is no {}: sudo unjank watch keeps incidents there",
+                self.store.display()
+            );
+            return Err(Error::Unsupported(reason).into());
+        }
+        self.open()
+    }
+}
+
+impl Kept {
+    /// The incidents, newest first.
+    pub(crate) fn list(&self, limit: Option<u32>) -> Result<Vec<Entry>> {
+        let filter = Filter { command: Some(COMMAND.to_owned()), limit };
+        Ok(self.store.list(&filter)?)
+    }
+
+    /// The record of an incident: `last`, `last~1`, or the beginning of its id.
+    ///
+    /// # Errors
+    /// No incident or several are meant.
+    pub(crate) fn find(&self, name: &str) -> Result<RunRecord> {
+        let entries = self.list(None)?;
+        let selector: Selector = name.parse().unwrap_or(Selector::Last(0));
+        let id = match &selector {
+            Selector::Last(back) => entries.get(*back as usize).map(|entry| entry.id.clone()),
+            Selector::Prefix(prefix) => {
+                let found: Vec<&Entry> =
+                    entries.iter().filter(|entry| entry.id.starts_with(prefix)).collect();
+                if found.len() > 1 {
+                    let what = format!("{} incidents begin with {prefix}", found.len());
+                    return Err(Error::Invalid(what).into());
+                }
+                found.first().map(|entry| entry.id.clone())
+            }
+        };
+        let id = id.ok_or_else(|| match entries.len() {
+            0 => Error::Invalid("no incident has been kept yet".to_owned()),
+            kept => Error::Invalid(format!("there is no incident {name}; {kept} are kept")),
+        })?;
+        Ok(self.store.get(&Selector::Prefix(id))?)
+    }
+
+    /// The recording of an incident, for `unjank why FILE`.
+    pub(crate) fn recording(&self, id: &str) -> PathBuf {
+        self.recordings.join(format!("{id}.pftrace.gz"))
+    }
+
+    /// The recording of an incident as a trace of Perfetto.
+    pub(crate) fn unpacked(&self, id: &str) -> Result<Vec<u8>> {
+        let path = self.recording(id);
+        let packed = fs::File::open(&path).map_err(|why| Error::file("open", &path, why))?;
+        let mut bytes = Vec::new();
+        GzDecoder::new(packed)
+            .read_to_end(&mut bytes)
+            .map_err(|why| Error::file("read", &path, why))?;
+        Ok(bytes)
+    }
+
+    /// The number of kept incidents with this cause.
+    pub(crate) fn with_cause(&self, cause: &str) -> Result<u64> {
+        let mut seen = 0;
+        for entry in self.list(None)? {
+            let record = self.store.get(&Selector::Prefix(entry.id))?;
+            seen += u64::from(cause_of(&record) == Some(cause));
+        }
+        Ok(seen)
+    }
+
+    /// Keeps the recording of an incident, which only root can read.
+    pub(crate) fn keep_recording(&self, id: &str, explained: &Explained) -> Result<()> {
+        make_private(&self.recordings)?;
+        let path = self.recording(id);
+        let whole = WholeFile::create(&path, Existing::Keep, Readers::Owner)?;
+        let mut out = GzEncoder::new(BufWriter::new(whole.file()?), Compression::fast());
+        let written = export::perfetto(explained, &mut out)
+            .and_then(|()| out.finish())
+            .and_then(|mut out| out.flush());
+        written.map_err(|why| whole.error(why))?;
+        Ok(whole.finish()?)
+    }
+
+    /// Keeps the record of an incident.
+    pub(crate) fn keep(&mut self, record: &RunRecord) -> Result<()> {
+        self.store.put(record)?;
+        Ok(())
+    }
+
+    /// Removes incidents, the oldest first, until all together take at most `most`. Returns the
+    /// removed ones. The newest one stays.
+    pub(crate) fn prune(&mut self, most: Bytes) -> Result<Vec<Entry>> {
+        let mut entries = self.list(None)?;
+        let mut size: u64 = entries.iter().map(|entry| self.size(entry)).sum();
+        let mut removed = Vec::new();
+        while size > most.get() && entries.len() > 1 {
+            let Some(oldest) = entries.pop() else { break };
+            size = size.saturating_sub(self.size(&oldest));
+            self.remove(&oldest.id)?;
+            removed.push(oldest);
+        }
+        Ok(removed)
+    }
+
+    /// Removes an incident.
+    pub(crate) fn remove(&mut self, id: &str) -> Result<()> {
+        let recording = self.recording(id);
+        if let Err(why) = fs::remove_file(&recording)
+            && why.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(Error::file("remove", &recording, why).into());
+        }
+        self.store.delete(&Selector::Prefix(id.to_owned()))?;
+        Ok(())
+    }
+
+    /// The size of a record and its recording, in bytes.
+    pub(crate) fn size(&self, entry: &Entry) -> u64 {
+        let recording = fs::metadata(self.recording(&entry.id)).map_or(0, |file| file.len());
+        entry.size.get().saturating_add(recording)
+    }
+
+    /// The whole record of an entry.
+    pub(crate) fn record(&self, entry: &Entry) -> Result<RunRecord> {
+        Ok(self.store.get(&Selector::Prefix(entry.id.clone()))?)
+    }
+}
+
+/// The cause of an incident, by which incidents are counted together.
+pub(crate) fn cause_of(record: &RunRecord) -> Option<&str> {
+    record.settings.get("cause").and_then(|cause| cause.as_str())
+}
+
+/// Makes a directory that only its owner can enter.
+fn make_private(directory: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Err(why) if why.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(anyhow!(why)).with_context(|| format!("cannot make {}", directory.display()))
+        }
+        _ => Ok(()),
+    }
+}

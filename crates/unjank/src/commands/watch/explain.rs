@@ -1,0 +1,97 @@
+//! Explains a frozen recording, and keeps the incident.
+
+use unjank_host::input::Stop;
+use unjank_host::machine::throttling;
+use unjank_host::sched::ThreadId;
+use unjank_host::{Machine, Root, Timestamp, threads};
+use unjank_measure::record::{Run, Start};
+use unjank_measure::{Findings, RunRecord};
+use unjank_watch::incident::{self, Context, Incident};
+use unjank_watch::recorder::Frozen;
+use unjank_watch::redact::Redaction;
+use unjank_watch::trigger::Trigger;
+use unjank_why::history::History;
+use unjank_why::late::delays;
+use unjank_why::live;
+use unjank_why::report::{About, Culprit, Explained};
+
+use crate::commands::incidents::{COMMAND, Kept};
+use crate::commands::measured::{Settings, tool};
+use crate::output;
+
+/// Explains a frozen recording and keeps the incident. Returns it, or `None` if no thread was held
+/// up for long.
+pub(super) fn explain(
+    trigger: &Trigger,
+    frozen: Frozen,
+    redaction: Option<&Redaction>,
+    kept: &mut Kept,
+    root: &Root,
+) -> anyhow::Result<Option<Incident>> {
+    let start = Start::now();
+    let Frozen { mut trace, at, .. } = frozen;
+    if let Some(redaction) = redaction {
+        redaction.apply(&mut trace);
+    }
+    let stop = Stop::default();
+    let history = History::of(&trace);
+    let own = threads::ids(root, std::process::id()).unwrap_or_default();
+    let is_own = |thread| own.contains(&thread);
+    let from = at.as_nanos().saturating_sub(trigger.reaches_back().get());
+    let time = (Timestamp::from_nanos(from), at);
+    let delays = delays(&trace, &history, time, is_own, &stop);
+    drop(history);
+    let has_run = |explained: &Explained, culprit: &Culprit| {
+        culprit.by_nobody && !is_limited(root, explained.thread)
+    };
+    let accepts = |explained: &Explained| {
+        let culprit = Culprit::of(explained);
+        culprit.is_some_and(|it| !it.is_unknown && !has_run(explained, &it))
+    };
+    let (fitting, state) = (trigger.fitting(&delays), live::state(root));
+    let found = live::explain_delays(trace, &fitting, accepts, state, root);
+    let Some((explained, delay)) = found else { return Ok(None) };
+    // It seems to wait for a CPU that is idle: the recording lacks its run.
+    if Culprit::of(&explained).is_some_and(|culprit| has_run(&explained, &culprit)) {
+        return Ok(None);
+    }
+    let incident = Incident::of(trigger.kind(), &delay, &explained);
+    let machine = Machine::read(root);
+    let seen_before = kept.with_cause(&incident.cause)?;
+    let id = start.id();
+    if let Err(error) = kept.keep_recording(&id, &explained) {
+        output::remark(&format!("the recording of an incident is not kept: {error:#}"));
+    }
+    let about = About { process: threads::process_of(root, delay.thread), ..About::default() };
+    let context = Context { delays: &delays, machine: &machine, seen_before };
+    let findings = incident::findings(&incident, explained, &context, &about);
+    let record = record(start, &incident, machine, findings);
+    kept.keep(&record)?;
+    Ok(Some(incident))
+}
+
+/// Whether a thread's control group has a limit of CPU time that it has used up before.
+fn is_limited(root: &Root, thread: ThreadId) -> bool {
+    let limit = threads::process_of(root, thread).map(|process| throttling(root, process));
+    limit.and_then(|limit| limit.ok().flatten()).is_some_and(|limit| limit.periods > 0)
+}
+
+fn record(start: Start, incident: &Incident, host: Machine, findings: Findings) -> RunRecord {
+    let settings = Settings::default()
+        .with("trigger", incident.trigger.name())
+        .with("thread", incident.thread.as_str())
+        .with("length", incident.length.get())
+        .with("by", incident.by.name())
+        .with("cause", incident.cause.as_str());
+    start.finish(
+        Timestamp::now(),
+        Run {
+            tool: tool(),
+            command: COMMAND.to_owned(),
+            host,
+            settings: settings.into_values(),
+            findings,
+            labels: Vec::new(),
+        },
+    )
+}

@@ -1,0 +1,75 @@
+//! `unjank watch`: keeps the last seconds in memory, and explains a stutter after it happened.
+
+mod args;
+mod client;
+mod explain;
+mod install;
+pub(crate) mod mark;
+mod serve;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use args::ServiceArgs;
+
+/// Arguments of `unjank watch`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  sudo unjank watch                              # until Ctrl-C
+  sudo unjank watch --late 'pipewire*=5ms'     # threads that must not be late
+  unjank mark                                    # bind this to a key: what was that?
+  sudo unjank why --last                         # the last incident, explained
+  sudo unjank incidents list
+  unjank watch status --json
+  sudo unjank watch install
+
+The kernel records all switches, wake-ups and block requests into memory, and
+overwrites the oldest ones. Nothing reads them, so that this costs next to nothing.
+After a stutter (a mark, SIGUSR1, pressure for a CPU, memory or I/O, a late thread)
+the recording is frozen, and the thread that was held up longest is explained as by
+unjank why. Another recording goes on meanwhile.
+
+systemd unit: unjank-watch.service. Exit codes: 3 the kernel cannot record, 4 not
+permitted. docs/reference/watch.md has the details."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show what the running service does and has done
+    Status(client::StatusArgs),
+    /// Record nothing until `resume`
+    #[command(
+        after_help = "Examples:\n  sudo unjank watch pause      # while something is measured"
+    )]
+    Pause(client::SocketArgs),
+    /// Continue after a pause
+    #[command(after_help = "Examples:\n  sudo unjank watch resume")]
+    Resume(client::SocketArgs),
+    /// Start the service at every boot
+    Install(install::InstallArgs),
+    /// Stop the service and remove what `install` has written
+    Uninstall(install::UninstallArgs),
+}
+
+/// Runs the service or a subcommand.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.verb {
+        None => serve::run(&args.service),
+        Some(Verb::Status(args)) => client::status(args),
+        Some(Verb::Pause(args)) => client::pause(args),
+        Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Install(args)) => install::install(args),
+        Some(Verb::Uninstall(args)) => install::uninstall(args),
+    }
+}

@@ -1,0 +1,342 @@
+//! Runs the service.
+
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use anyhow::{Context as _, Result};
+use sd_notify::NotifyState;
+use signal_hook::consts::SIGUSR1;
+use signal_hook::low_level::pipe;
+use unjank_host::control_socket::ControlSocket;
+use unjank_host::files::Destination;
+use unjank_host::pressure_trigger::{PressureTrigger, wait_for_any};
+use unjank_host::process::pid;
+use unjank_host::wait::{WakeEvent, until_readable};
+use unjank_host::{Nanos, Root, Timestamp};
+use unjank_watch::budget::Budget;
+use unjank_watch::lateness::Lateness;
+use unjank_watch::metrics;
+use unjank_watch::pressure::{Resource, register};
+use unjank_watch::recorder::Recorder;
+use unjank_watch::redact::Redaction;
+use unjank_watch::status::Status;
+use unjank_watch::trigger::Trigger;
+
+use super::args::ServiceArgs;
+use super::explain::explain;
+use crate::commands::incidents::Kept;
+use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::why::open_tracefs;
+use crate::{exit, interrupt, output};
+
+/// The time between two reports: to the watchdog and the metrics file.
+const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
+/// The time between two looks at threads with a rule.
+const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
+/// Failures in a row after which the service ends.
+const PATIENCE: u32 = 3;
+
+/// Runs the service until a signal or `--for` ends it.
+pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
+    if let Some(path) = &args.metrics_file {
+        Destination::open_file(path)?;
+    }
+    let signals = interrupt::stream().context("while listening for signals")?;
+    let marks = signalled_marks().context("while listening for SIGUSR1")?;
+    let root = Root::system();
+    let tracefs = open_tracefs(&root)?;
+    let kept = args.kept.open()?;
+    let socket = Arc::new(ControlSocket::listen(&args.socket)?);
+    let offers = [Action::Status, Action::Pause, Action::Resume, Action::Mark];
+    let (requests, asked) = requests::listen(Arc::clone(&socket), &offers)?;
+    let recorder = Recorder::start(&tracefs, &root, args.buffers)?;
+    let mut missing: Vec<String> = Vec::new();
+    for note in recorder.notes() {
+        missing.push(format!("{}: {}", note.what, note.reason));
+    }
+    let pressure = Pressure::listen(args, &root, &mut missing)?;
+    output::remark(&format!("watching; control socket {}", socket.path().display()));
+    for reason in &missing {
+        output::remark(&format!("not watched: {reason}"));
+    }
+    let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Ready]);
+    let now = Timestamp::now();
+    let mut serving = Serving {
+        args,
+        lateness: Lateness::new(&root, args.rules.clone()),
+        budget: Budget::new(args.per_hour),
+        redaction: args.redact.then(Redaction::default),
+        root,
+        recorder,
+        kept,
+        requests,
+        missing,
+        began: now,
+        recorded_since: now,
+        paused: false,
+        incidents: 0,
+        nothing_found: 0,
+        failures: 0,
+        last: None,
+    };
+    let served = serving.until_the_end(&signals, &marks, &asked, &pressure);
+    let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Stopping]);
+    // The socket's thread holds it as long as the process lives.
+    socket.close();
+    let removed = serving.recorder.remove();
+    served?;
+    removed?;
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// A stream that becomes readable at each SIGUSR1.
+fn signalled_marks() -> std::io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    pipe::register(SIGUSR1, theirs)?;
+    ours.set_nonblocking(true)?;
+    Ok(ours)
+}
+
+/// Pressure that the kernel reports.
+struct Pressure {
+    fired: Receiver<Resource>,
+    wake: Arc<WakeEvent>,
+}
+
+impl Pressure {
+    /// Registers the triggers, and waits for them in a thread of its own, which sleeps until one
+    /// fires.
+    fn listen(args: &ServiceArgs, root: &Root, missing: &mut Vec<String>) -> Result<Self> {
+        let wake = Arc::new(WakeEvent::new()?);
+        let (sender, fired) = channel();
+        let limits = [args.cpu_pressure, args.memory_pressure, args.io_pressure];
+        let (mut triggers, mut resources) = (Vec::new(), Vec::new());
+        for (resource, limit) in Resource::ALL.into_iter().zip(limits) {
+            if limit == Nanos::ZERO {
+                continue;
+            }
+            match register(root, resource, limit) {
+                Ok(trigger) => {
+                    triggers.push(trigger);
+                    resources.push(resource);
+                }
+                Err(error) => missing.push(format!("{} pressure: {error}", resource.name())),
+            }
+        }
+        if !triggers.is_empty() {
+            let wake = Arc::clone(&wake);
+            thread::Builder::new()
+                .name("pressure".to_owned())
+                .spawn(move || report_pressure(&triggers, &resources, &sender, &wake))
+                .context("while starting a thread")?;
+        }
+        Ok(Self { fired, wake })
+    }
+
+    /// The resource whose pressure was reported first since the last call.
+    fn first(&self) -> Option<Resource> {
+        self.wake.reset();
+        let first = self.fired.try_recv().ok();
+        while self.fired.try_recv().is_ok() {}
+        first
+    }
+}
+
+fn report_pressure(
+    triggers: &[PressureTrigger],
+    resources: &[Resource],
+    sender: &Sender<Resource>,
+    wake: &WakeEvent,
+) {
+    while let Ok(fired) = wait_for_any(triggers) {
+        let resources = resources.iter().zip(fired).filter(|(_, fired)| *fired);
+        for (&resource, _) in resources {
+            if sender.send(resource).is_err() {
+                return;
+            }
+        }
+        wake.send();
+    }
+}
+
+struct Serving<'a> {
+    args: &'a ServiceArgs,
+    root: Root,
+    recorder: Recorder,
+    lateness: Lateness,
+    budget: Budget,
+    redaction: Option<Redaction>,
+    kept: Kept,
+    requests: Receiver<Request<Status>>,
+    missing: Vec<String>,
+    began: Timestamp,
+    recorded_since: Timestamp,
+    paused: bool,
+    incidents: u64,
+    nothing_found: u64,
+    /// In a row.
+    failures: u32,
+    last: Option<String>,
+}
+
+impl Serving<'_> {
+    fn until_the_end(
+        &mut self,
+        mut signals: &UnixStream,
+        mut marks: &UnixStream,
+        asked: &WakeEvent,
+        pressure: &Pressure,
+    ) -> Result<()> {
+        let end = self.args.length.map(|length| Timestamp::now() + length);
+        let (mut next_report, mut next_look) = (Timestamp::now(), None);
+        if self.lateness.is_needed() {
+            next_look = Some(Timestamp::now());
+        }
+        loop {
+            if next_report <= Timestamp::now() {
+                next_report = Timestamp::now() + between_reports();
+                self.report();
+            }
+            if next_look.is_some_and(|look| look <= Timestamp::now()) {
+                next_look = Some(Timestamp::now() + BETWEEN_LOOKS);
+                if let Some((thread, limit)) = self.lateness.look(Timestamp::now()) {
+                    self.trigger(&Trigger::Late { thread, limit })?;
+                }
+            }
+            let until = [end, Some(next_report), next_look].into_iter().flatten().min();
+            let sources = [asked.as_fd(), signals.as_fd(), marks.as_fd(), pressure.wake.as_fd()];
+            let [asks, signal, mark, stalls] = until_readable(sources.map(Some), until)?;
+            if signal {
+                let _which_does_not_matter = signals.read(&mut [0]);
+                return Ok(());
+            }
+            if asks {
+                asked.reset();
+                self.answer()?;
+            }
+            if mark {
+                while marks.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
+                self.trigger(&Trigger::Mark)?;
+            }
+            if stalls && let Some(resource) = pressure.first() {
+                self.trigger(&Trigger::Pressure(resource))?;
+            }
+            if end.is_some_and(|end| end <= Timestamp::now()) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Freezes and explains, within the budget.
+    ///
+    /// # Errors
+    /// The trace instances have failed several times in a row.
+    fn trigger(&mut self, trigger: &Trigger) -> Result<()> {
+        if self.paused || !self.budget.admits(trigger.kind(), Timestamp::now()) {
+            return Ok(());
+        }
+        let explained = self.recorder.freeze().map_err(anyhow::Error::from).and_then(|frozen| {
+            self.recorded_since = frozen.at;
+            explain(trigger, frozen, self.redaction.as_ref(), &mut self.kept, &self.root)
+        });
+        match explained {
+            Ok(Some(incident)) => {
+                self.failures = 0;
+                self.incidents += 1;
+                let said = incident.sentence();
+                output::remark(&said);
+                self.last = Some(said);
+                self.keep_within_budget();
+            }
+            Ok(None) => {
+                self.failures = 0;
+                self.nothing_found += 1;
+                if *trigger == Trigger::Mark {
+                    output::remark("a mark, but no thread was held up for 10 ms or longer");
+                }
+            }
+            Err(error) => {
+                self.failures += 1;
+                output::remark(&format!("an incident is not explained: {error:#}"));
+                if self.failures >= PATIENCE {
+                    return Err(error.context("the recording has failed several times in a row"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_within_budget(&mut self) {
+        if let Err(error) = self.kept.prune(self.args.most_kept) {
+            output::remark(&format!("old incidents are not removed: {error:#}"));
+        }
+    }
+
+    fn answer(&mut self) -> Result<()> {
+        while let Ok(request) = self.requests.try_recv() {
+            match request.action {
+                Action::Status => {}
+                Action::Mark => self.trigger(&Trigger::Mark)?,
+                Action::Pause => self.pause(true)?,
+                Action::Resume => self.pause(false)?,
+            }
+            let status = self.status();
+            request.answer(Box::new(status));
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, paused: bool) -> Result<()> {
+        if paused != self.paused {
+            self.recorder.pause(paused)?;
+            self.paused = paused;
+            self.recorded_since = Timestamp::now();
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> Status {
+        let now = Timestamp::now();
+        let own = std::process::id();
+        Status {
+            schema: Status::SCHEMA.to_owned(),
+            process: own,
+            up: now.since(self.began),
+            paused: self.paused,
+            buffers: self.args.buffers,
+            recorded: now.since(self.recorded_since),
+            watched: self.lateness.len() as u64,
+            incidents: self.incidents,
+            nothing_found: self.nothing_found,
+            left_out: self.budget.left_out(),
+            last: self.last.clone(),
+            missing: self.missing.clone(),
+            cpu_time: pid::cpu_time(own).unwrap_or_default(),
+            resident: pid::resident(&self.root, own).unwrap_or_default(),
+        }
+    }
+
+    fn report(&self) {
+        let status = self.status();
+        let words = format!("{} incidents explained", status.incidents);
+        let _not_a_service_of_systemd =
+            sd_notify::notify(&[NotifyState::Watchdog, NotifyState::Status(&words)]);
+        if let Some(path) = &self.args.metrics_file
+            && let Err(error) = Destination::open(path)
+                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
+        {
+            output::remark(&error.to_string());
+        }
+    }
+}
+
+/// Half of the interval that systemd's watchdog allows, at most [`BETWEEN_REPORTS`].
+fn between_reports() -> Nanos {
+    sd_notify::watchdog_enabled()
+        .map_or(BETWEEN_REPORTS, |within| Nanos::from(within / 2).min(BETWEEN_REPORTS))
+}

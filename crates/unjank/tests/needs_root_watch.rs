@@ -1,0 +1,238 @@
+//! `unjank watch` explains stutters that are made here, and leaves nothing behind.
+//!
+//! Needs root and tracefs. Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it was
+//! skipped.
+
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use unjank_needs::printed::{stderr, stdout};
+use unjank_needs::wait::until;
+use unjank_needs::{is_there, root};
+
+const SIGSTOP: &str = "-STOP";
+const SIGCONT: &str = "-CONT";
+
+/// A running service, and where it keeps incidents.
+struct Service {
+    directory: TempDir,
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Service {
+    /// `None` if nothing can be recorded here.
+    fn start(options: &[&str]) -> Option<Self> {
+        let has_tracefs = Path::new("/sys/kernel/tracing").exists();
+        if !root() || !is_there("tracefs", has_tracefs) {
+            return None;
+        }
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let quiet = ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"];
+        let mut child = Command::new(unjank_needs::unjank!())
+            .arg("watch")
+            .arg("--socket")
+            .arg(directory.path().join("watch.sock"))
+            .arg("--store")
+            .arg(directory.path().join("watch.sqlite"))
+            .args(quiet)
+            .args(options)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        if !line.starts_with("watching; control socket ") {
+            said.read_to_string(&mut line).unwrap();
+            panic!("{line}");
+        }
+        Some(Self { directory, child, said })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn asked(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(unjank_needs::unjank!());
+        command.args(arguments).arg("--socket").arg(self.path("watch.sock")).output().unwrap()
+    }
+
+    fn mark(&self) -> String {
+        let output = self.asked(&["mark"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output).to_owned()
+    }
+
+    fn status(&self) -> Value {
+        let output = self.asked(&["watch", "status", "--json"]);
+        serde_json::from_str(stdout(&output)).unwrap()
+    }
+
+    fn incidents(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(unjank_needs::unjank!());
+        command.arg("incidents").args(arguments);
+        command.arg("--store").arg(self.path("watch.sqlite")).output().unwrap()
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        let output = self.incidents(&["list", "--json"]);
+        serde_json::from_str(stdout(&output)).unwrap()
+    }
+
+    /// Ends it by a signal. Returns whether that was a success, and what it said.
+    fn end(mut self, signal: &str) -> (bool, String) {
+        send(signal, self.child.id());
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().success(), said)
+    }
+}
+
+fn send(signal: &str, process: u32) {
+    let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// The trace instances of a process.
+fn instances(process: u32) -> Vec<String> {
+    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.contains(&format!("-{process}-"))).collect()
+}
+
+/// A server that answers each line, and a client that waits for the answers: `cat`.
+struct Pair(Child);
+
+impl Pair {
+    fn new() -> Self {
+        let mut cat = Command::new("cat");
+        Self(cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn call(&mut self) {
+        let mut answer = [0; 2];
+        self.0.stdin.as_mut().unwrap().write_all(b"a\n").unwrap();
+        self.0.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let _ends_anyway = self.0.kill();
+        let _ends_anyway = self.0.wait();
+    }
+}
+
+/// A call to a server that a signal stops for two seconds.
+fn stall(pair: &mut Pair) {
+    let server = pair.0.id();
+    pair.call();
+    send(SIGSTOP, server);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(2));
+            send(SIGCONT, server);
+        });
+        pair.call();
+    });
+}
+
+#[test]
+fn a_stutter_is_explained_after_it_happened() {
+    let Some(service) = Service::start(&[]) else { return };
+    let mut pair = Pair::new();
+    stall(&mut pair);
+    let found = service.mark();
+    assert!(found.contains(": cat was stopped by a signal"), "{found}");
+    assert!(found.contains("sudo unjank why --last explains it"), "{found}");
+    // Another one, noticed by a signal to the service.
+    stall(&mut pair);
+    send("-USR1", service.child.id());
+    until("the second incident is kept", || service.status()["incidents"] == 2);
+    let [second, first] = &service.listed()[..] else { panic!("{:?}", service.listed()) };
+    assert_eq!((&first["cause"], &first["trigger"]), (&second["cause"], &"mark".into()));
+    assert_eq!((&first["times"], &second["times"]), (&2.into(), &2.into()), "counted together");
+    assert!(second["length_ns"].as_f64().unwrap() > 1.5e9, "{second}");
+
+    let shown = service.incidents(&["show", "last", "--json"]);
+    let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
+    let reason = shown["verdicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("It happened once before"), "{reason}");
+    let mut why = Command::new(unjank_needs::unjank!());
+    why.args(["why", "--no-store", "--json", "--last", "--incident-store"]);
+    let why = why.arg(service.path("watch.sqlite")).output().unwrap();
+    let record: Value = serde_json::from_slice(&why.stdout).unwrap();
+    let total = record["facts"].as_array().unwrap().iter();
+    let total = total.clone().find(|fact| fact["name"] == "why/total").unwrap();
+    assert_eq!(total["value"], second["length_ns"]);
+
+    let trace = service.path("stutter.pftrace");
+    let written = service.incidents(&["perfetto", "last", trace.to_str().unwrap()]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    assert_eq!(fs::read(&trace).unwrap()[0], 0x0a, "a packet");
+    for private in ["watch.sqlite", "incidents"] {
+        let mode = fs::metadata(service.path(private)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{private}");
+    }
+    let pruned = service.incidents(&["prune", "--most-kept", "1"]);
+    assert_eq!(stdout(&pruned).trim(), "removed 1 incident");
+    assert_eq!(fs::read_dir(service.path("incidents")).unwrap().count(), 1);
+
+    let process = service.child.id();
+    let (ended_well, said) = service.end("-TERM");
+    assert!(ended_well, "{said}");
+    assert_eq!(instances(process), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_that_marks_all_the_time_costs_no_more_than_the_budget() {
+    let Some(service) = Service::start(&["--per-hour", "1", "--redact"]) else { return };
+    let mut pair = Pair::new();
+    stall(&mut pair);
+    let found = service.mark();
+    assert!(found.contains(": t-") && !found.contains("cat"), "hashes: {found}");
+    for _ in 0..20 {
+        assert!(service.mark().starts_with("not explained: "));
+    }
+    let status = service.status();
+    assert_eq!((&status["incidents"], &status["left_out"]), (&1.into(), &20.into()));
+    assert!(service.asked(&["watch", "pause"]).status.success());
+    assert_eq!(service.status()["paused"], true);
+    assert!(service.asked(&["watch", "resume"]).status.success());
+    assert_eq!(service.status()["paused"], false);
+    let shown = service.incidents(&["show"]);
+    let shown = stdout(&shown);
+    assert!(!shown.contains("cat ("), "{shown}");
+    // However it ends, the trace instances are removed.
+    let process = service.child.id();
+    let (ended_well, _) = service.end("-KILL");
+    assert!(!ended_well);
+    until("its instances are removed", || instances(process).is_empty());
+}
+
+#[test]
+fn without_a_service_or_incidents_the_way_to_them_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("none.sock");
+    let mut mark = Command::new(unjank_needs::unjank!());
+    let output = mark.arg("mark").arg("--socket").arg(&socket).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("sudo unjank watch starts one"), "{}", stderr(&output));
+    let store = directory.path().join("none.sqlite");
+    let mut list = Command::new(unjank_needs::unjank!());
+    let output = list.args(["incidents", "list", "--store"]).arg(&store).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("sudo unjank watch keeps incidents there"));
+    assert!(!store.exists());
+}

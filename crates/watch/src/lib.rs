@@ -1,0 +1,29 @@
+//! Keeps the last seconds of a machine's scheduling in memory, and explains a stutter after it
+//! happened.
+//!
+//! ```text
+//! triggers ─► budget ─► recorder (freeze, go on) ─► delays ─► incident
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`recorder`] | two trace instances, of which one always records |
+//! | [`trigger`] | what freezes a recording, and which delays it is about |
+//! | [`rule`] | threads that must not be late: `pipewire*=5ms` |
+//! | [`lateness`] | the waits of such threads, once a second |
+//! | [`pressure`] | triggers of the kernel's pressure stall information |
+//! | [`budget`] | how many incidents are explained |
+//! | [`incident`] | the delay that an incident is about, and its cause |
+//! | [`redact`] | names of threads replaced by hashes |
+//! | [`status`], [`metrics`] | the state of the service |
+
+pub mod budget;
+pub mod incident;
+pub mod lateness;
+pub mod metrics;
+pub mod pressure;
+pub mod recorder;
+pub mod redact;
+pub mod rule;
+pub mod status;
+pub mod trigger;
