@@ -68,6 +68,13 @@ fn about(value: f64, expected: f64) -> bool {
     (value - expected).abs() < 0.01
 }
 
+/// The warnings about the recording, without those about the machine that explains it.
+fn warnings(record: &Value) -> Vec<&str> {
+    let all =
+        record["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
+    all.filter(|warning| !warning.starts_with("the machine was busy")).collect()
+}
+
 #[test]
 fn a_launch_has_the_known_answer_in_every_form() {
     let Some(first) = trace("full") else { return };
@@ -92,7 +99,7 @@ fn a_launch_has_the_known_answer_in_every_form() {
         let record = record(file.path(), &[]);
         assert_eq!(split(&record), split(&first), "{form}");
         assert_eq!(record["tables"], first["tables"], "{form}");
-        assert_eq!(record["warnings"], first["warnings"], "{form}");
+        assert_eq!(warnings(&record), warnings(&first), "{form}");
     }
 }
 

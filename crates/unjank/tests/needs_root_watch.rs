@@ -70,7 +70,7 @@ impl Service {
 
     fn mark(&self) -> String {
         let output = self.asked(&["mark"]);
-        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(matches!(output.status.code(), Some(0 | 5)), "{}", stderr(&output));
         stdout(&output).to_owned()
     }
 
@@ -155,7 +155,7 @@ fn a_stutter_is_explained_after_it_happened() {
     stall(&mut pair);
     let found = service.mark();
     assert!(found.contains(": cat was stopped by a signal"), "{found}");
-    assert!(found.contains("sudo unjank why --last explains it"), "{found}");
+    assert!(found.contains(" has the details") && found.contains("--incident-store "), "{found}");
     // Another one, noticed by a signal to the service.
     stall(&mut pair);
     send("-USR1", service.child.id());
@@ -181,13 +181,13 @@ fn a_stutter_is_explained_after_it_happened() {
     let written = service.incidents(&["perfetto", "last", trace.to_str().unwrap()]);
     assert!(written.status.success(), "{}", stderr(&written));
     assert_eq!(fs::read(&trace).unwrap()[0], 0x0a, "a packet");
-    for private in ["watch.sqlite", "incidents"] {
+    for private in ["watch.sqlite", "watch.sqlite.incidents"] {
         let mode = fs::metadata(service.path(private)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{private}");
     }
     let pruned = service.incidents(&["prune", "--most-kept", "1"]);
     assert_eq!(stdout(&pruned).trim(), "removed 1 incident");
-    assert_eq!(fs::read_dir(service.path("incidents")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(service.path("watch.sqlite.incidents")).unwrap().count(), 1);
 
     let process = service.child.id();
     let (ended_well, said) = service.end("-TERM");
@@ -203,7 +203,9 @@ fn a_program_that_marks_all_the_time_costs_no_more_than_the_budget() {
     let found = service.mark();
     assert!(found.contains(": t-") && !found.contains("cat"), "hashes: {found}");
     for _ in 0..20 {
-        assert!(service.mark().starts_with("not explained: "));
+        let said = service.mark();
+        let is_expected = ["not explained: ", "explained shortly before: t-"];
+        assert!(is_expected.iter().any(|begin| said.starts_with(begin)), "{said}");
     }
     let status = service.status();
     assert_eq!((&status["incidents"], &status["left_out"]), (&1.into(), &20.into()));

@@ -13,37 +13,57 @@ const SAME: Nanos = Nanos::from_millis(30_000);
 /// An hour.
 const HOUR: Nanos = Nanos::from_millis(3_600_000);
 
+/// A trigger that was looked into.
+#[derive(Debug, Clone, Copy)]
+struct Admitted {
+    at: Timestamp,
+    kind: TriggerKind,
+    /// Whether it counts towards the limit.
+    counts: bool,
+}
+
 /// Decides which triggers are explained.
 #[derive(Debug)]
 pub struct Budget {
     per_hour: u32,
-    /// When incidents were explained, within the last hour.
-    explained: Vec<(Timestamp, TriggerKind)>,
+    /// Triggers that were looked into within the last hour.
+    explained: Vec<Admitted>,
     /// Triggers that were left out.
     left_out: u64,
 }
 
 impl Budget {
-    /// Explains at most `per_hour` incidents in an hour.
+    /// Explains at most `per_hour` incidents in an hour. Half of them are for marks alone.
     pub fn new(per_hour: u32) -> Self {
         Self { per_hour, explained: Vec::new(), left_out: 0 }
     }
 
     /// Whether a trigger is explained; if so, it counts.
     pub fn admits(&mut self, kind: TriggerKind, now: Timestamp) -> bool {
-        self.explained.retain(|(at, _)| now.since(*at) < HOUR);
-        let too_soon = self.explained.last().is_some_and(|(at, _)| now.since(*at) < APART);
-        let same = self
-            .explained
-            .iter()
-            .rev()
-            .any(|(at, of)| kind != TriggerKind::Mark && *of == kind && now.since(*at) < SAME);
-        if too_soon || same || self.explained.len() >= self.per_hour as usize {
+        self.explained.retain(|it| now.since(it.at) < HOUR);
+        let is_mark = kind == TriggerKind::Mark;
+        let too_soon = self.explained.last().is_some_and(|it| now.since(it.at) < APART);
+        let mut latest = self.explained.iter().rev();
+        let same = latest.any(|it| !is_mark && it.kind == kind && now.since(it.at) < SAME);
+        let counting = self.explained.iter().filter(|it| it.counts);
+        let marks = counting.clone().filter(|it| it.kind == TriggerKind::Mark).count();
+        let all = counting.count();
+        let limit = self.per_hour as usize;
+        let is_full = all >= limit || !is_mark && all - marks >= limit.div_ceil(2);
+        if too_soon || same || is_full {
             self.left_out = self.left_out.saturating_add(1);
             return false;
         }
-        self.explained.push((now, kind));
+        self.explained.push(Admitted { at: now, kind, counts: true });
         true
+    }
+
+    /// Tells that nothing was found about the admitted trigger. It does not count then, unless it
+    /// was a mark, of which anybody can make many.
+    pub fn found_nothing(&mut self) {
+        if let Some(last) = self.explained.last_mut() {
+            last.counts = last.kind == TriggerKind::Mark;
+        }
     }
 
     /// Triggers that were left out so far.
@@ -67,6 +87,21 @@ mod tests {
         assert_eq!(admitted.count(), 5);
         assert_eq!(budget.left_out(), 99_995);
         assert!(budget.admits(TriggerKind::Mark, at(3_600_001)), "the first is an hour old");
+    }
+
+    #[test]
+    fn half_of_the_budget_is_for_marks() {
+        let mut budget = Budget::new(4);
+        let admits =
+            |budget: &mut Budget, kind, minute: u64| budget.admits(kind, at(minute * 60_000));
+        for minute in 0..5 {
+            assert!(admits(&mut budget, TriggerKind::Io, minute));
+            budget.found_nothing();
+        }
+        let admitted = (5..15).filter(|minute| admits(&mut budget, TriggerKind::Io, *minute));
+        assert_eq!(admitted.count(), 2);
+        let admitted = (15..25).filter(|minute| admits(&mut budget, TriggerKind::Mark, *minute));
+        assert_eq!(admitted.count(), 2);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The delay that an incident is about, its cause, and the findings about it.
 
+use std::collections::BTreeSet;
+
 use unjank_host::machine::Machine;
 use unjank_measure::record::{Cell, Column, Table, Verdict};
 use unjank_measure::{Answer, Findings, Unit};
@@ -129,8 +131,9 @@ fn summary(incident: &Incident, context: &Context<'_>) -> Table {
 
 /// The delays of other threads at that time; `None` without any.
 fn others(explained: &Explained, delays: &[Delay]) -> Option<Table> {
-    let others: Vec<&Delay> =
-        delays.iter().filter(|delay| delay.thread != explained.thread).take(OTHERS).collect();
+    let mut seen = BTreeSet::from([explained.thread]);
+    let longest = delays.iter().filter(|delay| seen.insert(delay.thread));
+    let others: Vec<&Delay> = longest.take(OTHERS).collect();
     if others.is_empty() {
         return None;
     }

@@ -117,7 +117,9 @@ mod tests {
             fs::write(task(thread).join("comm"), format!("{name}\n")).unwrap();
             wait(thread, 100);
         }
-        let rules = ["audio=5ms", "audio*=50ms"].map(|rule| rule.parse().unwrap()).to_vec();
+        let rules = [("audio", 5), ("audio*", 50)]
+            .map(|(name, millis)| Rule::new(name, Nanos::from_millis(millis)).unwrap())
+            .to_vec();
         let mut lateness = Lateness::new(&Root::at(tree.path()), rules);
         let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
         assert_eq!(lateness.look(at(1)), None, "what was before does not count");

@@ -44,6 +44,7 @@ mod tests {
             incidents: 2,
             nothing_found: 1,
             left_out: 4,
+            mark: None,
             last: None,
             missing: Vec::new(),
             cpu_time: Nanos(1_500_000_000),

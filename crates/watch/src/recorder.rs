@@ -43,6 +43,11 @@ pub struct Recorder {
     active: usize,
     /// Since when it records.
     since: Timestamp,
+    /// Events that each instance had not recorded by its last freeze: the kernel counts them from
+    /// its creation on.
+    dropped: [u64; 2],
+    /// The size of both buffers of all CPUs.
+    memory: Bytes,
 }
 
 /// What was recorded until a freeze.
@@ -50,8 +55,6 @@ pub struct Recorder {
 pub struct Frozen {
     /// The events.
     pub trace: Trace,
-    /// When the recording began, though older events are overwritten.
-    pub since: Timestamp,
     /// When it was frozen.
     pub at: Timestamp,
 }
@@ -63,7 +66,8 @@ impl Recorder {
     /// A trace instance cannot be created or started.
     pub fn start(tracefs: &Tracefs, root: &Root, memory: Bytes) -> Result<Self> {
         tracefs.remove_leftovers()?;
-        let buffer = per_cpu(memory, cpus(root));
+        let cpus = cpus(root);
+        let buffer = per_cpu(memory, cpus);
         let instance = || {
             tracefs.instance(&InstanceOptions {
                 buffer,
@@ -77,12 +81,19 @@ impl Recorder {
             instance.take_pages(&mut RawPages::default())?;
         }
         instances[0].start()?;
-        Ok(Self { root: root.clone(), instances, active: 0, since: Timestamp::now() })
+        let memory = Bytes(buffer.get().saturating_mul(2 * cpus.max(1)));
+        let (root, since) = (root.clone(), Timestamp::now());
+        Ok(Self { root, instances, active: 0, since, dropped: [0; 2], memory })
     }
 
     /// Events that this kernel does not have.
     pub fn notes(&self) -> &[Unsupported] {
         self.instances[0].notes()
+    }
+
+    /// The memory of the kernel's buffers.
+    pub fn memory(&self) -> Bytes {
+        self.memory
     }
 
     /// Freezes the recording, and returns it. From the same moment on, the other instance records:
@@ -91,20 +102,22 @@ impl Recorder {
     /// # Errors
     /// A file of an instance cannot be written or read.
     pub fn freeze(&mut self) -> Result<Frozen> {
-        let (frozen, next) = (&self.instances[self.active], &self.instances[1 - self.active]);
-        let since = self.since;
+        let active = self.active;
+        let (frozen, next) = (&self.instances[active], &self.instances[1 - active]);
         next.start()?;
         self.since = Timestamp::now();
         frozen.stop()?;
         let at = Timestamp::now();
-        self.active = 1 - self.active;
+        self.active = 1 - active;
         let mut pages = RawPages::default();
         frozen.take_pages(&mut pages)?;
         let mut trace = frozen.decode(pages)?;
         trace.kernel_threads = of_kernel(&self.root);
         // A buffer that overwrites its oldest events has not lost those of the window.
         trace.lost.overwritten = 0;
-        Ok(Frozen { trace, since, at })
+        let before = std::mem::replace(&mut self.dropped[active], trace.lost.dropped);
+        trace.lost.dropped = trace.lost.dropped.saturating_sub(before);
+        Ok(Frozen { trace, at })
     }
 
     /// Stops the recording, or starts it again.

@@ -1,8 +1,10 @@
 //! Names of threads replaced by hashes, for recordings that leave the machine.
 
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 
+use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Comm, Event, EventKind, StorageEvent, Task, Trace};
 
 /// Replaces names by hashes with a key that is new for each process, so that equal names stay equal
@@ -13,7 +15,7 @@ pub struct Redaction(RandomState);
 impl Redaction {
     /// Replaces the names of all threads but kernel threads, whose names say nothing of the user.
     pub fn apply(&self, trace: &mut Trace) {
-        let kernel = trace.kernel_threads.clone();
+        let kernel: HashSet<ThreadId> = trace.kernel_threads.iter().copied().collect();
         let task = |task: Task| {
             let is_public = task.is_idle() || kernel.contains(&task.tid);
             if is_public { task } else { Task { comm: self.hashed(task.comm), ..task } }
@@ -53,7 +55,6 @@ impl Redaction {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::sched::ThreadId;
     use unjank_host::tracefs::script::Script;
 
     use super::*;

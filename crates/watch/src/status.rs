@@ -29,12 +29,47 @@ pub struct Status {
     /// The last incident, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
+    /// What came of a mark; only in the answer to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<MarkOutcome>,
     /// Triggers that this machine does not have, with the reason.
     pub missing: Vec<String>,
     /// CPU time of the service, without that of recording, which other threads pay.
     pub cpu_time: Nanos,
     /// Memory of the service, without the kernel's buffers.
     pub resident: Bytes,
+}
+
+/// What came of a mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkOutcome {
+    /// An incident was explained.
+    Explained {
+        /// Its id.
+        id: String,
+        /// The store that keeps it.
+        store: String,
+        /// It in a sentence.
+        sentence: String,
+    },
+    /// An incident was explained shortly before, and nothing is known of the time since.
+    Before {
+        /// Its id.
+        id: String,
+        /// The store that keeps it.
+        store: String,
+        /// It in a sentence.
+        sentence: String,
+    },
+    /// No thread had been held up for long.
+    NothingFound,
+    /// Too soon after another trigger, or too many within an hour.
+    LeftOut,
+    /// The service is paused.
+    Paused,
+    /// It could not be explained; the log of the service has the reason.
+    Failed,
 }
 
 impl Status {

@@ -40,9 +40,6 @@ pub enum TriggerKind {
 }
 
 impl TriggerKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Mark, Self::Cpu, Self::Memory, Self::Io, Self::Late];
-
     /// The name in records.
     pub const fn name(self) -> &'static str {
         match self {

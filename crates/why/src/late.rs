@@ -50,6 +50,11 @@ pub enum HeldUp {
 }
 
 impl HeldUp {
+    /// Whether a signal is the cause.
+    pub const fn is_by_a_signal(self) -> bool {
+        matches!(self, Self::Stopped | Self::Stalled)
+    }
+
     /// The name in records.
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +84,7 @@ const SHORTEST_STOP: Nanos = Nanos::from_millis(20);
 /// A thread that the stopped one wakes within this time after it went on has waited for it.
 const SOON: Nanos = Nanos::from_millis(50);
 
-/// The longest delay of each thread between two moments, the longest first. Delays that began
+/// The longest delay of each kind of each thread between two moments, the longest first. Delays that began
 /// before `from` count from their beginning. Kernel threads and the threads of `without` are left
 /// out. After a stop request, some are missing.
 pub fn delays(
@@ -89,13 +94,13 @@ pub fn delays(
     without: impl Fn(ThreadId) -> bool,
     stop: &Stop,
 ) -> Vec<Delay> {
-    let mut longest: HashMap<ThreadId, Delay, RandomState> = HashMap::default();
+    let mut longest: HashMap<(ThreadId, HeldUp), Delay, RandomState> = HashMap::default();
     let mut add = |delay: Delay| {
         let is_in = delay.to > from && delay.from < to && delay.from < delay.to;
         if !is_in || history.is_kernel(delay.thread) || without(delay.thread) {
             return;
         }
-        let known = longest.entry(delay.thread).or_insert(delay);
+        let known = longest.entry((delay.thread, delay.by)).or_insert(delay);
         if delay.length() > known.length() {
             *known = delay;
         }
@@ -125,7 +130,7 @@ pub fn delays(
         HeldUp::Stopped => delay.length().get() / 2,
         _ => delay.length().get(),
     };
-    delays.sort_by_key(|delay| (std::cmp::Reverse(weight(delay)), delay.thread.0));
+    delays.sort_by_key(|delay| (std::cmp::Reverse(weight(delay)), delay.thread.0, delay.by));
     delays
 }
 
@@ -198,19 +203,21 @@ fn stops_of_threads(history: &History) -> Stops {
 fn blocked(trace: &Trace, to: Timestamp, stop: &Stop, add: &mut impl FnMut(Delay)) {
     // The events of all CPUs by time: the wake-up is on another CPU than the switch.
     let cpus = trace.cpus.iter().flat_map(|cpu| cpu.events.iter());
-    let is_part = |event: &Event| match event.kind {
-        EventKind::Switch { prev_state, .. } => prev_state == PrevState::Uninterruptible,
-        EventKind::Waking { .. } => true,
-        _ => false,
-    };
+    let is_part =
+        |event: &Event| matches!(event.kind, EventKind::Switch { .. } | EventKind::Waking { .. });
     let mut events: Vec<Event> =
         cpus.take_while(|_| !stop.is_requested()).filter(is_part).collect();
     events.sort_by_key(|event| event.at);
     let mut since: HashMap<ThreadId, Timestamp, RandomState> = HashMap::default();
     for event in events {
         match event.kind {
-            EventKind::Switch { prev, .. } => {
-                since.insert(prev.tid, event.at);
+            EventKind::Switch { prev, prev_state, next } => {
+                // Whoever runs has been woken, though the trace lacks that.
+                since.remove(&next.tid);
+                since.remove(&prev.tid);
+                if prev_state == PrevState::Uninterruptible {
+                    since.insert(prev.tid, event.at);
+                }
             }
             EventKind::Waking { task, .. } => {
                 if let Some(from) = since.remove(&task.tid) {
@@ -301,13 +308,27 @@ mod tests {
             .wakes(1, 9_000, 8, 1)
             .runs(1, 9_001, 0, 8);
         let found = found(&script, 10_000);
-        assert_eq!(found, [(7, 5_000, HeldUp::Blocked), (8, 1, HeldUp::RunQueue)]);
+        let run_queue = [7, 8].map(|thread| (thread, 1, HeldUp::RunQueue));
+        assert_eq!(found, [&[(7, 5_000, HeldUp::Blocked)], &run_queue[..]].concat());
     }
 
     #[test]
     fn a_sleep_without_an_end_lasts_until_the_end_of_the_search() {
         let script = Script::new().runs(0, 0, 0, 7).blocks(0, 100, 7, 0);
         assert_eq!(found(&script, 4_100), [(7, 4_000, HeldUp::Blocked)]);
+    }
+
+    #[test]
+    fn a_thread_that_runs_has_been_woken() {
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .blocks(0, 100, 7, 0)
+            .runs(0, 500, 0, 7)
+            .sleeps(0, 600, 7, 0)
+            .wakes(1, 9_000, 7, 0)
+            .runs(0, 9_001, 0, 7);
+        let found = found(&script, 10_000);
+        assert!(!found.iter().any(|(_, _, by)| *by == HeldUp::Blocked), "{found:?}");
     }
 
     #[test]

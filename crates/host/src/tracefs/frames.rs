@@ -31,8 +31,6 @@ pub struct Frame {
 pub struct Jank(pub u32);
 
 impl Jank {
-    const NONE: u32 = 1;
-    const APP_MISSED_DEADLINE: u32 = 64;
     /// The reasons by their bits.
     const REASONS: [(u32, &'static str); 10] = [
         (2, "SurfaceFlinger's scheduling"),
@@ -40,21 +38,22 @@ impl Jank {
         (8, "display HAL"),
         (16, "SurfaceFlinger's CPU work"),
         (32, "SurfaceFlinger's GPU work"),
-        (Self::APP_MISSED_DEADLINE, "the app missed its deadline"),
+        (64, "the app missed its deadline"),
         (128, "an earlier frame in the queue"),
         (256, "unknown"),
         (512, "SurfaceFlinger's queue"),
         (1024, "dropped"),
     ];
 
-    /// Whether there was jank.
+    /// Whether the frame was late for one of the reasons. Other bits say that nobody saw it.
     pub fn is_some(self) -> bool {
-        self.0 & !Self::NONE != 0
+        Self::REASONS.iter().any(|(bit, _)| self.0 & bit != 0)
     }
 
-    /// Whether the app itself was late.
-    pub fn is_of_app(self) -> bool {
-        self.0 & Self::APP_MISSED_DEADLINE != 0
+    /// The reasons of two windows of one frame.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 
@@ -74,8 +73,8 @@ mod tests {
     #[test]
     fn reasons_are_told_by_their_bits() {
         assert_eq!(Jank(64 | 4).to_string(), "wrong prediction, the app missed its deadline");
-        assert!(Jank(64).is_of_app() && Jank(2).is_some() && !Jank(2).is_of_app());
-        assert!(!Jank(0).is_some() && !Jank(1).is_some());
+        assert!(Jank(64).and(Jank(1)).is_some() && Jank(2).is_some());
+        assert!(!Jank(0).is_some() && !Jank(1).is_some() && !Jank(4096).is_some());
         assert_eq!(Jank(1).to_string(), "none");
     }
 }

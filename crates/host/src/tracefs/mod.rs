@@ -20,6 +20,7 @@
 //! | [`timeline`] | the states of one thread, from the events of all CPUs |
 //! | [`trace_file`] | recordings in files of trace-cmd, of ftrace and of Perfetto |
 //! | `slices`, `frames`, `processes` | spans that programs name, frames of apps, and the processes that a file lists |
+//! | `missing` | switches that a trace lacks without a counted loss |
 //! | `capture` | a recording as the kernel's own pages, for such a file |
 //! | `tripwire` | lets another process stop a trace |
 //! | [`script`] | synthetic traces, for tests of explanations |
@@ -38,6 +39,7 @@ mod frames;
 mod instance;
 mod leftovers;
 mod lock_flags;
+mod missing;
 mod mount;
 mod name;
 mod occupant;
@@ -66,6 +68,7 @@ pub use instance::{Instance, keep_instances_with};
 pub(crate) use leftovers::remove_after_owner;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
 pub use lock_flags::LockFlags;
+pub use missing::Switches;
 pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};

@@ -38,6 +38,10 @@ enum Mark<'a> {
     AsyncBegin(u32, &'a str, i64),
     /// `F|PROCESS|NAME|COOKIE`: it ends.
     AsyncEnd(u32, &'a str, i64),
+    /// `G|PROCESS|TRACK|NAME|COOKIE`: a slice begins on a track.
+    TrackBegin(u32, &'a str, &'a str, i64),
+    /// `H|PROCESS|TRACK|COOKIE`: it ends.
+    TrackEnd(u32, &'a str, i64),
     /// `I|PROCESS|NAME`, `N|PROCESS|TRACK|NAME`: a moment.
     Instant(u32, &'a str),
 }
@@ -61,10 +65,17 @@ impl<'a> Mark<'a> {
             }
             "I" => Some(Self::Instant(process, rest)),
             "N" => Some(Self::Instant(process, rest.split_once('|')?.1)),
-            // On a track that has a name: `G|PROCESS|TRACK|NAME|COOKIE`, `H|PROCESS|TRACK|COOKIE`.
+            // On a track that has a name: `G|PROCESS|TRACK|NAME|COOKIE`, `H|PROCESS|TRACK|COOKIE`,
+            // which may have the name as well.
             "G" => {
-                let (name, cookie) = rest.rsplit_once('|')?;
-                Self::of_async(true, process, name, cookie)
+                let (rest, cookie) = rest.rsplit_once('|')?;
+                let (track, name) = rest.split_once('|')?;
+                Some(Self::TrackBegin(process, track, name, cookie.parse().ok()?))
+            }
+            "H" => {
+                let (rest, cookie) = rest.rsplit_once('|')?;
+                let track = rest.split_once('|').map_or(rest, |(track, _)| track);
+                Some(Self::TrackEnd(process, track, cookie.parse().ok()?))
             }
             _ => None,
         }
@@ -87,6 +98,8 @@ pub enum Lane {
     Thread(ThreadId),
     /// A track of Perfetto's library, by its number.
     Track(u64),
+    /// The events of a writer without a track, by its number.
+    Writer(u64),
 }
 
 /// The owner of a slice, as far as it is known.
@@ -106,6 +119,8 @@ struct Marked {
     thread: Option<ThreadId>,
     process: u32,
     name: u32,
+    /// By what an asynchronous slice is found again: its name, or its track.
+    key: u32,
     cookie: i64,
     kind: Kind,
 }
@@ -139,31 +154,37 @@ impl SliceReader {
     /// Adds a line that a thread wrote.
     pub fn line(&mut self, at: Timestamp, thread: ThreadId, line: &str) {
         let Some(mark) = Mark::parse(line) else { return };
-        let (kind, process, name, cookie) = match mark {
-            Mark::Begin(process, name) => (Kind::Begin, process, name, 0),
-            Mark::End => (Kind::End, 0, "", 0),
-            Mark::AsyncBegin(process, name, cookie) => (Kind::AsyncBegin, process, name, cookie),
-            Mark::AsyncEnd(process, name, cookie) => (Kind::AsyncEnd, process, name, cookie),
-            Mark::Instant(process, name) => (Kind::Instant, process, name, 0),
+        let (kind, process, [name, key], cookie) = match mark {
+            Mark::Begin(process, name) => (Kind::Begin, process, [name; 2], 0),
+            Mark::End => (Kind::End, 0, [""; 2], 0),
+            Mark::AsyncBegin(process, name, cookie) => {
+                (Kind::AsyncBegin, process, [name; 2], cookie)
+            }
+            Mark::AsyncEnd(process, name, cookie) => (Kind::AsyncEnd, process, [name; 2], cookie),
+            Mark::TrackBegin(process, track, name, cookie) => {
+                (Kind::AsyncBegin, process, [name, track], cookie)
+            }
+            Mark::TrackEnd(process, track, cookie) => (Kind::AsyncEnd, process, [track; 2], cookie),
+            Mark::Instant(process, name) => (Kind::Instant, process, [name; 2], 0),
         };
         let owner = SliceOwner { process, thread: Some(thread) };
-        self.mark(at, Lane::Thread(thread), owner, (kind, name, cookie));
+        self.mark(at, Lane::Thread(thread), owner, (kind, [name, key], cookie));
     }
 
     /// Adds the beginning of a slice on a lane.
     pub fn begin(&mut self, at: Timestamp, lane: Lane, owner: SliceOwner, name: &str) {
-        self.mark(at, lane, owner, (Kind::Begin, name, 0));
+        self.mark(at, lane, owner, (Kind::Begin, [name; 2], 0));
     }
 
     /// Adds the end of the last slice on a lane that has not ended.
     pub fn end(&mut self, at: Timestamp, lane: Lane) {
         let nobody = SliceOwner { process: 0, thread: None };
-        self.mark(at, lane, nobody, (Kind::End, "", 0));
+        self.mark(at, lane, nobody, (Kind::End, [""; 2], 0));
     }
 
     /// Adds a moment on a lane.
     pub fn instant(&mut self, at: Timestamp, lane: Lane, owner: SliceOwner, name: &str) {
-        self.mark(at, lane, owner, (Kind::Instant, name, 0));
+        self.mark(at, lane, owner, (Kind::Instant, [name; 2], 0));
     }
 
     fn mark(
@@ -171,13 +192,15 @@ impl SliceReader {
         at: Timestamp,
         lane: Lane,
         SliceOwner { process, thread }: SliceOwner,
-        (kind, name, cookie): (Kind, &str, i64),
+        (kind, [name, key], cookie): (Kind, [&str; 2], i64),
     ) {
-        let Some(name) = self.number(name).filter(|_| self.marks.len() < MOST_MARKS) else {
+        let has_room = self.marks.len() < MOST_MARKS;
+        let [Some(name), Some(key)] = [name, key].map(|it| self.number(it).filter(|_| has_room))
+        else {
             self.dropped += 1;
             return;
         };
-        self.marks.push(Marked { at, lane, thread, process, name, cookie, kind });
+        self.marks.push(Marked { at, lane, thread, process, name, key, cookie, kind });
     }
 
     /// Marks that were left out, because the limits on their number or length were reached.
@@ -220,7 +243,7 @@ impl SliceReader {
                 from: mark.at,
                 to,
             };
-            let key = (mark.process, mark.name, mark.cookie);
+            let key = (mark.process, mark.key, mark.cookie);
             match mark.kind {
                 Kind::Begin => {
                     open.entry(mark.lane).or_default().push(slices.len());
@@ -293,6 +316,8 @@ mod tests {
             (10, APP, "S|5|launchingActivity#1|0"),
             (11, APP, "S|5|launchingActivity#1|1"),
             (12, APP, "G|5|track|other|7"),
+            (13, APP, "G|5|track|ended|8"),
+            (20, OTHER, "H|5|track|8"),
             (30, OTHER, "F|5|launchingActivity#1|0"),
             (31, OTHER, "F|6|launchingActivity#1|1"),
             (32, OTHER, "I|5|launchingActivity#1:completed-cold:a.b"),
@@ -303,7 +328,8 @@ mod tests {
         let expected = [
             ("launchingActivity#1", Some(30)),
             ("launchingActivity#1", None),
-            ("track|other", None),
+            ("other", None),
+            ("ended", Some(20)),
             ("launchingActivity#1:completed-cold:a.b", Some(32)),
             ("moment", Some(33)),
         ];

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Command;
+use clap::{Command, Id};
 use clap_complete::Shell;
 
 use crate::{exit, output};
@@ -33,9 +33,14 @@ pub(crate) fn run(args: &Args, all: &Command) -> Result<ExitCode> {
 /// What a shell needs to know of a command, without the hidden commands below it.
 fn visible(command: &Command) -> Command {
     let below = command.get_subcommands().filter(|below| !below.is_hide_set()).map(visible);
+    let arguments = || command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let is_visible = |id: &Id| arguments().any(|argument| argument.get_id() == id);
+    // Arguments refer to groups.
+    let groups = command.get_groups().filter(|group| group.get_args().all(is_visible));
     Command::new(command.get_name().to_owned())
         .version(env!("CARGO_PKG_VERSION"))
         .about(command.get_about().cloned().unwrap_or_default())
-        .args(command.get_arguments().filter(|argument| !argument.is_hide_set()))
+        .args(arguments())
+        .groups(groups)
         .subcommands(below)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unjank_host::Timestamp;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Frame;
+use unjank_host::tracefs::{Frame, Jank};
 use unjank_units::Nanos;
 
 use super::drawing::{Drawings, Drawn};
@@ -40,7 +40,9 @@ pub fn late_frames(trace: &AppTrace<'_>) -> Option<(Vec<LateFrame>, FrameJudge)>
     let drawings = Drawings::of(trace.slices);
     let judged = by_android(trace, &drawings).or_else(|| by_distance(&drawings));
     let (mut frames, judge) = judged?;
-    frames.sort_by_key(|frame| (std::cmp::Reverse(frame.late), frame.from));
+    frames.sort_by_key(|frame| {
+        (std::cmp::Reverse(frame.late), frame.from, frame.app.first.0, frame.number)
+    });
     Some((frames, judge))
 }
 
@@ -49,9 +51,11 @@ fn by_android(trace: &AppTrace<'_>, drawings: &Drawings) -> Option<(Vec<LateFram
         return None;
     }
     // Several windows may show one frame.
-    let mut seen: HashMap<(u32, i64), &Frame> = HashMap::new();
+    let mut seen: HashMap<(u32, i64), (&Frame, Jank)> = HashMap::new();
     for frame in trace.frames {
-        let known = seen.entry((frame.process, frame.token)).or_insert(frame);
+        let (known, jank) =
+            seen.entry((frame.process, frame.token)).or_insert((frame, Jank::default()));
+        *jank = jank.and(frame.jank);
         if frame.to > known.to {
             *known = frame;
         }
@@ -60,15 +64,15 @@ fn by_android(trace: &AppTrace<'_>, drawings: &Drawings) -> Option<(Vec<LateFram
     for (process, drawings) in drawings.all() {
         threads.extend(drawings.iter().map(|drawn| ((process, drawn.number), drawn.thread)));
     }
-    let late = seen.iter().filter(|(_, frame)| frame.jank.is_some() || frame.is_dropped);
-    let late = late.map(|(key, frame)| {
+    let late = seen.iter().filter(|(_, (frame, jank))| jank.is_some() || frame.is_dropped);
+    let late = late.map(|(key, (frame, jank))| {
         let first = ThreadId(frame.process);
         let thread = threads.get(key).copied().unwrap_or(first);
         LateFrame {
             number: frame.token,
             from: frame.from,
             late: frame.deadline.map_or(Nanos::ZERO, |deadline| frame.to.since(deadline)),
-            reason: frame.jank.to_string(),
+            reason: jank.to_string(),
             app: AppThread { first, thread, to: frame.to },
         }
     });

@@ -66,15 +66,22 @@ struct Marked<'a> {
     to: Timestamp,
 }
 
-/// The launches in a recording, in order. `name` is the name of a process's first thread.
+/// The most launches that are looked at. An hour of a phone has fewer.
+const MOST: usize = 500;
+
+/// The launches in a recording, in order, at most 500. `name` is the name of a process's first
+/// thread.
 pub fn launches(trace: &AppTrace<'_>, name: impl Fn(u32) -> Option<Comm>) -> Vec<AppLaunch> {
     let mut marked = numbered(trace.slices);
     if marked.is_empty() {
         marked = named(trace.slices);
     }
     marked.sort_by_key(|launch| launch.from);
+    marked.truncate(MOST);
     let drawings = Drawings::of(trace.slices);
-    marked.iter().map(|launch| describe(launch, trace, &drawings, &name)).collect()
+    let is_report = |slice: &&Slice| slice.name.starts_with("reportFullyDrawn");
+    let reports: Vec<&Slice> = trace.slices.iter().filter(is_report).collect();
+    marked.iter().map(|launch| describe(launch, trace, (&drawings, &reports), &name)).collect()
 }
 
 const NUMBERED: &str = "launchingActivity#";
@@ -130,19 +137,18 @@ fn named(slices: &[Slice]) -> Vec<Marked<'_>> {
 fn describe(
     launch: &Marked<'_>,
     trace: &AppTrace<'_>,
-    drawings: &Drawings,
+    (drawings, reports): (&Drawings, &[&Slice]),
     name: impl Fn(u32) -> Option<Comm>,
 ) -> AppLaunch {
     let &Marked { package, kind, from, to } = launch;
     let AppTrace { slices, processes, .. } = *trace;
     let process = apps::process(package, slices, processes, name, (from, to));
-    let end = Timestamp::from_nanos(u64::MAX);
     let frames = process.map_or(&[][..], |app| drawings.since(app, from));
     let first = frames.first();
     let full = process.and_then(|app| {
-        let reported = beginning_in(slices, from, end).find(|slice| {
-            slice.thread == Some(ThreadId(app)) && slice.name.starts_with("reportFullyDrawn")
-        })?;
+        let reported = reports
+            .iter()
+            .find(|slice| slice.from >= from && slice.thread == Some(ThreadId(app)))?;
         frames.iter().find(|frame| frame.done > reported.from)
     });
     let app = process.map(|app| {

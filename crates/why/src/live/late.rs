@@ -18,7 +18,7 @@ use crate::report::{Explained, Subject};
 pub fn explain_delays(
     trace: Trace,
     delays: &[Delay],
-    accepts: impl Fn(&Explained) -> bool,
+    accepts: impl Fn(&Explained, &Delay) -> bool,
     state: State,
     root: &Root,
 ) -> Option<(Explained, Delay)> {
@@ -32,7 +32,7 @@ pub fn explain_delays(
     let mut explained = Explained::in_window(trace, &[], &known, first.thread, window, clocks);
     let mut chosen = *first;
     let mut others = delays.iter().skip(1).chain([first]);
-    while !accepts(&explained) {
+    while !accepts(&explained, &chosen) {
         let Some(delay) = others.next() else { break };
         let own = AppThread { first: delay.thread, thread: delay.thread, to: delay.to };
         let stop = Stop::default();

@@ -18,6 +18,8 @@ use crate::choose::seconds;
 use crate::path::Way;
 use crate::split::Cell;
 
+/// The most launches that are explained.
+const LAUNCHES: usize = 50;
 /// The most late frames that are explained, the latest first.
 const FRAMES: usize = 20;
 
@@ -64,7 +66,7 @@ fn gist_columns() -> [Column; 2] {
     [Column::text("largest cause"), Column::text("best change")]
 }
 
-/// Explains every launch. Returns the explanation of the one with the index `shown`, and a table of
+/// Explains the launches, at most 50 of them. Returns the explanation of the one with the index `shown`, and a table of
 /// all. `recorded` is any explanation of the recording.
 ///
 /// # Errors
@@ -90,7 +92,7 @@ pub fn app_launches(
     let time = |time: Option<Nanos>| {
         time.map_or(TableCell::Empty, |time| TableCell::number(time.get() as f64))
     };
-    for (launch, number) in launches.iter().zip(1..) {
+    for (launch, number) in launches.iter().take(LAUNCHES).zip(1..) {
         let mut row = vec![
             TableCell::from(i32::to_string(&number)),
             launch.package.as_str().into(),
@@ -104,6 +106,9 @@ pub fn app_launches(
             row.extend(Gist::of(&recorded, about, stop).ok_or(Stopped)?.cells());
         }
         table.push(row);
+    }
+    if launches.len() > LAUNCHES {
+        table = table.with_note(format!("the recording has {} launches", launches.len()));
     }
     if launches.len() > 1 {
         table = table.with_note(format!(

@@ -146,12 +146,23 @@ fn facts(launch: &Explained) -> Vec<Fact> {
     facts
 }
 
+/// The share of switches behind a missing one that has a warning.
+const MISSING: f64 = 0.01;
+
 fn warn(launch: &Explained, findings: &mut Findings) {
     let lost = launch.trace.lost;
     if lost.overwritten + lost.dropped > 0 {
         findings.warn(format!(
             "the kernel lost {} trace events; parts of the path may be unknown",
             lost.overwritten + lost.dropped
+        ));
+    }
+    let switches = launch.trace.switches(launch.from, launch.to);
+    if switches.unconnected as f64 > MISSING * switches.recorded as f64 {
+        findings.warn(format!(
+            "the kernel did not record all switches: before {} of {} there is at least one missing, \
+             so that parts of the path may be wrong",
+            switches.unconnected, switches.recorded
         ));
     }
     match &launch.stacks {

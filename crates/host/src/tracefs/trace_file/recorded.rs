@@ -1,7 +1,5 @@
 //! A recording that was read.
 
-use std::collections::BTreeMap;
-
 use super::super::frames::Frame;
 use super::super::processes::Processes;
 use super::super::slices::Slice;
@@ -26,8 +24,6 @@ pub struct Recorded {
     pub slices: Vec<Slice>,
     /// Frames of Android apps that were shown or dropped, in order of their beginnings.
     pub frames: Vec<Frame>,
-    /// Functions of the kernel, by address or by the number that replaces it.
-    pub functions: BTreeMap<u64, String>,
     /// Remarks for the user, one sentence each.
     pub notes: Vec<String>,
 }

@@ -1,14 +1,15 @@
 //! Kept incidents: a record of each in a store, and its recording beside it.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufWriter, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::Result;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use unjank_host::files::{Existing, Readers, WholeFile};
+use unjank_host::files::{Existing, Readers, WholeFile, make_private_directory};
 use unjank_host::{Bytes, Error};
 use unjank_measure::store::{Entry, Filter, Selector};
 use unjank_measure::{RunRecord, Store};
@@ -21,11 +22,14 @@ pub(crate) const COMMAND: &str = "watch";
 /// The store of the service, which runs as root.
 pub(crate) const STORE: &str = "/var/lib/unjank/watch.sqlite";
 
+/// What the name of a recording ends with, behind the id of its incident.
+const SUFFIX: &str = ".pftrace.gz";
+
 /// Where incidents are kept.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct KeptArgs {
-    /// Store of the incidents; their recordings are in the directory incidents beside it
+    /// Store of the incidents; their recordings are in the directory FILE.incidents
     #[arg(long, value_name = "FILE", default_value = STORE)]
     pub(crate) store: PathBuf,
 }
@@ -40,17 +44,33 @@ pub(crate) struct Kept {
 impl KeptArgs {
     /// Opens the store, which is made if it is missing.
     pub(crate) fn open(&self) -> Result<Kept> {
-        let above = self.store.parent().unwrap_or_else(|| Path::new("."));
-        let recordings = above.join("incidents");
-        Ok(Kept { store: Store::open(&self.store)?, recordings })
+        let mut recordings = self.store.clone().into_os_string();
+        recordings.push(".incidents");
+        Ok(Kept { store: Store::open(&self.store)?, recordings: recordings.into() })
+    }
+
+    /// As `open`, to write to it.
+    ///
+    /// # Errors
+    /// Another user could replace the store or a recording.
+    pub(crate) fn open_for_writing(&self) -> Result<Kept> {
+        Store::check_place(&self.store)?;
+        let kept = self.open()?;
+        make_private_directory(&kept.recordings)?;
+        Ok(kept)
     }
 
     /// As `open`, if incidents have been kept there.
     ///
     /// # Errors
-    /// There is no such store.
+    /// There is no such store, or this user cannot read it.
     pub(crate) fn open_existing(&self) -> Result<Kept> {
-        if !self.store.exists() {
+        let there = fs::metadata(&self.store);
+        if there.as_ref().is_err_and(|why| why.kind() == ErrorKind::PermissionDenied) {
+            let what = format!("reading {}", self.store.display());
+            return Err(Error::Permission { what, needs: "root".to_owned() }.into());
+        }
+        if there.is_err() {
             let reason = format!(
                 "there is no {}: sudo unjank watch keeps incidents there",
                 self.store.display()
@@ -96,7 +116,7 @@ impl Kept {
 
     /// The recording of an incident, for `unjank why FILE`.
     pub(crate) fn recording(&self, id: &str) -> PathBuf {
-        self.recordings.join(format!("{id}.pftrace.gz"))
+        self.recordings.join(format!("{id}{SUFFIX}"))
     }
 
     /// The recording of an incident as a trace of Perfetto.
@@ -112,17 +132,12 @@ impl Kept {
 
     /// The number of kept incidents with this cause.
     pub(crate) fn with_cause(&self, cause: &str) -> Result<u64> {
-        let mut seen = 0;
-        for entry in self.list(None)? {
-            let record = self.store.get(&Selector::Prefix(entry.id))?;
-            seen += u64::from(cause_of(&record) == Some(cause));
-        }
-        Ok(seen)
+        let records = self.records()?;
+        Ok(records.iter().filter(|record| cause_of(record) == Some(cause)).count() as u64)
     }
 
     /// Keeps the recording of an incident, which only root can read.
     pub(crate) fn keep_recording(&self, id: &str, explained: &Explained) -> Result<()> {
-        make_private(&self.recordings)?;
         let path = self.recording(id);
         let whole = WholeFile::create(&path, Existing::Keep, Readers::Owner)?;
         let mut out = GzEncoder::new(BufWriter::new(whole.file()?), Compression::fast());
@@ -133,9 +148,13 @@ impl Kept {
         Ok(whole.finish()?)
     }
 
-    /// Keeps the record of an incident.
+    /// Keeps the record of an incident, or else removes its recording.
     pub(crate) fn keep(&mut self, record: &RunRecord) -> Result<()> {
-        self.store.put(record)?;
+        if let Err(error) = self.store.put(record) {
+            // An orphan would be removed at the next start.
+            let _it_may_be_missing = fs::remove_file(self.recording(&record.id));
+            return Err(error.into());
+        }
         Ok(())
     }
 
@@ -154,11 +173,27 @@ impl Kept {
         Ok(removed)
     }
 
+    /// Removes recordings without a record, as of a service that was killed in between. Another
+    /// store has another directory.
+    pub(crate) fn remove_orphans(&self) -> Result<()> {
+        let ids: BTreeSet<String> = self.list(None)?.into_iter().map(|entry| entry.id).collect();
+        let Ok(files) = fs::read_dir(&self.recordings) else { return Ok(()) };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let id = name.to_str().and_then(|name| name.strip_suffix(SUFFIX));
+            if id.is_some_and(|id| !ids.contains(id)) {
+                let path = file.path();
+                fs::remove_file(&path).map_err(|why| Error::file("remove", &path, why))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes an incident.
     pub(crate) fn remove(&mut self, id: &str) -> Result<()> {
         let recording = self.recording(id);
         if let Err(why) = fs::remove_file(&recording)
-            && why.kind() != std::io::ErrorKind::NotFound
+            && why.kind() != ErrorKind::NotFound
         {
             return Err(Error::file("remove", &recording, why).into());
         }
@@ -172,24 +207,21 @@ impl Kept {
         entry.size.get().saturating_add(recording)
     }
 
-    /// The whole record of an entry.
-    pub(crate) fn record(&self, entry: &Entry) -> Result<RunRecord> {
-        Ok(self.store.get(&Selector::Prefix(entry.id.clone()))?)
+    /// All records, newest first, without those that the service removes meanwhile.
+    pub(crate) fn records(&self) -> Result<Vec<RunRecord>> {
+        let mut records = Vec::new();
+        for entry in self.list(None)? {
+            match self.store.get(&Selector::Prefix(entry.id)) {
+                Ok(record) => records.push(record),
+                Err(unjank_measure::Error::NoRun { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(records)
     }
 }
 
 /// The cause of an incident, by which incidents are counted together.
 pub(crate) fn cause_of(record: &RunRecord) -> Option<&str> {
     record.settings.get("cause").and_then(|cause| cause.as_str())
-}
-
-/// Makes a directory that only its owner can enter.
-fn make_private(directory: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    match fs::DirBuilder::new().mode(0o700).create(directory) {
-        Err(why) if why.kind() != std::io::ErrorKind::AlreadyExists => {
-            Err(anyhow!(why)).with_context(|| format!("cannot make {}", directory.display()))
-        }
-        _ => Ok(()),
-    }
 }

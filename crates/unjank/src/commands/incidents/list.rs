@@ -45,10 +45,7 @@ struct Line {
 /// Prints the list.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let kept = args.kept.open_existing()?;
-    let mut records = Vec::new();
-    for entry in kept.list(None)? {
-        records.push(kept.record(&entry)?);
-    }
+    let records = kept.records()?;
     let mut times: BTreeMap<&str, u64> = BTreeMap::new();
     for record in &records {
         *times.entry(cause_of(record).unwrap_or_default()).or_default() += 1;

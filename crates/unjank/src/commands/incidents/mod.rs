@@ -115,7 +115,8 @@ fn perfetto(args: &FileArgs) -> Result<ExitCode> {
 }
 
 fn prune(args: &PruneArgs) -> Result<ExitCode> {
-    let mut kept = args.kept.open_existing()?;
+    args.kept.open_existing()?;
+    let mut kept = args.kept.open_for_writing()?;
     let removed = kept.prune(args.most_kept)?;
     let count = unjank_measure::number::counted(removed.len(), "incident", "incidents");
     output::print(&format!("removed {count}"))?;

@@ -23,13 +23,13 @@ pub(super) struct ServiceArgs {
     #[arg(long = "late", value_name = "NAME=TIME", value_parser = rule)]
     pub(super) rules: Vec<Rule>,
     /// Explain when tasks waited for a CPU longer than this within a second; 0: never
-    #[arg(long, value_name = "TIME", default_value = "900ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "900ms", value_parser = pressure)]
     pub(super) cpu_pressure: Nanos,
     /// Explain when tasks waited for memory longer than this within a second; 0: never
-    #[arg(long, value_name = "TIME", default_value = "150ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "150ms", value_parser = pressure)]
     pub(super) memory_pressure: Nanos,
     /// Explain when tasks waited for I/O longer than this within a second; 0: never
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = pressure)]
     pub(super) io_pressure: Nanos,
     /// The most incidents that are explained in an hour
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
@@ -58,4 +58,13 @@ pub(super) fn rule(text: &str) -> Result<Rule, String> {
     let wrong = || "a rule looks like pipewire*=5ms".to_owned();
     let (name, limit) = text.rsplit_once('=').ok_or_else(wrong)?;
     Rule::new(name, values::duration(limit)?)
+}
+
+/// Parses a limit of pressure within a second.
+fn pressure(text: &str) -> Result<Nanos, String> {
+    let limit = values::duration_or_zero(text)?;
+    if limit > Nanos::from_millis(1_000) {
+        return Err("it is a time within a second: at most 1s".to_owned());
+    }
+    Ok(limit)
 }

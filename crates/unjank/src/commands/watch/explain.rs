@@ -11,7 +11,7 @@ use unjank_watch::recorder::Frozen;
 use unjank_watch::redact::Redaction;
 use unjank_watch::trigger::Trigger;
 use unjank_why::history::History;
-use unjank_why::late::delays;
+use unjank_why::late::{Delay, delays};
 use unjank_why::live;
 use unjank_why::report::{About, Culprit, Explained};
 
@@ -20,16 +20,16 @@ use crate::commands::measured::{Settings, tool};
 use crate::output;
 
 /// Explains a frozen recording and keeps the incident. Returns it, or `None` if no thread was held
-/// up for long.
+/// up for long. An incident comes with its id.
 pub(super) fn explain(
     trigger: &Trigger,
     frozen: Frozen,
     redaction: Option<&Redaction>,
     kept: &mut Kept,
     root: &Root,
-) -> anyhow::Result<Option<Incident>> {
+) -> anyhow::Result<Option<(String, Incident)>> {
     let start = Start::now();
-    let Frozen { mut trace, at, .. } = frozen;
+    let Frozen { mut trace, at } = frozen;
     if let Some(redaction) = redaction {
         redaction.apply(&mut trace);
     }
@@ -44,7 +44,11 @@ pub(super) fn explain(
     let has_run = |explained: &Explained, culprit: &Culprit| {
         culprit.by_nobody && !is_limited(root, explained.thread)
     };
-    let accepts = |explained: &Explained| {
+    let accepts = |explained: &Explained, delay: &Delay| {
+        // Of who was stopped, the signal is the cause, which is no part of a path.
+        if delay.by.is_by_a_signal() {
+            return true;
+        }
         let culprit = Culprit::of(explained);
         culprit.is_some_and(|it| !it.is_unknown && !has_run(explained, &it))
     };
@@ -52,7 +56,8 @@ pub(super) fn explain(
     let found = live::explain_delays(trace, &fitting, accepts, state, root);
     let Some((explained, delay)) = found else { return Ok(None) };
     // It seems to wait for a CPU that is idle: the recording lacks its run.
-    if Culprit::of(&explained).is_some_and(|culprit| has_run(&explained, &culprit)) {
+    let culprit = Culprit::of(&explained);
+    if !delay.by.is_by_a_signal() && culprit.is_some_and(|culprit| has_run(&explained, &culprit)) {
         return Ok(None);
     }
     let incident = Incident::of(trigger.kind(), &delay, &explained);
@@ -67,7 +72,7 @@ pub(super) fn explain(
     let findings = incident::findings(&incident, explained, &context, &about);
     let record = record(start, &incident, machine, findings);
     kept.keep(&record)?;
-    Ok(Some(incident))
+    Ok(Some((id, incident)))
 }
 
 /// Whether a thread's control group has a limit of CPU time that it has used up before.

@@ -1,5 +1,6 @@
 //! Runs the service.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -24,7 +25,7 @@ use unjank_watch::metrics;
 use unjank_watch::pressure::{Resource, register};
 use unjank_watch::recorder::Recorder;
 use unjank_watch::redact::Redaction;
-use unjank_watch::status::Status;
+use unjank_watch::status::{MarkOutcome, Status};
 use unjank_watch::trigger::Trigger;
 
 use super::args::ServiceArgs;
@@ -50,8 +51,12 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let marks = signalled_marks().context("while listening for SIGUSR1")?;
     let root = Root::system();
     let tracefs = open_tracefs(&root)?;
-    let kept = args.kept.open()?;
+    let kept = args.kept.open_for_writing()?;
     let socket = Arc::new(ControlSocket::listen(&args.socket)?);
+    // Nobody else keeps incidents now.
+    if let Err(error) = kept.remove_orphans() {
+        output::remark(&format!("recordings without an incident are not removed: {error:#}"));
+    }
     let offers = [Action::Status, Action::Pause, Action::Resume, Action::Mark];
     let (requests, asked) = requests::listen(Arc::clone(&socket), &offers)?;
     let recorder = Recorder::start(&tracefs, &root, args.buffers)?;
@@ -138,12 +143,10 @@ impl Pressure {
         Ok(Self { fired, wake })
     }
 
-    /// The resource whose pressure was reported first since the last call.
-    fn first(&self) -> Option<Resource> {
+    /// The resources whose pressure was reported since the last call, each once.
+    fn reported(&self) -> BTreeSet<Resource> {
         self.wake.reset();
-        let first = self.fired.try_recv().ok();
-        while self.fired.try_recv().is_ok() {}
-        first
+        self.fired.try_iter().collect()
     }
 }
 
@@ -181,7 +184,15 @@ struct Serving<'a> {
     nothing_found: u64,
     /// In a row.
     failures: u32,
-    last: Option<String>,
+    last: Option<Last>,
+}
+
+/// The last explained incident.
+struct Last {
+    id: String,
+    sentence: String,
+    /// When its recording was frozen.
+    at: Timestamp,
 }
 
 impl Serving<'_> {
@@ -223,8 +234,10 @@ impl Serving<'_> {
                 while marks.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
                 self.trigger(&Trigger::Mark)?;
             }
-            if stalls && let Some(resource) = pressure.first() {
-                self.trigger(&Trigger::Pressure(resource))?;
+            if stalls {
+                for resource in pressure.reported() {
+                    self.trigger(&Trigger::Pressure(resource))?;
+                }
             }
             if end.is_some_and(|end| end <= Timestamp::now()) {
                 return Ok(());
@@ -236,29 +249,38 @@ impl Serving<'_> {
     ///
     /// # Errors
     /// The trace instances have failed several times in a row.
-    fn trigger(&mut self, trigger: &Trigger) -> Result<()> {
-        if self.paused || !self.budget.admits(trigger.kind(), Timestamp::now()) {
-            return Ok(());
+    fn trigger(&mut self, trigger: &Trigger) -> Result<MarkOutcome> {
+        if self.paused {
+            return Ok(MarkOutcome::Paused);
         }
+        if !self.budget.admits(trigger.kind(), Timestamp::now()) {
+            return Ok(self.recent().unwrap_or(MarkOutcome::LeftOut));
+        }
+        let before = self.recent();
         let explained = self.recorder.freeze().map_err(anyhow::Error::from).and_then(|frozen| {
             self.recorded_since = frozen.at;
             explain(trigger, frozen, self.redaction.as_ref(), &mut self.kept, &self.root)
         });
         match explained {
-            Ok(Some(incident)) => {
+            Ok(Some((id, incident))) => {
                 self.failures = 0;
                 self.incidents += 1;
-                let said = incident.sentence();
-                output::remark(&said);
-                self.last = Some(said);
+                let sentence = incident.sentence();
+                output::remark(&sentence);
                 self.keep_within_budget();
+                let store = self.store();
+                let said = sentence.clone();
+                self.last = Some(Last { id: id.clone(), sentence, at: self.recorded_since });
+                Ok(MarkOutcome::Explained { id, store, sentence: said })
             }
             Ok(None) => {
                 self.failures = 0;
                 self.nothing_found += 1;
+                self.budget.found_nothing();
                 if *trigger == Trigger::Mark {
                     output::remark("a mark, but no thread was held up for 10 ms or longer");
                 }
+                Ok(before.unwrap_or(MarkOutcome::NothingFound))
             }
             Err(error) => {
                 self.failures += 1;
@@ -266,9 +288,21 @@ impl Serving<'_> {
                 if self.failures >= PATIENCE {
                     return Err(error.context("the recording has failed several times in a row"));
                 }
+                Ok(MarkOutcome::Failed)
             }
         }
-        Ok(())
+    }
+
+    /// The last incident, if a mark now may be about the same time.
+    fn recent(&self) -> Option<MarkOutcome> {
+        let reach = Trigger::Mark.reaches_back();
+        let last = self.last.as_ref().filter(|last| Timestamp::now().since(last.at) < reach)?;
+        let (id, sentence) = (last.id.clone(), last.sentence.clone());
+        Some(MarkOutcome::Before { id, store: self.store(), sentence })
+    }
+
+    fn store(&self) -> String {
+        self.args.kept.store.display().to_string()
     }
 
     fn keep_within_budget(&mut self) {
@@ -279,13 +313,14 @@ impl Serving<'_> {
 
     fn answer(&mut self) -> Result<()> {
         while let Ok(request) = self.requests.try_recv() {
+            let mut mark = None;
             match request.action {
                 Action::Status => {}
-                Action::Mark => self.trigger(&Trigger::Mark)?,
+                Action::Mark => mark = Some(self.trigger(&Trigger::Mark)?),
                 Action::Pause => self.pause(true)?,
                 Action::Resume => self.pause(false)?,
             }
-            let status = self.status();
+            let status = Status { mark, ..self.status() };
             request.answer(Box::new(status));
         }
         Ok(())
@@ -308,13 +343,14 @@ impl Serving<'_> {
             process: own,
             up: now.since(self.began),
             paused: self.paused,
-            buffers: self.args.buffers,
+            buffers: self.recorder.memory(),
             recorded: now.since(self.recorded_since),
             watched: self.lateness.len() as u64,
             incidents: self.incidents,
             nothing_found: self.nothing_found,
             left_out: self.budget.left_out(),
-            last: self.last.clone(),
+            last: self.last.as_ref().map(|last| last.sentence.clone()),
+            mark: None,
             missing: self.missing.clone(),
             cpu_time: pid::cpu_time(own).unwrap_or_default(),
             resident: pid::resident(&self.root, own).unwrap_or_default(),

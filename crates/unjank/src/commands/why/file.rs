@@ -34,17 +34,17 @@ pub(super) struct FileArgs {
     #[arg(
         long,
         value_name = "NAME|PID",
-        requires = "file",
+        requires = "kept",
         conflicts_with_all = ["command", "pid"],
         help_heading = "Recordings"
     )]
     process: Option<String>,
     /// Beginning of the window: seconds of the trace, or +TIME after its first event [default: the
     /// exec of the process]
-    #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
+    #[arg(long, value_name = "TIME", requires = "kept", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
     since: Option<Moment>,
     /// End of the window [default: the end of the thread]
-    #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
+    #[arg(long, value_name = "TIME", requires = "kept", conflicts_with_all = ["command", "pid"], help_heading = "Recordings", value_parser = moment)]
     until: Option<Moment>,
     #[command(flatten)]
     pub(super) named: NamedArgs,
@@ -120,7 +120,6 @@ pub(super) fn explain(
     let names_time = args.process.is_some() || thread.is_some() || annex.is_some();
     let names_time = names_time || args.since.is_some() || args.until.is_some();
     let named = args.named.choose(&recorded, &history, names_time).map_err(invalid)?;
-    let functions = std::mem::take(&mut recorded.functions);
     let (mut launch, tables, about) = if let Some(named) = named {
         let (trace, stop) = (recorded.trace, &stop);
         named.explain(trace, history, clocks, &about, stop).map_err(|Stopped| stopped())?
@@ -139,9 +138,9 @@ pub(super) fn explain(
         let table = report::window_table(&launch, &chosen);
         (launch, vec![table], about)
     };
-    let Annex { functions: of_annex, swap, files, .. } = annex.unwrap_or_default();
+    let Annex { functions, swap, files, .. } = annex.unwrap_or_default();
     launch.know_swap(swap);
-    launch.name_functions(functions.into_iter().chain(of_annex).collect());
+    launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());
     launch.add_stacks(Support::no("recordings in files hold no stacks"));
     let launches = Launches::new(Bytes::default(), &about).until(stop.clone()).with(launch);

@@ -17,13 +17,13 @@ use crate::commands::measured::Settings;
 #[derive(Debug, clap::Args)]
 pub(super) struct NamedArgs {
     /// A launch of an Android app, by its number in the recording [default: the longest]
-    #[arg(long = "app-launch", value_name = "N", requires = "file", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread"], help_heading = "Recordings")]
+    #[arg(long = "app-launch", value_name = "N", requires = "kept", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread"], help_heading = "Recordings")]
     launch: Option<usize>,
     /// A late frame of an Android app, by its number; 0 for the latest
-    #[arg(long = "app-frame", value_name = "N", requires = "file", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread", "launch"], help_heading = "Recordings")]
+    #[arg(long = "app-frame", value_name = "N", requires = "kept", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread", "launch"], help_heading = "Recordings")]
     frame: Option<i64>,
     /// The longest slice whose name begins with this text
-    #[arg(long = "app-slice", value_name = "TEXT", requires = "file", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread", "launch", "frame"], help_heading = "Recordings")]
+    #[arg(long = "app-slice", value_name = "TEXT", requires = "kept", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread", "launch", "frame"], help_heading = "Recordings")]
     slice: Option<String>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct WindowArgs {
     #[arg(
         long,
         value_name = "PID",
-        conflicts_with_all = ["command", "file", "ready", "launches", "gap", "timeout", "cost"]
+        conflicts_with_all = ["command", "kept", "ready", "launches", "gap", "timeout", "cost"]
     )]
     pub(super) pid: Option<u32>,
     /// How long to record

@@ -1,6 +1,8 @@
 //! `FtraceEventBundle.CompactSched`: switches and wake-ups of one CPU as columns of numbers, which
 //! is how phones record them.
 
+use super::super::fault::Fault;
+use super::super::limits::Budget;
 use super::wire::{Fields, Malformed};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
@@ -28,6 +30,10 @@ impl Compact {
 pub(super) struct Columns([Vec<u64>; FIELDS]);
 
 const FIELDS: usize = 13;
+/// The largest message that is read, in bytes. Real ones have some kilobytes.
+const LARGEST: usize = 4 << 20;
+/// About the bytes that an event takes in its columns.
+const LARGEST_EVENT: usize = 8;
 const SWITCH_AT: usize = 1;
 const PREV_STATE: usize = 2;
 const NEXT_PID: usize = 3;
@@ -42,8 +48,20 @@ const WAKING_COMM: usize = 11;
 const WAKING_FLAGS: usize = 12;
 
 impl Columns {
-    /// The events of a message, in order of time.
-    pub(super) fn events(&mut self, message: &[u8]) -> Result<Vec<Compact>, Malformed> {
+    /// The events of a message, in order of time, if the budget has room for them.
+    pub(super) fn events(
+        &mut self,
+        message: &[u8],
+        budget: &mut Budget,
+    ) -> Result<Result<Vec<Compact>, Malformed>, Fault> {
+        budget.spend_events(message.len() / LARGEST_EVENT)?;
+        Ok(self.decode(message))
+    }
+
+    fn decode(&mut self, message: &[u8]) -> Result<Vec<Compact>, Malformed> {
+        if message.len() > LARGEST {
+            return Err(Malformed);
+        }
         self.0.iter_mut().for_each(Vec::clear);
         let mut names = Vec::new();
         for field in Fields::of(message) {

@@ -14,6 +14,10 @@ pub(super) struct CpuReading {
     pub(super) trace: CpuTrace,
     /// The thread that the last switch has chosen.
     runs: Option<Task>,
+    /// Since when that is not known.
+    unknown_since: Timestamp,
+    /// Whether events were lost since the last one that was read.
+    loses: bool,
     /// The moment from which its data is valid, if the trace has it.
     pub(super) valid_from: Option<Timestamp>,
     /// Compact events before its first switch, whose thread is not known.
@@ -27,7 +31,10 @@ const NICE_0: i32 = 120;
 
 impl CpuReading {
     pub(super) fn new(cpu: usize) -> Self {
-        Self { trace: CpuTrace::new(cpu), runs: None, valid_from: None, skipped: 0 }
+        let (runs, valid_from) = (None, None);
+        let unknown_since = Timestamp::default();
+        let trace = CpuTrace::new(cpu);
+        Self { trace, runs, unknown_since, loses: false, valid_from, skipped: 0 }
     }
 
     /// Adds an event of a bundle.
@@ -45,7 +52,8 @@ impl CpuReading {
         let Some(runs) = self.runs else {
             if let Compact::Switch { next, .. } = *compact {
                 // Nothing is known before it.
-                self.trace.gaps.push(Gap { from: Timestamp::default(), to: at });
+                let from = self.unknown_since.min(at);
+                self.trace.gaps.push(Gap { from, to: at });
                 self.runs = Some(next);
                 let prev = Task { tid: IDLE, comm: Comm::default(), prio: NICE_0 };
                 self.switch(at, prev, PrevState::Runnable, next);
@@ -72,13 +80,22 @@ impl CpuReading {
         self.trace.events.push(Event { at, current, context, kind });
     }
 
-    /// Events are missing between the last event that was read before and the first one of those
-    /// that follow the `before` first ones.
-    pub(super) fn lost_before(&mut self, last: Option<Timestamp>, before: usize) {
+    /// Events were lost behind the last one that was read: the thread that runs is not known.
+    pub(super) fn lose(&mut self) {
+        self.loses = true;
+        self.runs = None;
+        self.unknown_since = self.trace.events.last_at().unwrap_or_default();
+    }
+
+    /// Ends a bundle whose events follow the `before` first ones, of which the last was at `last`:
+    /// if events were lost before it, they are missing between the two.
+    pub(super) fn end_bundle(&mut self, last: Option<Timestamp>, before: usize) {
         let new = self.trace.events.range(before..self.trace.events.len());
-        if let Some(to) = new.map(|event| event.at).min() {
+        let first = new.map(|event| event.at).min();
+        if let Some(to) = first.filter(|_| self.loses) {
             let from = last.unwrap_or_default().min(to);
             self.trace.gaps.push(Gap { from, to });
+            self.loses = false;
         }
     }
 }

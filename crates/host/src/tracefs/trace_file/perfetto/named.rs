@@ -15,8 +15,8 @@ use crate::tracefs::storage::{FilePages, StorageEvent};
 /// An event with the names of its fields.
 #[derive(Debug, Default)]
 pub(super) struct Named<'a> {
-    name: String,
-    fields: Vec<(String, Value<'a>)>,
+    name: &'a str,
+    fields: Vec<(&'a str, Value<'a>)>,
 }
 
 impl<'a> Named<'a> {
@@ -25,12 +25,12 @@ impl<'a> Named<'a> {
         let mut named = Self::default();
         for field in Fields::of(message) {
             match field? {
-                (1, value) => named.name = value.text()?,
+                (1, value) => named.name = word(value)?,
                 (2, value) => {
-                    let (mut name, mut content) = (String::new(), Value::Number(0));
+                    let (mut name, mut content) = ("", Value::Number(0));
                     for part in Fields::of(value.bytes()?) {
                         match part? {
-                            (1, value) => name = value.text()?,
+                            (1, value) => name = word(value)?,
                             (3..=5, value) => content = value,
                             _ => {}
                         }
@@ -44,7 +44,7 @@ impl<'a> Named<'a> {
     }
 
     fn number(&self, name: &str) -> Option<u64> {
-        let (_, value) = self.fields.iter().find(|(field, _)| field == name)?;
+        let (_, value) = self.fields.iter().find(|(field, _)| *field == name)?;
         value.number().ok()
     }
 
@@ -53,7 +53,7 @@ impl<'a> Named<'a> {
         let number = |name: &str| self.number(name);
         let thread = |name: &str| Some(ThreadId(self.number(name)? as u32));
         let cpu = |name: &str| usize::try_from(self.number(name)?).ok();
-        Some(match self.name.as_str() {
+        Some(match self.name {
             "irq_handler_entry" => EventKind::IrqEntry(Irq {
                 number: number("irq")? as i32,
                 name: Label::new(self.text("name").unwrap_or_default()),
@@ -111,7 +111,7 @@ impl<'a> Named<'a> {
     }
 
     fn text(&self, name: &str) -> Option<&'a [u8]> {
-        let (_, value) = self.fields.iter().find(|(field, _)| field == name)?;
+        let (_, value) = self.fields.iter().find(|(field, _)| *field == name)?;
         value.bytes().ok()
     }
 
@@ -123,6 +123,13 @@ impl<'a> Named<'a> {
             order: self.number("order").unwrap_or_default() as u8,
         })
     }
+}
+
+/// A name of the kernel: no longer than 128 bytes.
+fn word(value: Value<'_>) -> Result<&str, Malformed> {
+    let bytes = value.bytes()?;
+    let bytes = bytes.get(..128).unwrap_or(bytes);
+    std::str::from_utf8(bytes).map_err(|_| Malformed)
 }
 
 /// Interrupts of the processor itself: `irq_vectors/*` of x86.
@@ -153,6 +160,8 @@ pub(super) struct Descriptions(HashMap<u32, Described>);
 
 /// The most descriptions that are kept. A kernel has some thousand events.
 const MOST_DESCRIPTIONS: usize = 10_000;
+/// The most fields of a description that are kept.
+const MOST_FIELDS: usize = 64;
 
 #[derive(Debug, Default)]
 struct Described {
@@ -175,12 +184,12 @@ impl Descriptions {
         let mut described = Described::default();
         for field in Fields::of(message) {
             match field? {
-                (1, value) => described.name = value.text()?,
-                (2, value) => {
+                (1, value) => word(value)?.clone_into(&mut described.name),
+                (2, value) if described.fields.len() < MOST_FIELDS => {
                     let (mut name, mut number) = (String::new(), 0);
                     for part in Fields::of(value.bytes()?) {
                         match part? {
-                            (1, value) => name = value.text()?,
+                            (1, value) => word(value)?.clone_into(&mut name),
                             (3, value) => number = value.number()? as u32,
                             _ => {}
                         }
@@ -198,16 +207,16 @@ impl Descriptions {
 
     /// The event in the message of a described field; `None` if it was not described.
     pub(super) fn named<'a>(
-        &self,
+        &'a self,
         event: u32,
         message: &'a [u8],
     ) -> Result<Option<Named<'a>>, Malformed> {
         let Some(described) = self.0.get(&event) else { return Ok(None) };
-        let mut named = Named { name: described.name.clone(), fields: Vec::new() };
+        let mut named = Named { name: &described.name, fields: Vec::new() };
         for field in Fields::of(message) {
             let (number, value) = field?;
             if let Some(name) = described.fields.get(&number) {
-                named.fields.push((name.clone(), value));
+                named.fields.push((name, value));
             }
         }
         Ok(Some(named))

@@ -74,8 +74,10 @@ fn plain(
             return Err(Fault::stopped());
         }
         let mut tag = [0];
-        if input.read(&mut tag).map_err(failed)? == 0 {
-            return Ok(End::Whole);
+        match input.read(&mut tag) {
+            Ok(0) => return Ok(End::Whole),
+            Err(why) if is_cut(&why) => return Ok(End::WithinPacket),
+            read => drop(read.map_err(failed)?),
         }
         if tag != [PACKET] {
             return Err(Fault::at_byte(at, "expected a packet of a Perfetto trace"));
@@ -85,7 +87,10 @@ fn plain(
             return Err(Fault::at_byte(at, format!("a packet of {length} bytes is too large")));
         }
         packet.clear();
-        let read = input.by_ref().take(length).read_to_end(&mut packet).map_err(failed)?;
+        let read = match input.by_ref().take(length).read_to_end(&mut packet) {
+            Err(why) if is_cut(&why) => return Ok(End::WithinPacket),
+            read => read.map_err(failed)?,
+        };
         if (read as u64) < length {
             return Ok(End::WithinPacket);
         }
@@ -99,8 +104,10 @@ fn length(input: &mut impl Read) -> Result<Option<(u64, usize)>, Fault> {
     let mut length = 0;
     for digit in 0..10 {
         let mut byte = [0];
-        if input.read(&mut byte).map_err(failed)? == 0 {
-            return Ok(None);
+        match input.read(&mut byte) {
+            Ok(0) => return Ok(None),
+            Err(why) if is_cut(&why) => return Ok(None),
+            read => drop(read.map_err(failed)?),
         }
         length |= u64::from(byte[0] & 0x7f) << (7 * digit);
         if byte[0] < 0x80 {
@@ -109,6 +116,11 @@ fn length(input: &mut impl Read) -> Result<Option<(u64, usize)>, Fault> {
     }
     // More digits than 64 bits have: larger than any packet.
     Ok(Some((u64::MAX, 10)))
+}
+
+/// Whether a gzip file ends within its data.
+fn is_cut(why: &io::Error) -> bool {
+    why.kind() == io::ErrorKind::UnexpectedEof
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the form of map_err")]
@@ -152,6 +164,9 @@ mod tests {
         }
         assert!(begins(&packed) && begins(&trace));
         assert_eq!(read(&packed).unwrap(), (expected, End::Whole));
+        let (found, end) = read(&packed[..packed.len() - 20]).unwrap();
+        assert!(found.len() <= 2);
+        assert_eq!(end, End::WithinPacket, "a gzip file that was cut off");
         for length in [7, 8, 9, 100] {
             let (found, end) = read(&trace[..length]).unwrap();
             assert_eq!((found.len(), end), (2, End::WithinPacket), "{length}");

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::super::super::event::{Context, PrevState};
+use super::super::super::event::{Context, EventKind, PrevState};
 use super::super::super::trace::Gap;
 use super::super::{read, read_from};
 use super::*;
@@ -156,16 +156,15 @@ fn births_by_fork_count_only_without_the_exact_event() {
 }
 
 #[test]
-fn processes_kernel_threads_slices_and_functions_are_read() {
+fn processes_kernel_threads_and_slices_are_read() {
     let process = |pid: u64, parent: u64, name: &[u8]| {
         message(1, &[number(1, pid), number(2, parent), bytes(3, name), bytes(3, b"--flag")])
     };
     let thread = message(2, &[number(1, 8), number(3, 7), bytes(2, b"RenderThread")]);
     let tree = [process(7, 1, b"com.example.app"), process(20, 2, b"kworker/0:1"), thread];
     let tree = message(1, &[message(2, &tree)]);
-    let symbols = message(26, &[number(1, 3), bytes(2, b"wb_workfn")]);
     let system = message(45, &[message(1, &[bytes(4, b"aarch64")])]);
-    let other = message(1, &[message(12, &[symbols]), system]);
+    let other = message(1, &[system]);
     let line = |at, text: &[u8]| event(at, 8, 0, 3, &[number(1, 77), bytes(2, text)]);
     let lines = [switch(1, 0, 0, 8), line(10, b"B|7|DrawFrames 3\n"), line(30, b"E|7\n")];
     let trace = [tree, other, bundle(0, &lines)].concat();
@@ -173,7 +172,6 @@ fn processes_kernel_threads_slices_and_functions_are_read() {
     assert_eq!(recorded.processes.of_threads[&ThreadId(8)], 7);
     assert_eq!(recorded.processes.named("com.example.app").collect::<Vec<_>>(), [7]);
     assert_eq!(recorded.trace.kernel_threads, [ThreadId(20)]);
-    assert_eq!(recorded.functions[&3], "wb_workfn");
     assert_eq!(recorded.architecture.as_deref(), Some("aarch64"));
     let [slice] = recorded.slices.as_slice() else { panic!() };
     assert_eq!((&*slice.name, slice.process, slice.thread), ("DrawFrames 3", 7, Some(ThreadId(8))));
@@ -225,13 +223,65 @@ fn frames_and_track_events_are_read_by_other_clocks() {
     let nanos = |at: Timestamp| at.as_nanos();
     assert_eq!((frame.token, frame.process, frame.layer.as_str()), (77, 7, "main"));
     assert_eq!((nanos(frame.from), nanos(frame.to)), (1_210, 1_240));
-    assert_eq!((frame.deadline.map(nanos), frame.jank.is_of_app()), (Some(1_216), true));
+    assert_eq!((frame.deadline.map(nanos), frame.jank.0), (Some(1_216), 64));
     let slices: Vec<_> = recorded.slices.iter().map(|it| (&*it.name, nanos(it.from))).collect();
     assert_eq!(slices, [("interned", 1_300), ("moment", 1_320), ("", 1_340)]);
     let first = &recorded.slices[0];
     assert_eq!((first.thread, first.process), (Some(ThreadId(8)), 7));
     assert_eq!(first.to.map(nanos), Some(1_330));
     assert!(recorded.notes[0].ends_with("the kernel's events: 1"), "{:?}", recorded.notes);
+}
+
+#[test]
+fn times_of_perfetto_s_library_are_distances_in_its_own_unit() {
+    const INCREMENTAL: u64 = 64;
+    let boot = message(1, &[number(1, 6), number(2, 5_000)]);
+    let own = message(1, &[number(1, 64), number(2, 7), number(3, 1), number(4, 100)]);
+    let snapshot = message(1, &[number(10, 5), message(6, &[boot, own])]);
+    // As the library writes it: names behind the event that uses them.
+    let name = message(12, &[message(2, &[number(1, 1), bytes(2, b"interned")])]);
+    let event = |kind: u64| message(11, &[number(9, kind), number(10, 1)]);
+    let events = [
+        timed(2, INCREMENTAL, &[event(1), name]),
+        timed(3, INCREMENTAL, &[event(2)]),
+        timed(1, INCREMENTAL, &[event(3)]),
+    ];
+    let run = bundle(0, &[switch(5_000, 0, 0, 8)]);
+    let recorded = read(&[snapshot, events.concat(), run].concat()).unwrap();
+    let [slice, moment] = recorded.slices.as_slice() else { panic!("{:?}", recorded.slices) };
+    let nanos = |at: Timestamp| at.as_nanos();
+    assert_eq!((&*slice.name, nanos(slice.from)), ("interned", 5_200));
+    assert_eq!((slice.to.map(nanos), nanos(moment.from)), (Some(5_500), 5_600));
+}
+
+#[test]
+fn behind_lost_events_the_running_thread_is_not_known() {
+    let columns = |at: u64| {
+        let columns = [packed(1, &[at]), packed(2, &[1]), packed(3, &[9]), packed(4, &[120])];
+        let waking = [packed(7, &[at - 1]), packed(8, &[8]), packed(9, &[0]), packed(10, &[120])];
+        let names = [bytes(5, b"other"), packed(6, &[0]), packed(11, &[0])];
+        message(4, &[columns.concat(), waking.concat(), names.concat()])
+    };
+    // A bundle that only says so, and some with events.
+    let parts = [bundle(1, &[compact()]), bundle(1, &[number(3, 1)])].concat();
+    let trace = [parts, bundle(1, &[columns(500)]), bundle(1, &[columns(900)])].concat();
+    let recorded = read(&trace).unwrap();
+    let switches = events(&recorded, 1);
+    let first = switches.iter().find(|event| event.at.as_nanos() == 500).unwrap();
+    let EventKind::Switch { prev, .. } = first.kind else { panic!("{first:?}") };
+    assert_eq!(prev.tid, ThreadId(0), "not the thread before");
+    let gaps = &recorded.trace.cpus[0].gaps;
+    let missing = gaps.iter().find(|gap| gap.from.as_nanos() == 150).unwrap();
+    assert_eq!(missing.to.as_nanos(), 500);
+}
+
+#[test]
+fn numbers_for_addresses_of_the_kernel_are_not_compared() {
+    let timer = |at, field| event(at, 7, 8, field, &[number(1, 3)]);
+    let trace = bundle(0, &[switch(1, 0, 0, 7), timer(5, 551), timer(9, 553), timer(10, 59)]);
+    let events = events(&read(&trace).unwrap(), 0);
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert_eq!(events[1].kind, EventKind::TimerExpires { timer: 0 });
 }
 
 #[test]

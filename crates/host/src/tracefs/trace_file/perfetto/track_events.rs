@@ -14,7 +14,7 @@ use crate::tracefs::slices::{Lane, SliceOwner, SliceReader};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Head {
     /// `timestamp`, by the clock of the packet.
-    pub(super) timestamp: u64,
+    pub(super) timestamp: Option<u64>,
     /// `timestamp_clock_id`; `None` for the default of the sequence.
     pub(super) clock: Option<u64>,
     /// `trusted_packet_sequence_id`.
@@ -30,7 +30,7 @@ impl Head {
         let mut head = Self::default();
         for field in Fields::of(packet) {
             match field? {
-                (8, value) => head.timestamp = value.number()?,
+                (8, value) => head.timestamp = Some(value.number()?),
                 (10, value) => head.sequence = value.number()?,
                 (13, value) => head.begins_anew |= value.number()? & CLEARED != 0,
                 (41, value) => head.begins_anew |= value.number()? != 0,
@@ -183,7 +183,7 @@ impl TrackEvents {
         }
         let interned = || sequence.and_then(|it| it.event_names.get(&number)).cloned();
         let name = name.or_else(interned).unwrap_or_default();
-        let lane = Lane::Track(track);
+        let lane = if track == 0 { Lane::Writer(head.sequence) } else { Lane::Track(track) };
         match kind {
             BEGIN => slices.begin(at, lane, self.owner(track), &name),
             END => slices.end(at, lane),

@@ -9,7 +9,7 @@ use super::super::fault::Fault;
 use super::super::limits::Budget;
 
 /// The largest decompressed size of one packet.
-const LARGEST: u64 = 256 << 20;
+const LARGEST: u64 = 32 << 20;
 
 /// Decompresses the content of the field with this number.
 pub(super) fn unpack(field: u32, packed: &[u8], budget: &mut Budget) -> Result<Vec<u8>, Fault> {
