@@ -162,9 +162,9 @@ def holder_stopped(_):
     def holder():
         while True:
             libc.sem_wait(ctypes.byref(semaphore))
-            time.sleep(0.003)
+            time.sleep(0.05)
             libc.sem_post(ctypes.byref(semaphore))
-            time.sleep(0.001)
+            time.sleep(0.0005)
 
     def victim():
         while True:

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::ThreadId;
 use unjank_units::Nanos;
-use unjank_why::late::{Delay, HeldUp};
+use unjank_why::late::{Delay, HeldUp, NOTICEABLE};
 
 use crate::pressure::Resource;
 
@@ -52,9 +52,6 @@ impl TriggerKind {
     }
 }
 
-/// The shortest delay that an incident is about. People notice longer ones.
-pub const SHORTEST: Nanos = Nanos::from_millis(10);
-
 impl Trigger {
     /// Its kind.
     pub fn kind(&self) -> TriggerKind {
@@ -80,15 +77,16 @@ impl Trigger {
     /// ones that fit the trigger. `delays` begin with the longest.
     pub fn fitting(&self, delays: &[Delay]) -> Vec<Delay> {
         let fits = |delay: &&Delay| match self {
-            Self::Mark => delay.length() >= SHORTEST,
+            Self::Mark => delay.length() >= NOTICEABLE,
             Self::Pressure(Resource::Cpu) => {
-                delay.by == HeldUp::RunQueue && delay.length() >= SHORTEST
+                delay.by == HeldUp::RunQueue && delay.length() >= NOTICEABLE
             }
             Self::Pressure(Resource::Memory | Resource::Io) => {
-                delay.by == HeldUp::Blocked && delay.length() >= SHORTEST
+                delay.by == HeldUp::Blocked && delay.length() >= NOTICEABLE
             }
             Self::Late { thread, limit } => {
-                delay.thread == *thread && delay.by == HeldUp::RunQueue && delay.length() >= *limit
+                let is_one = delay.by == HeldUp::RunQueue && delay.waits == 1;
+                delay.thread == *thread && is_one && delay.length() >= *limit
             }
         };
         delays.iter().filter(fits).take(CANDIDATES).copied().collect()

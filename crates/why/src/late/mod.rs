@@ -9,6 +9,13 @@
 //! - in an uninterruptible sleep: for storage, for a page, for a lock of the kernel;
 //! - while a signal has stopped it. Who waited for it meanwhile, and was woken by it soon after it
 //!   went on, is later than the stopped thread itself.
+//!
+//! Waits of one kind that follow each other closely are a delay, too: a thread that reads a thousand
+//! pages from storage is late by all of them. But one long wait is more conspicuous: such runs come
+//! after all single waits that people notice.
+
+mod delay;
+mod runs;
 
 use std::collections::HashMap;
 
@@ -20,73 +27,21 @@ use unjank_host::tracefs::{Event, EventKind, PrevState, Trace};
 use unjank_units::Nanos;
 
 use crate::history::{History, Origin, Span, State, Wait};
+pub use delay::{Delay, HeldUp};
+use runs::Runs;
 
-/// A wait that a thread did not choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delay {
-    /// The thread that was held up.
-    pub thread: ThreadId,
-    /// When the wait began.
-    pub from: Timestamp,
-    /// When the thread ran again, or the end of the searched time.
-    pub to: Timestamp,
-    /// What held it up.
-    pub by: HeldUp,
-    /// The stopped thread that it waited for.
-    pub behind: Option<ThreadId>,
-}
-
-/// What holds a thread up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HeldUp {
-    /// No CPU was free after it was woken.
-    RunQueue,
-    /// An uninterruptible sleep: storage, a page, a lock of the kernel.
-    Blocked,
-    /// A signal had stopped it.
-    Stopped,
-    /// Another thread that it waited for was stopped by a signal.
-    Stalled,
-}
-
-impl HeldUp {
-    /// Whether a signal is the cause.
-    pub const fn is_by_a_signal(self) -> bool {
-        matches!(self, Self::Stopped | Self::Stalled)
-    }
-
-    /// The name in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RunQueue => "run-queue",
-            Self::Blocked => "blocked",
-            Self::Stopped => "stopped",
-            Self::Stalled => "stalled",
-        }
-    }
-}
-
-impl Delay {
-    /// A delay between two moments.
-    pub fn new(thread: ThreadId, (from, to): (Timestamp, Timestamp), by: HeldUp) -> Self {
-        Self { thread, from, to, by, behind: None }
-    }
-
-    /// How long it lasted.
-    pub fn length(&self) -> Nanos {
-        self.to.since(self.from)
-    }
-}
-
+/// The shortest wait that people notice.
+pub const NOTICEABLE: Nanos = Nanos::from_millis(10);
 /// A stop of a thread that is shorter than this is no stall: shells and debuggers stop programs for
 /// moments.
 const SHORTEST_STOP: Nanos = Nanos::from_millis(20);
 /// A thread that the stopped one wakes within this time after it went on has waited for it.
 const SOON: Nanos = Nanos::from_millis(50);
 
-/// The longest delay of each kind of each thread between two moments, the longest first. Delays that began
-/// before `from` count from their beginning. Kernel threads and the threads of `without` are left
-/// out. After a stop request, some are missing.
+/// The longest wait of each kind of each thread between two moments, and the longest run of waits:
+/// first the single waits of 10 ms or longer, then the others, the longest of both first. Those that
+/// began before `from` count from their beginning. Kernel threads and the threads of `without` are
+/// left out. After a stop request, some are missing.
 pub fn delays(
     trace: &Trace,
     history: &History,
@@ -94,15 +49,17 @@ pub fn delays(
     without: impl Fn(ThreadId) -> bool,
     stop: &Stop,
 ) -> Vec<Delay> {
-    let mut longest: HashMap<(ThreadId, HeldUp), Delay, RandomState> = HashMap::default();
+    let wakings = wakings(trace, stop);
+    let mut all = Runs::in_window(from, to);
     let mut add = |delay: Delay| {
-        let is_in = delay.to > from && delay.from < to && delay.from < delay.to;
-        if !is_in || history.is_kernel(delay.thread) || without(delay.thread) {
+        let is_empty = delay.from >= delay.to;
+        if is_empty || history.is_kernel(delay.thread) || without(delay.thread) {
             return;
         }
-        let known = longest.entry((delay.thread, delay.by)).or_insert(delay);
-        if delay.length() > known.length() {
-            *known = delay;
+        let is_broken = delay.by == HeldUp::RunQueue
+            && wakings.get(&delay.thread).is_some_and(|all| has_between(all, &delay));
+        if !is_broken {
+            all.add(delay);
         }
     };
     for (thread, life) in history.lives() {
@@ -119,18 +76,16 @@ pub fn delays(
     }
     blocked(trace, to, stop, &mut add);
     stalled(history, &stops, stop, &mut add);
-    let wakings = wakings(trace, stop);
-    let is_whole = |delay: &Delay| {
-        delay.by != HeldUp::RunQueue
-            || !wakings.get(&delay.thread).is_some_and(|all| has_between(all, delay))
-    };
-    let mut delays: Vec<Delay> = longest.into_values().filter(is_whole).collect();
+    let mut delays = all.longest();
     // Who waited for a stopped thread is held up a moment less than that thread.
     let weight = |delay: &Delay| match delay.by {
         HeldUp::Stopped => delay.length().get() / 2,
         _ => delay.length().get(),
     };
-    delays.sort_by_key(|delay| (std::cmp::Reverse(weight(delay)), delay.thread.0, delay.by));
+    delays.sort_by_key(|delay| {
+        let is_noticed = delay.waits == 1 && delay.length() >= NOTICEABLE;
+        (!is_noticed, std::cmp::Reverse(weight(delay)), delay.thread.0, delay.by)
+    });
     delays
 }
 
@@ -207,7 +162,8 @@ fn blocked(trace: &Trace, to: Timestamp, stop: &Stop, add: &mut impl FnMut(Delay
         |event: &Event| matches!(event.kind, EventKind::Switch { .. } | EventKind::Waking { .. });
     let mut events: Vec<Event> =
         cpus.take_while(|_| !stop.is_requested()).filter(is_part).collect();
-    events.sort_by_key(|event| event.at);
+    // A thread is woken before it runs.
+    events.sort_by_key(|event| (event.at, matches!(event.kind, EventKind::Switch { .. })));
     let mut since: HashMap<ThreadId, Timestamp, RandomState> = HashMap::default();
     for event in events {
         match event.kind {
@@ -310,6 +266,27 @@ mod tests {
         let found = found(&script, 10_000);
         let run_queue = [7, 8].map(|thread| (thread, 1, HeldUp::RunQueue));
         assert_eq!(found, [&[(7, 5_000, HeldUp::Blocked)], &run_queue[..]].concat());
+    }
+
+    #[test]
+    fn many_short_waits_are_one_delay_and_rare_ones_are_not() {
+        let mut script = Script::new().runs(0, 0, 0, 7);
+        // Ten times 3 ms behind 1 ms of work, then one of 5 ms behind 30 ms.
+        for page in 0..10 {
+            let from = (1 + 4 * page) * MS;
+            script = script.blocks(0, from, 7, 0).wakes(1, from + 3 * MS, 7, 0);
+            script = script.runs(0, from + 3 * MS, 0, 7);
+        }
+        let script = script
+            .blocks(0, 70 * MS, 7, 0)
+            .wakes(1, 75 * MS, 7, 0)
+            .runs(0, 75 * MS, 0, 7)
+            .sleeps(0, 76 * MS, 7, 0);
+        let expected = [(7, 39 * MS, HeldUp::Blocked), (7, 5 * MS, HeldUp::Blocked)];
+        assert_eq!(found(&script, 100 * MS), expected);
+        // One long wait comes first.
+        let script = script.blocks(0, 80 * MS, 8, 0).wakes(1, 91 * MS, 8, 0).runs(0, 91 * MS, 0, 8);
+        assert_eq!(found(&script, 100 * MS)[..2], [(8, 11 * MS, HeldUp::Blocked), expected[0]]);
     }
 
     #[test]
