@@ -10,6 +10,7 @@ intervals (Wilson). Between two stutters nothing is marked; incidents at other t
 """
 
 import argparse
+import atexit
 import ctypes
 import json
 import math
@@ -17,6 +18,7 @@ import mmap
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,14 +109,21 @@ def fsync_storm(directory):
     end(*processes)
 
 
+def pages_in(directory):
+    return os.path.join(directory, "pages")
+
+
+def write_pages(directory):
+    """Writes the file of `page_in`, which is no stutter that is counted."""
+    with open(pages_in(directory), "wb") as file:
+        file.write(os.urandom(64 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def page_in(directory):
     """A victim touches the pages of a file that was dropped from memory."""
-    path = os.path.join(directory, "pages")
-    if not os.path.exists(path):
-        with open(path, "wb") as file:
-            file.write(os.urandom(64 << 20))
-            file.flush()
-            os.fsync(file.fileno())
+    path = pages_in(directory)
 
     def victim():
         with open(path, "rb") as file:
@@ -210,6 +219,8 @@ def main():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     place = tempfile.mkdtemp(dir="/var/tmp")
+    atexit.register(shutil.rmtree, place)
+    write_pages(place)
     socket, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
     service = subprocess.Popen(
         [options.unjank, "watch", "--socket", socket, "--store", store, "--per-hour", "3600"]
@@ -217,6 +228,9 @@ def main():
         stderr=subprocess.PIPE,
         text=True,
     )
+    # Also after an interrupt.
+    atexit.register(service.wait)
+    atexit.register(service.terminate)
     print(service.stderr.readline().strip(), file=sys.stderr)
     threading.Thread(target=lambda: list(service.stderr), daemon=True).start()
     rng = random.Random(options.seed)
