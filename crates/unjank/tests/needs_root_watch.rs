@@ -99,6 +99,14 @@ impl Service {
     }
 }
 
+impl Drop for Service {
+    /// After a failed assertion, too.
+    fn drop(&mut self) {
+        let _ends_anyway = self.child.kill();
+        let _ends_anyway = self.child.wait();
+    }
+}
+
 fn send(signal: &str, process: u32) {
     let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
     assert!(sent.success());
