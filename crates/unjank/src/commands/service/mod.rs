@@ -3,4 +3,4 @@
 mod client;
 pub(crate) mod requests;
 
-pub(crate) use client::ask;
+pub(crate) use client::{Service, SocketArgs, StatusArgs, check_that_none_runs};

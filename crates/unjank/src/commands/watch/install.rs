@@ -1,23 +1,23 @@
 //! `unjank watch install` and `uninstall`: the service at every boot.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::{Error, Root};
-use unjank_watch::status::Status;
 
-use super::args::{SOCKET, rule};
-use crate::commands::installation::{self, Installation, Settings};
-use crate::commands::service::{self, requests::Action};
+use super::args::rule;
+use super::client::Watch;
+use crate::commands::installation::options::{WithOptions, size, typed, word};
 use crate::commands::unit;
 use crate::commands::why::open_tracefs;
-use crate::{exit, values};
 
-/// The options of the installed service, which the unit reads.
-const SETTINGS: &str = "/etc/unjank/watch.conf";
-/// The first line of settings that an installation writes.
-const WRITTEN: &str = "# Written by unjank watch install; docs/reference/watch.md has all options.";
+/// The service, and its options.
+const SERVICE: WithOptions = WithOptions {
+    unit: &unit::WATCH,
+    settings: "/etc/unjank/watch.conf",
+    written: "# Written by unjank watch install; docs/reference/watch.md has all options.",
+    hint: "unjank mark after a stutter explains it; uninstall removes the service",
+};
 
 /// Arguments of `unjank watch install`.
 #[derive(Debug, clap::Args)]
@@ -60,78 +60,26 @@ pub(super) struct UninstallArgs {
     root: Option<PathBuf>,
 }
 
-fn below(root: Option<&PathBuf>) -> Root {
-    root.map_or_else(Root::system, Root::at)
-}
-
 /// Installs and starts it.
 pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
-    let root = below(args.root.as_ref());
-    let target = Installation::on(&unit::WATCH, &root, Path::new(SETTINGS))?;
-    let options = options(args);
-    if target.has_settings() && !options.is_empty() {
-        return Err(Error::Invalid(format!(
-            "{} has the options, and stays as it is: change them there",
-            target.settings().display()
-        ))
-        .into());
-    }
-    if root.is_system() {
-        if let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "") {
-            return Err(Error::Invalid(format!(
-                "unjank watch runs already (process {}): stop it first, as with systemctl stop \
-                 unjank-watch",
-                running.process
-            ))
-            .into());
-        }
-        // It would start in vain otherwise.
-        open_tracefs(&root)?;
-    }
-    let settings = (!options.is_empty())
-        .then(|| Settings { text: format!("{WRITTEN}\nOPTIONS={options}\n"), about: options });
-    let hint = "unjank mark after a stutter explains it; uninstall removes the service";
-    target.install(settings.as_ref(), hint)?;
-    Ok(ExitCode::from(exit::FINE))
+    SERVICE.install::<Watch>(args.root.as_ref(), options(args), |root| {
+        open_tracefs(root)?;
+        Ok(())
+    })
 }
 
 /// Stops the service and removes what `install` has written.
 pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
-    let root = below(args.root.as_ref());
-    installation::uninstall(&unit::WATCH, &root, Path::new(SETTINGS), is_written)?;
-    Ok(ExitCode::from(exit::FINE))
+    SERVICE.uninstall(args.root.as_ref())
 }
 
 /// The given options, as they are typed.
 fn options(args: &InstallArgs) -> String {
     let valued = [("--buffers", &args.buffers), ("--most-kept", &args.most_kept)];
-    let valued = valued
-        .into_iter()
-        .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option} {value}")));
     let threads = args.threads.iter().map(|rule| format!("--late {rule}"));
     let per_hour = args.per_hour.map(|number| format!("--per-hour {number}"));
     let redact = args.redact.then(|| "--redact".to_owned());
-    valued.chain(threads).chain(per_hour).chain(redact).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether settings are as an installation wrote them.
-fn is_written(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().collect();
-    matches!(lines[..], [WRITTEN, options] if options.starts_with("OPTIONS="))
-}
-
-/// A value that systemd passes on as one word.
-fn word(text: &str) -> Result<String, String> {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._+-=:*".contains(letter);
-    if text.is_empty() || !text.chars().all(plain) {
-        return Err("only letters, digits and /._+-=:* can be written into the settings".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-fn size(text: &str) -> Result<String, String> {
-    values::bytes(text)?;
-    word(text)
+    typed(valued).chain(threads).chain(per_hour).chain(redact).collect::<Vec<_>>().join(" ")
 }
 
 fn thread(text: &str) -> Result<String, String> {
@@ -161,11 +109,5 @@ mod tests {
         for wrong in [["--late", "a"], ["--late", "a b=5ms"], ["--most-kept", "x"]] {
             assert!(typed(&wrong).is_err(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn settings_that_were_changed_are_known() {
-        assert!(is_written(&format!("{WRITTEN}\nOPTIONS=--redact\n")));
-        assert!(!is_written("OPTIONS=--redact\n"));
     }
 }

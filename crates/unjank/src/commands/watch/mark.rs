@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_watch::status::MarkOutcome;
 
-use super::client::{SocketArgs, ask};
+use super::client::Watch;
 use crate::commands::incidents::STORE;
+use crate::commands::service::SocketArgs;
 use crate::commands::service::requests::Action;
 use crate::{exit, output};
 
@@ -21,12 +22,12 @@ mark; the service explains at most so many incidents an hour (--per-hour). Exit
 code 5: nothing was explained.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    socket: SocketArgs,
+    socket: SocketArgs<Watch>,
 }
 
 /// Marks, and prints what was found.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let status = ask(&args.socket.socket, Action::Mark)?;
+    let status = args.socket.ask(Action::Mark)?;
     let outcome = status.mark.unwrap_or(MarkOutcome::Failed);
     let (lines, code) = answer(&outcome);
     for line in lines {

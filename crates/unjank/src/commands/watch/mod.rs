@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::commands::service::{SocketArgs, StatusArgs};
 use args::ServiceArgs;
+use client::Watch;
 
 /// Arguments of `unjank watch`.
 #[derive(Debug, clap::Args)]
@@ -47,15 +49,18 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Show what the running service does and has done
-    Status(client::StatusArgs),
+    #[command(after_help = "Examples:
+  unjank watch status
+  unjank watch status --json | jq .incidents")]
+    Status(StatusArgs<Watch>),
     /// Record nothing until `resume`
     #[command(
         after_help = "Examples:\n  sudo unjank watch pause      # while something is measured"
     )]
-    Pause(client::SocketArgs),
+    Pause(SocketArgs<Watch>),
     /// Continue after a pause
     #[command(after_help = "Examples:\n  sudo unjank watch resume")]
-    Resume(client::SocketArgs),
+    Resume(SocketArgs<Watch>),
     /// Start the service at every boot
     Install(install::InstallArgs),
     /// Stop the service and remove what `install` has written
@@ -66,9 +71,9 @@ enum Verb {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.verb {
         None => serve::run(&args.service),
-        Some(Verb::Status(args)) => client::status(args),
-        Some(Verb::Pause(args)) => client::pause(args),
-        Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Status(args)) => args.run(),
+        Some(Verb::Pause(args)) => args.pause(),
+        Some(Verb::Resume(args)) => args.resume(),
         Some(Verb::Install(args)) => install::install(args),
         Some(Verb::Uninstall(args)) => install::uninstall(args),
     }

@@ -1,62 +1,32 @@
-//! `unjank launch boost status`, `pause` and `resume`.
+//! The service as those who ask it know it.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
-use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_launch::remedy::report::Status;
 
 use super::args::SOCKET;
-use crate::commands::service;
-use crate::commands::service::requests::Action;
-use crate::{exit, output};
+use crate::commands::service::Service;
+use crate::output;
 
-/// Arguments of `pause` and `resume`.
-#[derive(Debug, clap::Args)]
-pub(super) struct SocketArgs {
-    /// Where the service listens
-    #[arg(long, value_name = "PATH", default_value = SOCKET)]
-    socket: PathBuf,
-}
+/// The service `launch boost`.
+#[derive(Debug)]
+pub(super) struct Boost;
 
-/// Arguments of `status`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  unjank launch boost status
-  unjank launch boost status --json | jq .counts")]
-pub(super) struct StatusArgs {
-    /// Print the state as JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    socket: SocketArgs,
-}
+impl Service for Boost {
+    type Status = Status;
 
-/// Prints the state.
-pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
-    let status = ask(&args.socket.socket, Action::Status)?;
-    let text = if args.json { output::json(&status)? } else { text(&status) };
-    output::print(&text)?;
-    Ok(ExitCode::from(exit::FINE))
-}
+    const COMMAND: &'static str = "unjank launch boost";
+    const UNIT: &'static str = "unjank-boost";
+    const SOCKET: &'static str = SOCKET;
+    const PAUSED: &'static str = "nothing is boosted";
+    const RESUMED: &'static str = "launches are boosted again";
 
-/// Asks the service to pause.
-pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
-    ask(&args.socket, Action::Pause)?;
-    output::remark("paused: nothing is boosted until unjank launch boost resume");
-    Ok(ExitCode::from(exit::FINE))
-}
+    fn process(status: &Status) -> u32 {
+        status.process
+    }
 
-/// Asks the service to resume.
-pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
-    ask(&args.socket, Action::Resume)?;
-    output::remark("resumed: launches are boosted again");
-    Ok(ExitCode::from(exit::FINE))
-}
-
-fn ask(socket: &Path, action: Action) -> Result<Status> {
-    service::ask(socket, action, "sudo unjank launch boost")
+    fn text(status: &Status) -> String {
+        text(status)
+    }
 }
 
 fn text(status: &Status) -> String {

@@ -14,7 +14,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::commands::service::{SocketArgs, StatusArgs};
 use args::ServiceArgs;
+use client::Boost;
 
 /// Arguments of `unjank launch boost`.
 #[derive(Debug, clap::Args)]
@@ -52,15 +54,18 @@ enum Verb {
     /// Show what the service would change on this machine, and why
     Plan(plan::Args),
     /// Show what the running service does and has done
-    Status(client::StatusArgs),
+    #[command(after_help = "Examples:
+  unjank launch boost status
+  unjank launch boost status --json | jq .counts")]
+    Status(StatusArgs<Boost>),
     /// Stop boosting until `resume`
     #[command(
         after_help = "Examples:\n  sudo unjank launch boost pause     # for a measurement without boosts"
     )]
-    Pause(client::SocketArgs),
+    Pause(SocketArgs<Boost>),
     /// Continue after a pause
     #[command(after_help = "Examples:\n  sudo unjank launch boost resume")]
-    Resume(client::SocketArgs),
+    Resume(SocketArgs<Boost>),
     /// Start it at every boot, with the method that shortens launches most here
     Install(install::InstallArgs),
     /// Stop it, and remove what `install` has written
@@ -72,9 +77,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.verb {
         None => serve::run(&args.service),
         Some(Verb::Plan(args)) => plan::run(args),
-        Some(Verb::Status(args)) => client::status(args),
-        Some(Verb::Pause(args)) => client::pause(args),
-        Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Status(args)) => args.run(),
+        Some(Verb::Pause(args)) => args.pause(),
+        Some(Verb::Resume(args)) => args.resume(),
         Some(Verb::Install(args)) => install::install(args),
         Some(Verb::Uninstall(args)) => install::uninstall(args),
     }

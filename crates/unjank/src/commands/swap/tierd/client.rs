@@ -1,65 +1,35 @@
-//! `unjank swap tierd status`, `pause` and `resume`.
+//! The service as those who ask it know it.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-
-use anyhow::Result;
 use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::Stopped;
 
 use super::args::SOCKET;
-use crate::commands::service;
-use crate::commands::service::requests::Action;
-use crate::{exit, output};
+use crate::commands::service::Service;
+use crate::output;
 
 /// The share of the usual time for writing below which that is slow.
 const SLOW: f64 = 0.5;
 
-/// Arguments of `pause` and `resume`.
-#[derive(Debug, clap::Args)]
-pub(super) struct SocketArgs {
-    /// Where the service listens
-    #[arg(long, value_name = "PATH", default_value = SOCKET)]
-    socket: PathBuf,
-}
+/// The service `swap tierd`.
+#[derive(Debug)]
+pub(super) struct Tierd;
 
-/// Arguments of `status`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  unjank swap tierd status
-  unjank swap tierd status --json | jq .counts")]
-pub(super) struct StatusArgs {
-    /// Print the state as JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    socket: SocketArgs,
-}
+impl Service for Tierd {
+    type Status = Status;
 
-/// Prints the state.
-pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
-    let status = ask(&args.socket.socket, Action::Status)?;
-    let text = if args.json { output::json(&status)? } else { text(&status) };
-    output::print(&text)?;
-    Ok(ExitCode::from(exit::FINE))
-}
+    const COMMAND: &'static str = "unjank swap tierd";
+    const UNIT: &'static str = "unjank-tierd";
+    const SOCKET: &'static str = SOCKET;
+    const PAUSED: &'static str = "nothing is written back";
+    const RESUMED: &'static str = "cold pages are written back again";
 
-/// Asks the service to pause.
-pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
-    ask(&args.socket, Action::Pause)?;
-    output::remark("paused: nothing is written back until unjank swap tierd resume");
-    Ok(ExitCode::from(exit::FINE))
-}
+    fn process(status: &Status) -> u32 {
+        status.process
+    }
 
-/// Asks the service to resume.
-pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
-    ask(&args.socket, Action::Resume)?;
-    output::remark("resumed: cold pages are written back again");
-    Ok(ExitCode::from(exit::FINE))
-}
-
-fn ask(socket: &Path, action: Action) -> Result<Status> {
-    service::ask(socket, action, "sudo unjank swap tierd")
+    fn text(status: &Status) -> String {
+        text(status)
+    }
 }
 
 /// Which pages are written back.

@@ -1,25 +1,23 @@
 //! `unjank swap tierd install` and `uninstall`: the service at every boot.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_cachesim::tier::TierPolicy;
-use unjank_host::{Error, Root};
-use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::Zram;
 
-use super::args::SOCKET;
-use crate::commands::installation::{self, Installation, Settings};
-use crate::commands::service::{self, requests::Action};
+use super::client::Tierd;
+use crate::commands::installation::options::{WithOptions, size, time, typed, word};
 use crate::commands::unit;
-use crate::{exit, values};
 
-/// The options of the installed service, which the unit reads.
-const SETTINGS: &str = "/etc/unjank/tierd.conf";
-/// The first line of settings that an installation writes.
-const WRITTEN: &str =
-    "# Written by unjank swap tierd install; docs/reference/swap/tierd.md has all options.";
+/// The service, and its options.
+const SERVICE: WithOptions = WithOptions {
+    unit: &unit::TIERD,
+    settings: "/etc/unjank/tierd.conf",
+    written: "# Written by unjank swap tierd install; docs/reference/swap/tierd.md has all options.",
+    hint: "unjank swap tierd status shows what it does; uninstall removes it",
+};
 
 /// Arguments of `unjank swap tierd install`.
 #[derive(Debug, clap::Args)]
@@ -64,46 +62,17 @@ pub(super) struct UninstallArgs {
     root: Option<PathBuf>,
 }
 
-fn below(root: Option<&PathBuf>) -> Root {
-    root.map_or_else(Root::system, Root::at)
-}
-
 /// Installs and starts it.
 pub(super) fn install(args: &InstallArgs) -> Result<ExitCode> {
-    let root = below(args.root.as_ref());
-    let target = Installation::on(&unit::TIERD, &root, Path::new(SETTINGS))?;
-    let options = options(args);
-    if target.has_settings() && !options.is_empty() {
-        return Err(Error::Invalid(format!(
-            "{} has the options, and stays as it is: change them there",
-            target.settings().display()
-        ))
-        .into());
-    }
-    if root.is_system() {
-        if let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "") {
-            return Err(Error::Invalid(format!(
-                "unjank swap tierd runs already (process {}): stop it first, as with systemctl \
-                 stop unjank-tierd",
-                running.process
-            ))
-            .into());
-        }
-        // It would start in vain otherwise.
-        Zram::find(&root, args.zram.as_deref())?;
-    }
-    let settings = (!options.is_empty())
-        .then(|| Settings { text: format!("{WRITTEN}\nOPTIONS={options}\n"), about: options });
-    let hint = "unjank swap tierd status shows what it does; uninstall removes it";
-    target.install(settings.as_ref(), hint)?;
-    Ok(ExitCode::from(exit::FINE))
+    SERVICE.install::<Tierd>(args.root.as_ref(), options(args), |root| {
+        Zram::find(root, args.zram.as_deref())?;
+        Ok(())
+    })
 }
 
 /// Stops the service and removes what `install` has written.
 pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
-    let root = below(args.root.as_ref());
-    installation::uninstall(&unit::TIERD, &root, Path::new(SETTINGS), is_written)?;
-    Ok(ExitCode::from(exit::FINE))
+    SERVICE.uninstall(args.root.as_ref())
 }
 
 /// The given options, as they are typed.
@@ -115,39 +84,11 @@ fn options(args: &InstallArgs) -> String {
         ("--after", &args.after),
         ("--per-day", &args.per_day),
     ];
-    let given = options
-        .into_iter()
-        .filter_map(|(option, value)| value.as_ref().map(|value| format!("{option} {value}")));
-    given.collect::<Vec<_>>().join(" ")
-}
-
-/// Whether settings are as an installation wrote them.
-fn is_written(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().collect();
-    matches!(lines[..], [WRITTEN, options] if options.starts_with("OPTIONS="))
-}
-
-/// A value that systemd passes on as one word.
-fn word(text: &str) -> Result<String, String> {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._+-=:".contains(letter);
-    if text.is_empty() || !text.chars().all(plain) {
-        return Err("only letters, digits and /._+-=: can be written into the settings".to_owned());
-    }
-    Ok(text.to_owned())
+    typed(options).collect::<Vec<_>>().join(" ")
 }
 
 fn policy(text: &str) -> Result<String, String> {
     text.parse::<TierPolicy>().map_err(|error| error.to_string())?;
-    word(text)
-}
-
-fn size(text: &str) -> Result<String, String> {
-    values::bytes(text)?;
-    word(text)
-}
-
-fn time(text: &str) -> Result<String, String> {
-    values::duration(text)?;
     word(text)
 }
 
@@ -173,14 +114,6 @@ mod tests {
         assert_eq!(options(&typed(&[]).unwrap().args), "");
         for wrong in [["--after", "x"], ["--policy", "x"], ["--room", "-1"], ["--zram", "a b"]] {
             assert!(typed(&wrong).is_err(), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn settings_that_were_changed_are_known() {
-        assert!(is_written(&format!("{WRITTEN}\nOPTIONS=--after 10min\n")));
-        for text in ["", "OPTIONS=--after 10min\n", &format!("{WRITTEN}\nOPTIONS=\nMORE=1\n")] {
-            assert!(!is_written(text), "{text}");
         }
     }
 }

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::commands::service::{SocketArgs, StatusArgs};
 use args::ServiceArgs;
+use client::Tierd;
 
 /// Arguments of `unjank swap tierd`.
 #[derive(Debug, clap::Args)]
@@ -45,15 +47,18 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Show what the running service does and has done
-    Status(client::StatusArgs),
+    #[command(after_help = "Examples:
+  unjank swap tierd status
+  unjank swap tierd status --json | jq .counts")]
+    Status(StatusArgs<Tierd>),
     /// Write nothing back until `resume`
     #[command(
         after_help = "Examples:\n  sudo unjank swap tierd pause     # while flash must be idle"
     )]
-    Pause(client::SocketArgs),
+    Pause(SocketArgs<Tierd>),
     /// Continue after a pause
     #[command(after_help = "Examples:\n  sudo unjank swap tierd resume")]
-    Resume(client::SocketArgs),
+    Resume(SocketArgs<Tierd>),
     /// Start the service at every boot
     Install(install::InstallArgs),
     /// Stop the service and remove what `install` has written
@@ -64,9 +69,9 @@ enum Verb {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.verb {
         None => serve::run(&args.service),
-        Some(Verb::Status(args)) => client::status(args),
-        Some(Verb::Pause(args)) => client::pause(args),
-        Some(Verb::Resume(args)) => client::resume(args),
+        Some(Verb::Status(args)) => args.run(),
+        Some(Verb::Pause(args)) => args.pause(),
+        Some(Verb::Resume(args)) => args.resume(),
         Some(Verb::Install(args)) => install::install(args),
         Some(Verb::Uninstall(args)) => install::uninstall(args),
     }

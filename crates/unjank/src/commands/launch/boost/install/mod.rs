@@ -3,22 +3,22 @@
 
 mod trial;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::{Error, Root};
 use unjank_launch::remedy::config::{self, Config};
 use unjank_launch::remedy::plan::Method;
-use unjank_launch::remedy::report::Status;
 use unjank_measure::{Findings, Monitor};
 
 use self::trial::Trial;
-use super::args::{SOCKET, method};
+use super::args::method;
+use super::client::Boost;
 use crate::commands::installation::{self, Installation};
 use crate::commands::measured::{Command, Outcome, OutputArgs, Settings};
 use crate::commands::place::PlaceArgs;
-use crate::commands::service::{self, requests::Action};
+use crate::commands::service::check_that_none_runs;
 use crate::commands::unit;
 use crate::{exit, output, paths};
 
@@ -89,15 +89,8 @@ fn measure(args: &InstallArgs, root: &Root, seed: u64, monitor: &dyn Monitor) ->
     };
     let there = root.exists(config::place(root));
     let config = Config::read(root, None).map_err(Error::of_named_file)?;
-    if root.is_system()
-        && let Ok(running) = service::ask::<Status>(Path::new(SOCKET), Action::Status, "")
-    {
-        return Err(Error::Invalid(format!(
-            "unjank launch boost runs already (process {}): stop it first, as with systemctl stop \
-             unjank-boost",
-            running.process
-        ))
-        .into());
+    if root.is_system() {
+        check_that_none_runs::<Boost>()?;
     }
     let method = method_to_try(args.method, there.then_some(config.boost.method))?;
     let directory = paths::temporary_directory()?;
@@ -181,6 +174,8 @@ fn is_written(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,7 @@
 //! A service that starts at every boot: its unit, and its settings, unless there are some.
 
+pub(crate) mod options;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +83,7 @@ pub(crate) fn uninstall(
     unit: &Unit,
     root: &Root,
     settings: &Path,
-    is_written: fn(&str) -> bool,
+    is_written: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let settings = unit::place_in(root, settings)?;
     match unit.on(root)?.uninstall()? {
