@@ -28,6 +28,8 @@ pub struct Culprit {
     /// Whether it waited for a CPU that nobody had: its control group may have used up its limit,
     /// or the recording lacks its run.
     pub by_nobody: bool,
+    /// Whether it waited for a CPU that it had already: the recording lacks a switch.
+    pub by_itself: bool,
 }
 
 impl Culprit {
@@ -41,6 +43,7 @@ impl Culprit {
             _ => None,
         };
         let by_nobody = who.as_deref() == Some(run_queue::HELD_BACK);
+        let by_itself = who.as_deref() == Some(run_queue::ITSELF);
         Some(Self {
             activity: doing(cell),
             way: super::split::name(way),
@@ -48,6 +51,7 @@ impl Culprit {
             who,
             is_unknown: cell == Cell::Of(Activity::Unknown),
             by_nobody,
+            by_itself,
         })
     }
 
@@ -112,6 +116,19 @@ mod tests {
         let culprit = Culprit::of(&explained(&script, 900)).unwrap();
         assert_eq!(culprit.key(), "waiting for a CPU (hog)");
         assert!(culprit.share > 0.9 && !culprit.is_unknown);
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_the_cpu_that_it_has_shows_a_missing_switch() {
+        // It goes to sleep and is woken, but its switch away is not recorded.
+        let script = Script::new()
+            .runs(0, 0, 0, 7)
+            .sleeps(1, 10, 7, 0)
+            .wakes(1, 20, 7, 0)
+            .runs(0, 900, 7, 7)
+            .sleeps(0, 950, 7, 0);
+        let culprit = Culprit::of(&explained(&script, 900)).unwrap();
+        assert!(culprit.by_itself && !culprit.by_nobody, "{culprit:?}");
     }
 
     #[test]

@@ -20,6 +20,9 @@ const SHOWN: usize = 5;
 const FROM_IDLE: &str = "waking up from idle";
 /// The name of time on an idle CPU that is longer than a wake-up takes.
 pub(super) const HELD_BACK: &str = "nobody (a CPU limit of its group?)";
+/// The name of time in which the thread has the CPU already. It is short, or else the recording lacks
+/// a switch.
+pub(super) const ITSELF: &str = "moving to it";
 /// The longest time from a wake-up to the run on an idle CPU. CPUs leave the deepest idle states
 /// within some hundred microseconds.
 const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);
@@ -111,7 +114,7 @@ impl fmt::Display for CpuHolder {
             Self::FromIdle(None) => f.write_str(FROM_IDLE),
             Self::FromIdle(Some(state)) => write!(f, "{FROM_IDLE} state {state}"),
             Self::HeldBack => f.write_str(HELD_BACK),
-            Self::Itself => f.write_str("moving to it"),
+            Self::Itself => f.write_str(ITSELF),
             Self::Other(who) => who.fmt(f),
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn explain(
     let delays = delays(&trace, &history, time, is_own, &stop);
     drop(history);
     let has_run = |explained: &Explained, culprit: &Culprit| {
-        culprit.by_nobody && !is_limited(root, explained.thread)
+        culprit.by_itself || culprit.by_nobody && !is_limited(root, explained.thread)
     };
     let accepts = |explained: &Explained, delay: &Delay| {
         // Of who was stopped, the signal is the cause, which is no part of a path.
@@ -55,7 +55,7 @@ pub(super) fn explain(
     let (fitting, state) = (trigger.fitting(&delays), live::state(root));
     let found = live::explain_delays(trace, &fitting, accepts, state, root);
     let Some((explained, delay)) = found else { return Ok(None) };
-    // It seems to wait for a CPU that is idle: the recording lacks its run.
+    // It seems to wait for a CPU that is idle or its own: the recording lacks its run.
     let culprit = Culprit::of(&explained);
     if !delay.by.is_by_a_signal() && culprit.is_some_and(|culprit| has_run(&explained, &culprit)) {
         return Ok(None);
