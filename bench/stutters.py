@@ -20,6 +20,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -190,13 +191,55 @@ def holder_stopped(_):
     end(*processes)
 
 
-# Each kind with the causes that are right.
+def network_stall(_):
+    """A victim calls a server over TCP, in a network of its own whose link is down for a while."""
+    CLONE_NEWNET = 0x40000000
+
+    def link(state):
+        subprocess.run(["ip", "link", "set", "lo", state], check=True)
+
+    def both():
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "unshare")
+        link("up")
+        listener = socket.create_server(("127.0.0.1", 5555))
+
+        def server():
+            peer, _ = listener.accept()
+            while peer.recv(1):
+                peer.send(b"a")
+
+        def victim():
+            peer = socket.create_connection(("127.0.0.1", 5555))
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while True:
+                peer.send(b"a")
+                peer.recv(1)
+                time.sleep(0.005)
+
+        processes = [child("server", server), child(VICTIM, victim)]
+        time.sleep(0.2)
+        link("down")
+        time.sleep(LENGTH)
+        link("up")
+        # TCP waits twice as long before each attempt.
+        time.sleep(LENGTH)
+        end(*processes)
+
+    os.waitpid(child("network", both), 0)
+
+
+# Each kind with the threads that it holds up, and the causes that are right.
 KINDS = {
-    "CPU hog": (cpu_hog, r"waiting for a CPU \(hog\)"),
-    "fsync storm": (fsync_storm, r"storage|device|kernel thread"),
-    "page-in": (page_in, r"pages from storage|waiting for storage|device"),
-    "server stopped": (server_stopped, r"server was stopped by a signal"),
-    "lock holder stopped": (holder_stopped, r"holder was stopped by a signal"),
+    "CPU hog": (cpu_hog, {VICTIM}, r"waiting for a CPU \(hog\)"),
+    # The storm holds up its writer as well.
+    "fsync storm": (fsync_storm, {VICTIM, "writer"}, r"storage|device|kernel thread"),
+    "page-in": (page_in, {VICTIM}, r"pages from storage|waiting for storage|device"),
+    "server stopped": (server_stopped, {VICTIM}, r"server was stopped by a signal"),
+    "lock holder stopped": (holder_stopped, {VICTIM}, r"holder was stopped by a signal"),
+    # Each of both waits for the other.
+    "network stall": (network_stall, {VICTIM, "server"}, r"network"),
 }
 
 
@@ -221,9 +264,9 @@ def main():
     place = tempfile.mkdtemp(dir="/var/tmp")
     atexit.register(shutil.rmtree, place)
     write_pages(place)
-    socket, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
+    listens, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
     service = subprocess.Popen(
-        [options.unjank, "watch", "--socket", socket, "--store", store, "--per-hour", "3600"]
+        [options.unjank, "watch", "--socket", listens, "--store", store, "--per-hour", "3600"]
         + ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"],
         stderr=subprocess.PIPE,
         text=True,
@@ -237,17 +280,17 @@ def main():
     found = defaultdict(list)
     for number in range(options.count):
         kind = list(KINDS)[number % len(KINDS)]
-        stutter, right = KINDS[kind]
+        stutter, held_up, right = KINDS[kind]
         time.sleep(rng.expovariate(1 / options.apart))
         stutter(place)
         time.sleep(1.0)
         said = subprocess.run(
-            [options.unjank, "mark", "--socket", socket], capture_output=True, text=True
+            [options.unjank, "mark", "--socket", listens], capture_output=True, text=True
         ).stdout
         line = said.splitlines()[0] if said else ""
         thread, _, cause = line.partition(" was held up for ")
         cause = cause.partition(": ")[2]
-        noticed = thread == VICTIM or (kind.endswith("stopped") and "stopped" in cause)
+        noticed = thread in held_up
         found[kind].append((noticed, noticed and bool(re.search(right, cause)), line))
         print(f"{number + 1} {kind}: {line}", file=sys.stderr)
     service.send_signal(signal.SIGTERM)

@@ -50,8 +50,10 @@
 //! | [`stacks`] | the stacks of the threads of a program |
 //! | [`surroundings`] | activity of the whole machine between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
+//! | [`thread_pattern`] | patterns of thread names |
 //! | [`threads`], [`thread_activity`] | the threads of another process, and their activity |
 //! | [`tracefs`] | private traces of the scheduler |
+//! | [`unread_sockets`] | Unix sockets with something unread |
 //! | [`waiting_call`] | system calls with which threads wait |
 //! | [`wait`] | waits for several files at once |
 #![allow(unsafe_code)]
@@ -119,10 +121,12 @@ pub mod terminal;
 pub mod text;
 pub mod thread_activity;
 pub mod thread_ledger;
+pub mod thread_pattern;
 pub mod threads;
 pub mod tracefs;
 mod trusted_place;
 pub mod ublk;
+pub mod unread_sockets;
 pub mod virtio_port;
 pub mod wait;
 pub mod waiting_call;

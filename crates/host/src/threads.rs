@@ -73,6 +73,14 @@ pub fn process_of(root: &Root, thread: ThreadId) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
+/// How long a thread was ready but did not run, since it began (`schedstat`,
+/// `Documentation/scheduler/sched-stats.rst`). `None` if it has ended, or if the kernel does not
+/// count it.
+pub fn run_delay(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
+    let text = root.read(format!("/proc/{process}/task/{}/schedstat", thread.0)).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+}
+
 /// All threads of the kernel: those with `PF_KTHREAD` of `include/linux/sched.h`
 /// in field 9 of `proc_pid_stat(5)`. Empty where `/proc` cannot be read.
 pub fn of_kernel(root: &Root) -> Vec<ThreadId> {

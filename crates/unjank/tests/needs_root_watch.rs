@@ -7,7 +7,9 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
@@ -229,6 +231,52 @@ fn a_program_that_marks_all_the_time_costs_no_more_than_the_budget() {
     let (ended_well, _) = service.end("-KILL");
     assert!(!ended_well);
     until("its instances are removed", || instances(process).is_empty());
+}
+
+#[test]
+fn a_launch_that_takes_longer_than_its_limit_is_explained() {
+    let Some(service) = Service::start(&["--slow-launch", "fresh-app=1s"]) else { return };
+    // A shell of another name.
+    let shell = service.path("fresh-app");
+    fs::copy("/bin/sh", &shell).unwrap();
+    for launches in 1..=4 {
+        let mut program = Command::new(&shell);
+        program.args(["-c", "timeout 1.3 sh -c 'while :; do :; done'; read line"]);
+        let mut program = program.stdin(Stdio::piped()).spawn().unwrap();
+        until("the slow launch is kept", || service.status()["incidents"] == launches);
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+    let listed = service.listed();
+    assert!(listed.iter().all(|incident| incident["trigger"] == "slow launch"), "{listed:?}");
+    let shown = service.incidents(&["show", "--json"]);
+    let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
+    let reason = shown["verdicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("fresh-app took ") && reason.contains(" (usually "), "{reason}");
+    let (ended_well, said) = service.end("-TERM");
+    assert!(ended_well, "{said}");
+}
+
+#[test]
+fn a_server_that_leaves_its_socket_unread_is_explained() {
+    let Some(service) = Service::start(&["--silent", "still-server=1s"]) else { return };
+    let shell = service.path("still-server");
+    fs::copy("/bin/sh", &shell).unwrap();
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut server = Command::new(&shell);
+    server.args(["-c", "while read line; do :; done"]);
+    let mut server = server.stdin(OwnedFd::from(theirs)).spawn().unwrap();
+    (&ours).write_all(b"read at once\n").unwrap();
+    until("the service knows it", || service.status()["watched"] == 1);
+    send(SIGSTOP, server.id());
+    (&ours).write_all(b"not read\n").unwrap();
+    until("the silent server is kept", || service.status()["incidents"] == 1);
+    let listed = service.listed();
+    let [incident] = listed.as_slice() else { panic!("{listed:?}") };
+    assert_eq!(incident["trigger"], "silent server");
+    assert_eq!(incident["cause"], "stopped by a signal");
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::trigger::TriggerKind;
 
 /// The shortest time between two incidents. Less would be about the same events.
 const APART: Nanos = Nanos::from_millis(1_000);
-/// The time in which a trigger of the same kind, other than a mark, is about the same incident.
+/// The time in which a trigger of the same kind is about the same incident. Each mark and each launch
+/// is one of its own.
 const SAME: Nanos = Nanos::from_millis(30_000);
 /// An hour.
 const HOUR: Nanos = Nanos::from_millis(3_600_000);
@@ -33,7 +34,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Explains at most `per_hour` incidents in an hour. Half of them are for marks alone.
+    /// Explains at most `per_hour` incidents in an hour: half of them for marks, which any user can
+    /// make, and half for all other triggers; at least one of each.
     pub fn new(per_hour: u32) -> Self {
         Self { per_hour, explained: Vec::new(), left_out: 0 }
     }
@@ -44,12 +46,11 @@ impl Budget {
         let is_mark = kind == TriggerKind::Mark;
         let too_soon = self.explained.last().is_some_and(|it| now.since(it.at) < APART);
         let mut latest = self.explained.iter().rev();
-        let same = latest.any(|it| !is_mark && it.kind == kind && now.since(it.at) < SAME);
+        let is_single = is_mark || kind == TriggerKind::Launch;
+        let same = latest.any(|it| !is_single && it.kind == kind && now.since(it.at) < SAME);
         let counting = self.explained.iter().filter(|it| it.counts);
-        let marks = counting.clone().filter(|it| it.kind == TriggerKind::Mark).count();
-        let all = counting.count();
-        let limit = self.per_hour as usize;
-        let is_full = all >= limit || !is_mark && all - marks >= limit.div_ceil(2);
+        let alike = counting.filter(|it| (it.kind == TriggerKind::Mark) == is_mark).count();
+        let is_full = alike >= self.per_hour.div_ceil(2) as usize;
         if too_soon || same || is_full {
             self.left_out = self.left_out.saturating_add(1);
             return false;
@@ -82,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_program_that_marks_all_the_time_gets_an_hour_s_share() {
-        let mut budget = Budget::new(5);
+        let mut budget = Budget::new(10);
         let admitted = (0..100_000).filter(|n| budget.admits(TriggerKind::Mark, at(n * 10)));
         assert_eq!(admitted.count(), 5);
         assert_eq!(budget.left_out(), 99_995);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_budget_is_for_marks() {
+    fn half_of_the_budget_is_for_marks_and_half_for_others() {
         let mut budget = Budget::new(4);
         let admits =
             |budget: &mut Budget, kind, minute: u64| budget.admits(kind, at(minute * 60_000));

@@ -9,7 +9,7 @@ use unjank_units::Nanos;
 use unjank_why::late::{Delay, HeldUp};
 use unjank_why::report::{self, About, Culprit, Explained, Launches};
 
-use crate::trigger::TriggerKind;
+use crate::trigger::{Trigger, TriggerKind};
 
 /// The most other delays that are listed.
 const OTHERS: usize = 8;
@@ -29,11 +29,19 @@ pub struct Incident {
     pub cause: String,
     /// Whether the recording shows the cause.
     pub is_known: bool,
+    /// The usual length of a slow launch, if it is known.
+    pub usual: Option<Nanos>,
 }
 
 impl Incident {
-    /// The incident of an explained delay.
-    pub fn of(trigger: TriggerKind, delay: &Delay, explained: &Explained) -> Self {
+    /// The incident of an explained delay. `sleeps_in` is the function of the kernel in which its
+    /// thread sleeps, for the cause of a silent server that the recording does not show.
+    pub fn of(
+        trigger: &Trigger,
+        delay: &Delay,
+        explained: &Explained,
+        sleeps_in: Option<&str>,
+    ) -> Self {
         let name = explained.history().name(delay.thread);
         let thread = name.map_or_else(|| delay.thread.to_string(), |name| name.to_string());
         let culprit = Culprit::of(explained);
@@ -45,15 +53,36 @@ impl Incident {
                 let who = who.map_or_else(|| "another thread".to_owned(), |who| who.to_string());
                 (format!("{who} was stopped by a signal"), true)
             }
+            (HeldUp::Network, _) => ("network: TCP sent a packet again".to_owned(), true),
+            (HeldUp::Silence, Some(culprit)) if culprit.is_unknown => {
+                let cause = sleeps_in.map(|function| format!("asleep in {function}"));
+                let is_known = cause.is_some();
+                (cause.unwrap_or_else(|| culprit.key()), is_known)
+            }
             (_, Some(culprit)) => (culprit.key(), !culprit.is_unknown),
             (_, None) => ("unknown".to_owned(), false),
         };
-        Self { trigger, thread, length: delay.length(), by: delay.by, cause, is_known }
+        let usual = match trigger {
+            Trigger::Launch(launch) => launch.usual,
+            _ => None,
+        };
+        let (trigger, length) = (trigger.kind(), delay.length());
+        Self { trigger, thread, length, by: delay.by, cause, is_known, usual }
     }
 
     /// `pipewire was held up for 84.0 ms: waiting for a CPU (stress-ng)`.
     pub fn sentence(&self) -> String {
-        format!("{} was held up for {}: {}", self.thread, self.length, self.cause)
+        let Self { thread, length, cause, .. } = self;
+        match (self.by, self.usual) {
+            (HeldUp::Launch, Some(usual)) => {
+                format!("{thread} took {length} to start (usually {usual}): {cause}")
+            }
+            (HeldUp::Launch, None) => format!("{thread} took {length} to start: {cause}"),
+            (HeldUp::Silence, _) => {
+                format!("{thread} did not read a socket for {length}: {cause}")
+            }
+            _ => format!("{thread} was held up for {length}: {cause}"),
+        }
     }
 }
 

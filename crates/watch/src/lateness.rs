@@ -61,7 +61,9 @@ impl Lateness {
         let mut latest: Option<(ThreadId, Nanos, Nanos)> = None;
         let root = &self.root;
         self.watched.retain(|&thread, watched| {
-            let Some(waited) = waited(root, watched.process, thread) else { return false };
+            let Some(waited) = threads::run_delay(root, watched.process, thread) else {
+                return false;
+            };
             let before = watched.waited.replace(waited);
             let new = before.map_or(Nanos::ZERO, |before| waited - before);
             if new >= watched.limit && latest.is_none_or(|(.., most)| new > most) {
@@ -89,13 +91,6 @@ impl Lateness {
             }
         }
     }
-}
-
-/// How long a thread has waited for a CPU since it began; `None` if it has ended or the kernel does
-/// not count.
-fn waited(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
-    let text = root.read(format!("/proc/{process}/task/{}/schedstat", thread.0)).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@
 //! | [`trigger`] | what freezes a recording, and which delays it is about |
 //! | [`rule`] | threads that must not be late: `pipewire*=5ms` |
 //! | [`lateness`] | the waits of such threads, once a second |
+//! | [`launches`] | launches of programs with a rule: `firefox=2x` |
+//! | [`silence`] | servers that must read their sockets: `Xorg=2s` |
 //! | [`pressure`] | triggers of the kernel's pressure stall information |
 //! | [`budget`] | how many incidents are explained |
 //! | [`incident`] | the delay that an incident is about, and its cause |
@@ -20,10 +22,12 @@
 pub mod budget;
 pub mod incident;
 pub mod lateness;
+pub mod launches;
 pub mod metrics;
 pub mod pressure;
 pub mod recorder;
 pub mod redact;
 pub mod rule;
+pub mod silence;
 pub mod status;
 pub mod trigger;

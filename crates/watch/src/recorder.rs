@@ -1,9 +1,8 @@
 //! Two trace instances, of which one always records. The kernel overwrites the oldest events, so
 //! that recording needs no thread.
 
-use unjank_host::sched::CpuSet;
 use unjank_host::threads::of_kernel;
-use unjank_host::tracefs::{Instance, InstanceOptions, RawPages, Trace, Tracefs};
+use unjank_host::tracefs::{Instance, InstanceOptions, RawPages, Trace, Tracefs, online_cpus};
 use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
 
 /// The events that are recorded: those from which it is known which thread waited for what. They
@@ -29,6 +28,7 @@ pub const EVENTS: &[&str] = &[
     "power/cpu_frequency",
     "vmscan/mm_vmscan_direct_reclaim_begin",
     "vmscan/mm_vmscan_direct_reclaim_end",
+    "tcp/tcp_retransmit_skb",
 ];
 
 /// The smallest buffer of a CPU.
@@ -41,8 +41,6 @@ pub struct Recorder {
     instances: [Instance; 2],
     /// The one that records: an index of `instances`.
     active: usize,
-    /// Since when it records.
-    since: Timestamp,
     /// Events that each instance had not recorded by its last freeze: the kernel counts them from
     /// its creation on.
     dropped: [u64; 2],
@@ -51,12 +49,20 @@ pub struct Recorder {
 }
 
 /// What was recorded until a freeze.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Frozen {
     /// The events.
     pub trace: Trace,
     /// When it was frozen.
     pub at: Timestamp,
+}
+
+impl Frozen {
+    /// This recording and the one that began when it was frozen.
+    #[must_use]
+    pub fn followed_by(self, next: Self) -> Self {
+        Self { trace: self.trace.followed_by(next.trace), at: next.at }
+    }
 }
 
 impl Recorder {
@@ -66,7 +72,7 @@ impl Recorder {
     /// A trace instance cannot be created or started.
     pub fn start(tracefs: &Tracefs, root: &Root, memory: Bytes) -> Result<Self> {
         tracefs.remove_leftovers()?;
-        let cpus = cpus(root);
+        let cpus = online_cpus(root);
         let buffer = per_cpu(memory, cpus);
         let instance = || {
             tracefs.instance(&InstanceOptions {
@@ -82,8 +88,7 @@ impl Recorder {
         }
         instances[0].start()?;
         let memory = Bytes(buffer.get().saturating_mul(2 * cpus.max(1)));
-        let (root, since) = (root.clone(), Timestamp::now());
-        Ok(Self { root, instances, active: 0, since, dropped: [0; 2], memory })
+        Ok(Self { root: root.clone(), instances, active: 0, dropped: [0; 2], memory })
     }
 
     /// Events that this kernel does not have.
@@ -105,7 +110,6 @@ impl Recorder {
         let active = self.active;
         let (frozen, next) = (&self.instances[active], &self.instances[1 - active]);
         next.start()?;
-        self.since = Timestamp::now();
         frozen.stop()?;
         let at = Timestamp::now();
         self.active = 1 - active;
@@ -131,9 +135,7 @@ impl Recorder {
             // What was recorded is not kept.
             return active.take_pages(&mut RawPages::default());
         }
-        active.start()?;
-        self.since = Timestamp::now();
-        Ok(())
+        active.start()
     }
 
     /// Ends the recording and removes the instances.
@@ -149,12 +151,6 @@ impl Recorder {
 /// The size of one instance's buffer for each CPU.
 fn per_cpu(memory: Bytes, cpus: u64) -> Bytes {
     Bytes((memory.get() / 2 / cpus.max(1)).max(LEAST.get()))
-}
-
-/// The number of CPUs that are online; 1 if it is not known.
-fn cpus(root: &Root) -> u64 {
-    let online = root.read_if_there("/sys/devices/system/cpu/online").ok().flatten();
-    online.and_then(|list| list.parse::<CpuSet>().ok()).map_or(1, |cpus| cpus.len() as u64)
 }
 
 #[cfg(test)]

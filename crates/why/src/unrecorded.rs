@@ -53,13 +53,6 @@ pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
     findings
 }
 
-/// How long the first thread of `process` was ready but did not run. The process may be a zombie.
-/// `None` if `/proc/PID/schedstat` cannot be read.
-pub fn run_delay(root: &Root, process: u32) -> Option<Nanos> {
-    let schedstat = root.read(format!("/proc/{process}/schedstat")).ok()?;
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
-}
-
 /// Watches a thread of a running process for the time `all`. Nothing is recorded, for this
 /// `reason`.
 ///

@@ -1,5 +1,6 @@
 //! The attributes and state of another process: `/proc/PID`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
@@ -142,6 +143,19 @@ pub fn tree(root: &Root, number: u32, without: u32) -> Vec<u32> {
     tree
 }
 
+/// The inodes of the sockets that process `number` has open; empty without the permission.
+pub fn sockets(root: &Root, number: u32) -> BTreeSet<u64> {
+    let directory = file(number, "fd");
+    let names = root.list(&directory).unwrap_or_default();
+    let links =
+        names.iter().filter_map(|name| fs::read_link(root.resolve(directory.join(name))).ok());
+    let inode = |link: PathBuf| {
+        let number = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+        number.parse().ok()
+    };
+    links.filter_map(inode).collect()
+}
+
 /// The resident memory of process `number`, including pages of files: `VmRSS`.
 pub fn resident(root: &Root, number: u32) -> Option<Bytes> {
     let status = root.read(file(number, "status")).ok()?;
@@ -169,7 +183,7 @@ pub(crate) fn start(root: &Root, number: u32) -> Option<u64> {
 }
 
 /// The time since process `number` began.
-pub(crate) fn age(root: &Root, number: u32) -> Option<Nanos> {
+pub fn age(root: &Root, number: u32) -> Option<Nanos> {
     let start = user_tick().times(start(root, number)?).get();
     Some(Nanos(since_boot().get().saturating_sub(start)))
 }

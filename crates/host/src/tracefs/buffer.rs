@@ -13,13 +13,17 @@ const SMALLEST: Bytes = Bytes::from_mib(1);
 /// The buffer size for each CPU: `most`, or less on a machine with so many CPUs
 /// that all buffers together would exceed 256 MiB, but at least 1 MiB.
 pub fn buffer_per_cpu(root: &Root, most: Bytes) -> Bytes {
-    let online = root.read_if_there("/sys/devices/system/cpu/online").ok().flatten();
-    let online = online.and_then(|list| list.parse::<CpuSet>().ok());
-    share(online.map_or(1, |cpus| cpus.len()), most)
+    share(online_cpus(root), most)
 }
 
-fn share(cpus: usize, most: Bytes) -> Bytes {
-    Bytes(ALL.get() / cpus.max(1) as u64).clamp(SMALLEST, most.max(SMALLEST))
+/// The number of CPUs that are online; 1 if it is not known.
+pub fn online_cpus(root: &Root) -> u64 {
+    let online = root.read_if_there("/sys/devices/system/cpu/online").ok().flatten();
+    online.and_then(|list| list.parse::<CpuSet>().ok()).map_or(1, |cpus| cpus.len() as u64)
+}
+
+fn share(cpus: u64, most: Bytes) -> Bytes {
+    Bytes(ALL.get() / cpus.max(1)).clamp(SMALLEST, most.max(SMALLEST))
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ enum Recipe {
     TimerEnds,
     Inherits { thread: Field, from: Field, to: Field },
     PageFault(Field),
+    TcpRetransmits,
     ReclaimBegins,
     ReclaimEnds,
     LockContended { lock: Field, flags: Field },
@@ -123,6 +124,7 @@ impl Decoder {
             ("vmscan", "mm_vmscan_direct_reclaim_end" | "mm_vmscan_memcg_reclaim_end") => {
                 Recipe::ReclaimEnds
             }
+            ("tcp", "tcp_retransmit_skb") => Recipe::TcpRetransmits,
             ("lock", "contention_begin") => {
                 Recipe::LockContended { lock: field("lock_addr")?, flags: field("flags")? }
             }
@@ -229,6 +231,7 @@ impl Recipe {
                 to: number(to)? as i32,
             },
             Self::PageFault(address) => EventKind::PageFault { address: number(address)? as u64 },
+            Self::TcpRetransmits => EventKind::TcpRetransmits,
             Self::ReclaimBegins => EventKind::ReclaimBegins,
             Self::ReclaimEnds => EventKind::ReclaimEnds,
             Self::LockContended { lock, flags } => EventKind::LockContended {

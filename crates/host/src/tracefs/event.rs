@@ -148,6 +148,9 @@ pub enum EventKind {
     ReclaimBegins,
     /// It has evicted some, or given up: the `_end` of both.
     ReclaimEnds,
+    /// TCP sends a segment again, because nobody has acknowledged it in time:
+    /// `tcp/tcp_retransmit_skb`.
+    TcpRetransmits,
     /// The current thread begins to sleep for a kernel lock, or this CPU begins to
     /// spin for one: `lock/contention_begin` (Linux 5.19).
     LockContended {
@@ -343,6 +346,11 @@ impl fmt::Display for Irq {
 /// A soft interrupt by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Softirq(pub u32);
+
+impl Softirq {
+    /// Delivers packets that have arrived.
+    pub const NET_RX: Self = Self(3);
+}
 
 /// `softirq NET_RX`, by the names of `include/linux/interrupt.h`.
 impl fmt::Display for Softirq {

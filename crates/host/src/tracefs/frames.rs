@@ -12,8 +12,6 @@ pub struct Frame {
     pub token: i64,
     /// The process of the app.
     pub process: u32,
-    /// The window.
-    pub layer: String,
     /// When the app began to work on it.
     pub from: Timestamp,
     /// When it was finished.

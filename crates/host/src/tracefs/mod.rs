@@ -58,7 +58,7 @@ mod trace;
 pub mod trace_file;
 mod tripwire;
 
-pub use buffer::buffer_per_cpu;
+pub use buffer::{buffer_per_cpu, online_cpus};
 pub use capture::Capture;
 pub use decode::Decoder;
 pub use event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};

@@ -131,6 +131,7 @@ impl Cpu {
             | EventKind::PageFault { .. }
             | EventKind::ReclaimBegins
             | EventKind::ReclaimEnds
+            | EventKind::TcpRetransmits
             | EventKind::LockContended { .. }
             | EventKind::LockAcquired { .. }
             | EventKind::TimerArmed { .. }

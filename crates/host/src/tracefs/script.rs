@@ -263,6 +263,7 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
         15 => EventKind::TimerExpires { timer: other.into() },
         16 if one.is_multiple_of(4) => EventKind::ReclaimBegins,
         16 if one.is_multiple_of(2) => EventKind::ReclaimEnds,
+        16 if other.is_multiple_of(2) => EventKind::TcpRetransmits,
         16 => EventKind::TimerEnds,
         17 => EventKind::Inherits { thread, from: one.into(), to: other.into() },
         18 if other.is_multiple_of(4) => {

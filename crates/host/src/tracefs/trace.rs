@@ -84,6 +84,23 @@ impl Trace {
         joined
     }
 
+    /// This trace and the next one of the same events, which began before this one ended: events
+    /// that are in both are taken once.
+    #[must_use]
+    pub fn followed_by(mut self, mut next: Self) -> Self {
+        for cpu in &mut next.cpus {
+            let before = self.cpu(cpu.cpu).and_then(|before| before.events.last_at());
+            if let Some(last) = before {
+                cpu.events.retain(|event| event.at > last);
+            }
+            cpu.gaps.retain(|gap| gap.from > BEGINNING);
+        }
+        for cpu in &mut self.cpus {
+            cpu.gaps.retain(|gap| gap.to < END);
+        }
+        Self::joined([self, next])
+    }
+
     /// Whether it has events, and all of them are requests of threads to the kernel.
     fn has_calls_only(&self) -> bool {
         let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
@@ -265,6 +282,21 @@ mod tests {
     fn event(nanos: u64) -> Event {
         let (current, context) = (ThreadId(1), Context::Thread);
         Event { at: at(nanos), current, context, kind: EventKind::Idle(None) }
+    }
+
+    #[test]
+    fn a_trace_that_follows_another_leaves_no_gap_and_no_event_twice() {
+        let recorded = |from: u64, to: u64, times: &[u64]| {
+            let events = times.iter().map(|nanos| event(*nanos)).collect();
+            let mut cpu = CpuTrace { events, gaps: vec![gap(0, from)], ..CpuTrace::new(0) };
+            cpu.finish(at(from), at(to));
+            Trace { cpus: vec![cpu], ..Trace::default() }
+        };
+        let both = recorded(10, 50, &[20, 45]).followed_by(recorded(40, 90, &[45, 70]));
+        let [cpu] = both.cpus.as_slice() else { panic!("{both:?}") };
+        let times: Vec<u64> = cpu.events.iter().map(|event| event.at.as_nanos()).collect();
+        assert_eq!(times, [20, 45, 70]);
+        assert_eq!(cpu.gaps, [gap(0, 10), gap(90, u64::MAX)]);
     }
 
     #[test]

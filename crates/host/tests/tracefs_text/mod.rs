@@ -110,6 +110,9 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
             "mm_vmscan_direct_reclaim_begin: order=0 gfp_flags=GFP_HIGHUSER_MOVABLE".to_owned()
         }
         EventKind::ReclaimEnds => "mm_vmscan_direct_reclaim_end: nr_reclaimed=32".to_owned(),
+        EventKind::TcpRetransmits => "tcp_retransmit_skb: skbaddr=0xffff8881 skaddr=0xffff8882 \
+             family=AF_INET sport=443 dport=5 saddr=1.2.3.4 daddr=1.2.3.4 state=TCP_ESTABLISHED err=0"
+            .to_owned(),
         EventKind::PageFault { address } => format!("page_fault_user: address={address:#x}"),
         EventKind::WorkQueued { item, function } => {
             format!("workqueue_queue_work: work struct={item:#x} function={function:#x}")

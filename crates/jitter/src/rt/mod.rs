@@ -27,7 +27,7 @@ pub use change::{Changer, Options, check, set};
 pub use follow::{Event, Follower, Scope};
 pub use means::{Granted, Means, PolicySetter};
 pub use profile::{PROFILES, Profile};
-pub use rule::{Pattern, Rule};
+pub use rule::Rule;
 pub use rules::Rules;
 pub use walk::{Changed, Failed, Instead, Walk};
 pub use watcher::Watcher;

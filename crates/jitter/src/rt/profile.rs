@@ -2,8 +2,9 @@
 
 use unjank_host::Result;
 use unjank_host::sched::Policy;
+use unjank_host::thread_pattern::ThreadPattern;
 
-use super::rule::{Pattern, Rule};
+use super::rule::Rule;
 
 /// A named set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Profile {
     /// A rule that cannot be parsed; there is none in [`PROFILES`].
     pub fn rules(&self) -> Result<Vec<Rule>> {
         let rule = |&(pattern, _, policy): &(&str, &str, &str)| {
-            let (pattern, policy) = (Pattern::new(pattern)?, policy.parse()?);
+            let (pattern, policy) = (ThreadPattern::new(pattern)?, policy.parse()?);
             Ok(Rule { pattern, policy, profile: Some(self.name) })
         };
         self.patterns.iter().map(rule).collect()

@@ -63,6 +63,15 @@ impl Learned {
         Some(nearly_longest + Nanos(nearly_longest.get() / 4))
     }
 
+    /// The usual length of launches of `program`: the median of those whose end was observed. `None`
+    /// while too few are known.
+    pub fn usual(&self, program: &str) -> Option<Nanos> {
+        let known = self.programs.get(program)?;
+        let mut lengths: Vec<Nanos> = known.lengths.iter().copied().flatten().collect();
+        lengths.sort_unstable();
+        (lengths.len() >= ENOUGH).then(|| lengths[lengths.len() / 2])
+    }
+
     /// Number of known programs.
     pub fn len(&self) -> usize {
         self.programs.len()

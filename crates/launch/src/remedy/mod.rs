@@ -29,6 +29,7 @@ pub mod engine;
 mod knobs;
 pub mod learned;
 mod log_limit;
+pub mod members;
 pub mod metrics;
 pub mod plan;
 pub mod report;

@@ -39,14 +39,18 @@ impl Drawings {
                 draws.entry((slice.process, number)).or_default().push(slice);
             }
         }
+        for draws in draws.values_mut() {
+            draws.sort_by_key(|draw| draw.from);
+        }
         let mut drawings = Self::default();
         for slice in slices {
             let Some(number) = number(&slice.name, DO_FRAME) else { continue };
             let Some(done) = slice.to else { continue };
             // Numbers of old versions begin anew, so the drawing must be near.
-            let near = |draw: &&&Slice| draw.from >= slice.from && draw.from <= done + LATEST;
-            let draw = draws.get(&(slice.process, number)).and_then(|it| it.iter().find(near));
-            let Some((to, thread)) = draw.and_then(|draw| draw.to.zip(draw.thread)) else {
+            let Some(draws) = draws.get(&(slice.process, number)) else { continue };
+            let next = draws.get(draws.partition_point(|draw| draw.from < slice.from));
+            let near = next.filter(|draw| draw.from <= done + LATEST);
+            let Some((to, thread)) = near.and_then(|draw| draw.to.zip(draw.thread)) else {
                 continue;
             };
             let frame = Drawn { number, from: slice.from, done, to, thread };

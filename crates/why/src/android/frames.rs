@@ -35,7 +35,7 @@ pub enum FrameJudge {
     Distance(Nanos, usize),
 }
 
-/// The late frames of all apps, the latest first; `None` without frames.
+/// The late frames of all apps, those that are late by most first; `None` without frames.
 pub fn late_frames(trace: &AppTrace<'_>) -> Option<(Vec<LateFrame>, FrameJudge)> {
     let drawings = Drawings::of(trace.slices);
     let judged = by_android(trace, &drawings).or_else(|| by_distance(&drawings));

@@ -10,7 +10,6 @@ use super::packets::Packet;
 /// Softirq vectors of `include/linux/interrupt.h`.
 const HI: Softirq = Softirq(0);
 const NET_TX: Softirq = Softirq(2);
-const NET_RX: Softirq = Softirq(3);
 const BLOCK: Softirq = Softirq(4);
 const IRQ_POLL: Softirq = Softirq(5);
 const TASKLET: Softirq = Softirq(6);
@@ -97,7 +96,7 @@ impl Interrupts {
         let cause = match vector {
             // Without events of packets and an interrupt of a device, any thread may
             // have sent them over loopback.
-            NET_RX => device.map(|_| Cause::Network),
+            Softirq::NET_RX => device.map(|_| Cause::Network),
             HI | NET_TX | BLOCK | IRQ_POLL | TASKLET => device.map(Cause::Device),
             // Timers and requests have events of their own. Grace periods of
             // RCU and load balancing belong to no device.

@@ -32,12 +32,18 @@ pub enum HeldUp {
     Stopped,
     /// Another thread that it waited for was stopped by a signal.
     Stalled,
+    /// TCP sent a packet again before it was woken: the network lost it, or was slow.
+    Network,
+    /// It is the whole launch of a program, which [`delays`](super::delays) does not find.
+    Launch,
+    /// A server has not read a socket, which [`delays`](super::delays) does not find either.
+    Silence,
 }
 
 impl HeldUp {
-    /// Whether a signal is the cause.
-    pub const fn is_by_a_signal(self) -> bool {
-        matches!(self, Self::Stopped | Self::Stalled)
+    /// Whether the cause is known without a path: a signal, or the network.
+    pub const fn is_a_cause(self) -> bool {
+        matches!(self, Self::Stopped | Self::Stalled | Self::Network)
     }
 
     /// The name in records.
@@ -47,6 +53,9 @@ impl HeldUp {
             Self::Blocked => "blocked",
             Self::Stopped => "stopped",
             Self::Stalled => "stalled",
+            Self::Network => "network",
+            Self::Launch => "launch",
+            Self::Silence => "silent",
         }
     }
 }

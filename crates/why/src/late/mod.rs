@@ -7,6 +7,7 @@
 //! - for a CPU, after it was woken. A thread that computes all the time and is preempted is not late
 //!   in this sense: it has no moment at which somebody waits for it;
 //! - in an uninterruptible sleep: for storage, for a page, for a lock of the kernel;
+//! - for a packet that TCP had to send again, because the network lost it or was slow;
 //! - while a signal has stopped it. Who waited for it meanwhile, and was woken by it soon after it
 //!   went on, is later than the stopped thread itself.
 //!
@@ -15,6 +16,7 @@
 //! after all single waits that people notice.
 
 mod delay;
+mod network;
 mod runs;
 
 use std::collections::HashMap;
@@ -76,8 +78,10 @@ pub fn delays(
     }
     blocked(trace, to, stop, &mut add);
     stalled(history, &stops, stop, &mut add);
+    network::waits(trace, history, stop, &mut add);
     let mut delays = all.longest();
-    // Who waited for a stopped thread is held up a moment less than that thread.
+    // A thread that waited for a stopped one is the one that users see, but its wait is a moment
+    // shorter: a stop counts half.
     let weight = |delay: &Delay| match delay.by {
         HeldUp::Stopped => delay.length().get() / 2,
         _ => delay.length().get(),

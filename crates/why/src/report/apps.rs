@@ -20,7 +20,7 @@ use crate::split::Cell;
 
 /// The most launches that are explained.
 const LAUNCHES: usize = 50;
-/// The most late frames that are explained, the latest first.
+/// The most late frames that are explained, those that are late by most first.
 const FRAMES: usize = 20;
 
 /// The largest cause of a time, and the change that would save most of it.
@@ -129,7 +129,7 @@ pub fn app_launches(
     Ok((recorded, table))
 }
 
-/// Explains the latest frames. Returns the explanation of the one with the index `shown`, and a
+/// Explains the frames that are late by most. Returns the explanation of the one with the index `shown`, and a
 /// table of them.
 ///
 /// # Errors
@@ -149,7 +149,7 @@ pub fn app_frames(
     ];
     let reason = matches!(judge, FrameJudge::Android(_)).then(|| Column::text("Android's reason"));
     let columns = columns.into_iter().chain(gist_columns()).chain(reason);
-    let mut table = Table::new("why/app_frames", "The latest frames", columns);
+    let mut table = Table::new("why/app_frames", "Late frames", columns);
     let mut recorded = recorded;
     for frame in frames.iter().take(FRAMES) {
         recorded = recorded.again(Subject::Window, frame.app, frame.from, stop)?;

@@ -52,6 +52,7 @@ pub(super) enum Tag {
     PageFault,
     ReclaimBegins,
     ReclaimEnds,
+    TcpRetransmits,
     /// Flags; an address.
     LockContended,
     /// An address.

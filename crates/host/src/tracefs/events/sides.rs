@@ -83,6 +83,7 @@ impl Sides {
             EventKind::PageFault { address } => (Tag::PageFault, 0, split(address)),
             EventKind::ReclaimBegins => (Tag::ReclaimBegins, 0, [0, 0]),
             EventKind::ReclaimEnds => (Tag::ReclaimEnds, 0, [0, 0]),
+            EventKind::TcpRetransmits => (Tag::TcpRetransmits, 0, [0, 0]),
             EventKind::LockContended { lock, flags } => (Tag::LockContended, flags.0, split(lock)),
             EventKind::LockAcquired { lock } => (Tag::LockAcquired, 0, split(lock)),
             EventKind::Idle(state) => {
@@ -156,6 +157,7 @@ impl Sides {
             Tag::PageFault => EventKind::PageFault { address: joined(words) },
             Tag::ReclaimBegins => EventKind::ReclaimBegins,
             Tag::ReclaimEnds => EventKind::ReclaimEnds,
+            Tag::TcpRetransmits => EventKind::TcpRetransmits,
             Tag::LockContended => {
                 EventKind::LockContended { lock: joined(words), flags: LockFlags(small) }
             }

@@ -9,13 +9,13 @@ use unjank_host::{Nanos, Timestamp};
 
 use super::budget::Budget;
 use super::learned::Learned;
+use super::members::{Members, ProcessCounters};
 use super::rules::Rejection;
 use super::settle::{IdleRule, SettleDetector};
-use launch::{LastCounters, Launch};
+use launch::Launch;
 use pause::Pauses;
 
 pub use end_reason::EndReason;
-pub use launch::ProcessCounters;
 pub use pause::PauseReason;
 
 /// The most launches followed at a time.
@@ -25,8 +25,6 @@ const MOST_LAUNCHES: usize = 32;
 const MOST_STARTS: u32 = 50;
 /// The period of [`MOST_STARTS`].
 const SECOND: Nanos = Nanos::from_millis(1_000);
-/// The most processes followed of one launch.
-const MOST_MEMBERS: usize = 64;
 /// The shortest boost. It limits writes when many programs end at once.
 const SHORTEST: Nanos = Nanos::from_millis(20);
 
@@ -124,7 +122,7 @@ impl Engine {
             return false;
         }
         for other in &mut self.launches {
-            other.members.remove(&process);
+            other.members.remove(process);
         }
         self.launches.push(Launch {
             process,
@@ -132,8 +130,7 @@ impl Engine {
             begun: at,
             until: now + self.limits.longest,
             at_limit: EndReason::Longest,
-            members: [(process, LastCounters::default())].into(),
-            looked: now,
+            members: Members::new(process, now),
             settle: SettleDetector::new(self.limits.idle, at),
         });
         if self.launches.len() == 1 {
@@ -170,7 +167,7 @@ impl Engine {
 
     /// Whether `process` belongs to a followed launch.
     pub fn follows(&self, process: u32) -> bool {
-        self.launches.iter().any(|launch| launch.members.contains_key(&process))
+        self.launches.iter().any(|launch| launch.members.contains(process))
     }
 
     /// `parent` has forked `child`.
@@ -180,8 +177,8 @@ impl Engine {
             return;
         }
         for launch in &mut self.launches {
-            if launch.members.contains_key(&parent) && launch.members.len() < MOST_MEMBERS {
-                launch.members.insert(child, LastCounters::default());
+            if launch.members.contains(parent) {
+                launch.members.add(child);
             }
         }
     }
@@ -189,7 +186,7 @@ impl Engine {
     /// `process` has ended, and perhaps its launch.
     pub fn exited(&mut self, process: u32, now: Timestamp) -> Vec<EndedBoost> {
         for launch in &mut self.launches {
-            launch.members.remove(&process);
+            launch.members.remove(process);
         }
         self.take_over(now, |launch| launch.members.is_empty().then_some((EndReason::Exited, now)))
     }
@@ -212,7 +209,7 @@ impl Engine {
         self.next_look = now + self.limits.look;
         let share = self.limits.idle.share;
         over.extend(self.take_over(now, |launch| {
-            let step = launch.step(now, share, look);
+            let step = launch.members.step(now, share, look);
             if launch.members.is_empty() {
                 return Some((EndReason::Exited, now));
             }

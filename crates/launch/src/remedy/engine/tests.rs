@@ -2,6 +2,7 @@
 
 use unjank_host::process::pid::Waits;
 
+use super::super::members::MOST_MEMBERS;
 use super::*;
 
 const LIMITS: Limits = Limits {

@@ -22,13 +22,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hdrhistogram::Histogram;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
-use unjank_host::process::pid::{self, Waits};
 use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{Nanos, Result, Root, Timestamp};
 
-use super::engine::{EndReason, Engine, ProcessCounters};
+use super::engine::{EndReason, Engine};
 use super::knobs::{HeldKnob, Knobs};
 use super::log_limit::LogLimit;
+use super::members::ProcessesOf;
 use super::report::{Counts, Note, Raised};
 use super::rules::Rules;
 use super::sources::{Foreground, LogLines};
@@ -169,7 +169,7 @@ impl Service {
         }
         if self.engine.wake_at().is_some_and(|at| at <= now) {
             self.read_family();
-            let over = self.engine.look(now, &Processes(&self.root));
+            let over = self.engine.look(now, &ProcessesOf(&self.root));
             self.note_ended(over, now);
         }
         let since = self.engine.boosted_since();
@@ -216,18 +216,5 @@ impl Service {
             }
         }
         false
-    }
-}
-
-/// The processes of this machine.
-struct Processes<'a>(&'a Root);
-
-impl ProcessCounters for Processes<'_> {
-    fn ran(&self, process: u32) -> Option<Nanos> {
-        pid::cpu_time(process)
-    }
-
-    fn waits(&self, process: u32) -> Option<Waits> {
-        Waits::of(self.0, process)
     }
 }

@@ -1,9 +1,9 @@
 //! Kept incidents: a record of each in a store, and its recording beside it.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use flate2::Compression;
@@ -11,6 +11,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use unjank_host::files::{Existing, Readers, WholeFile, make_private_directory};
 use unjank_host::{Bytes, Error};
+use unjank_launch::remedy::learned::Learned;
 use unjank_measure::store::{Entry, Filter, Selector};
 use unjank_measure::{RunRecord, Store};
 use unjank_why::export;
@@ -21,6 +22,9 @@ pub(crate) const COMMAND: &str = "watch";
 
 /// The store of the service, which runs as root.
 pub(crate) const STORE: &str = "/var/lib/unjank/watch.sqlite";
+
+/// The store's key for the learned lengths of launches.
+const LEARNED: &str = "watch/learned";
 
 /// What the name of a recording ends with, behind the id of its incident.
 const SUFFIX: &str = ".pftrace.gz";
@@ -39,6 +43,8 @@ pub(crate) struct KeptArgs {
 pub(crate) struct Kept {
     store: Store,
     recordings: PathBuf,
+    /// Holds the lock of the service that writes, as long as this lives.
+    lock: Option<fs::File>,
 }
 
 impl KeptArgs {
@@ -46,7 +52,7 @@ impl KeptArgs {
     pub(crate) fn open(&self) -> Result<Kept> {
         let mut recordings = self.store.clone().into_os_string();
         recordings.push(".incidents");
-        Ok(Kept { store: Store::open(&self.store)?, recordings: recordings.into() })
+        Ok(Kept { store: Store::open(&self.store)?, recordings: recordings.into(), lock: None })
     }
 
     /// As `open`, to write to it.
@@ -57,6 +63,16 @@ impl KeptArgs {
         Store::check_place(&self.store)?;
         let kept = self.open()?;
         make_private_directory(&kept.recordings)?;
+        Ok(kept)
+    }
+
+    /// As `open_for_writing`, for the service.
+    ///
+    /// # Errors
+    /// Another service writes to it.
+    pub(crate) fn open_for_service(&self) -> Result<Kept> {
+        let mut kept = self.open_for_writing()?;
+        kept.lock = Some(lock(&kept.recordings)?);
         Ok(kept)
     }
 
@@ -78,6 +94,21 @@ impl KeptArgs {
             return Err(Error::Unsupported(reason).into());
         }
         self.open()
+    }
+}
+
+/// Locks the directory of the recordings: a second service would take recordings of the first one,
+/// whose records are not written yet, for orphans.
+fn lock(recordings: &Path) -> Result<fs::File> {
+    let directory =
+        fs::File::open(recordings).map_err(|why| Error::file("open", recordings, why))?;
+    match directory.try_lock() {
+        Ok(()) => Ok(directory),
+        Err(TryLockError::WouldBlock) => {
+            let reason = format!("another service keeps its incidents in {}", recordings.display());
+            Err(Error::Invalid(reason).into())
+        }
+        Err(TryLockError::Error(why)) => Err(Error::file("lock", recordings, why).into()),
     }
 }
 
@@ -134,6 +165,17 @@ impl Kept {
     pub(crate) fn with_cause(&self, cause: &str) -> Result<u64> {
         let records = self.records()?;
         Ok(records.iter().filter(|record| cause_of(record) == Some(cause)).count() as u64)
+    }
+
+    /// The lengths of launches that were learned before; none if they cannot be read.
+    pub(crate) fn learned(&self) -> Learned {
+        let text = self.store.recall(LEARNED).ok().flatten().unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Keeps the learned lengths of launches.
+    pub(crate) fn keep_learned(&mut self, learned: &Learned) -> Result<()> {
+        Ok(self.store.remember(LEARNED, &serde_json::to_string(learned)?)?)
     }
 
     /// Keeps the recording of an incident, which only root can read.
@@ -207,13 +249,16 @@ impl Kept {
         entry.size.get().saturating_add(recording)
     }
 
-    /// All records, newest first, without those that the service removes meanwhile.
+    /// All records, newest first, without those that the service removes meanwhile and those that
+    /// cannot be read.
     pub(crate) fn records(&self) -> Result<Vec<RunRecord>> {
         let mut records = Vec::new();
         for entry in self.list(None)? {
             match self.store.get(&Selector::Prefix(entry.id)) {
                 Ok(record) => records.push(record),
-                Err(unjank_measure::Error::NoRun { .. }) => {}
+                Err(
+                    unjank_measure::Error::NoRun { .. } | unjank_measure::Error::DamagedRun { .. },
+                ) => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"do":"status"}   → {"status":{…}}
-//! {"do":"pause"}    → {"status":{…}}, or {"error":"…","needs":"…"}
+//! {"do":"pause"}    → {"status":{…}}, or {"error":{"reason":"…","not_permitted":true}}
 //! ```
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Action {
     }
 }
 
-/// The actions of a service that only works on.
+/// The actions of a service that has no others of its own.
 pub(crate) const SERVICE: [Action; 3] = [Action::Status, Action::Pause, Action::Resume];
 
 /// The answer of the service.

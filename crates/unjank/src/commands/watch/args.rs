@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use unjank_host::{Bytes, Nanos};
+use unjank_watch::launches::{LaunchLimit, LaunchRule};
 use unjank_watch::rule::Rule;
 
 use crate::commands::incidents::KeptArgs;
@@ -18,10 +19,18 @@ pub(super) struct ServiceArgs {
     /// seconds fit
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = values::bytes)]
     pub(super) buffers: Bytes,
-    /// Threads that must not wait for a CPU longer than this after a wake-up: NAME=TIME, in which *
-    /// stands for any letters; may be repeated
-    #[arg(long = "late", value_name = "NAME=TIME", value_parser = rule)]
-    pub(super) rules: Vec<Rule>,
+    /// Threads that must not wait for a CPU longer than this after a wake-up: 'pipewire*=5ms'; may
+    /// be repeated
+    #[arg(long, value_name = "NAME=TIME", value_parser = rule)]
+    pub(super) late: Vec<Rule>,
+    /// Programs that must not start slower than usual ('firefox=2x', after three launches) or than
+    /// this time ('code=3s'); may be repeated
+    #[arg(long, value_name = "NAME=LIMIT", value_parser = launch_rule)]
+    pub(super) slow_launch: Vec<LaunchRule>,
+    /// Servers that must not leave a Unix socket unread for longer than this: 'Xorg=2s'; may be
+    /// repeated
+    #[arg(long, value_name = "NAME=TIME", value_parser = silence_rule)]
+    pub(super) silent: Vec<Rule>,
     /// Explain when tasks waited for a CPU longer than this within a second; 0: never
     #[arg(long, value_name = "TIME", default_value = "900ms", value_parser = pressure)]
     pub(super) cpu_pressure: Nanos,
@@ -31,8 +40,8 @@ pub(super) struct ServiceArgs {
     /// Explain when tasks waited for I/O longer than this within a second; 0: never
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = pressure)]
     pub(super) io_pressure: Nanos,
-    /// The most incidents that are explained in an hour
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// The most incidents that are explained in an hour, half of them for marks
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(super) per_hour: u32,
     /// The most that kept incidents take; the oldest are removed
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
@@ -58,6 +67,26 @@ pub(super) fn rule(text: &str) -> Result<Rule, String> {
     let wrong = || "a rule looks like pipewire*=5ms".to_owned();
     let (name, limit) = text.rsplit_once('=').ok_or_else(wrong)?;
     Rule::new(name, values::duration(limit)?)
+}
+
+/// Parses `firefox=2x` and `code=3s`.
+pub(super) fn launch_rule(text: &str) -> Result<LaunchRule, String> {
+    let wrong = || "a rule looks like firefox=2x or code=3s".to_owned();
+    let (name, limit) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let limit = match limit.strip_suffix('x') {
+        Some(factor) => LaunchLimit::Times(factor.parse().map_err(|_| wrong())?),
+        None => LaunchLimit::Time(values::duration(limit)?),
+    };
+    LaunchRule::new(name, limit)
+}
+
+/// Parses `Xorg=2s`.
+pub(super) fn silence_rule(text: &str) -> Result<Rule, String> {
+    let rule = rule(text)?;
+    if rule.limit < Nanos::from_millis(1_000) {
+        return Err("sockets are looked at once a second: at least 1s".to_owned());
+    }
+    Ok(rule)
 }
 
 /// Parses a limit of pressure within a second.

@@ -11,7 +11,7 @@ use unjank_watch::recorder::Frozen;
 use unjank_watch::redact::Redaction;
 use unjank_watch::trigger::Trigger;
 use unjank_why::history::History;
-use unjank_why::late::{Delay, delays};
+use unjank_why::late::{Delay, HeldUp, delays};
 use unjank_why::live;
 use unjank_why::report::{About, Culprit, Explained};
 
@@ -37,7 +37,7 @@ pub(super) fn explain(
     let history = History::of(&trace);
     let own = threads::ids(root, std::process::id()).unwrap_or_default();
     let is_own = |thread| own.contains(&thread);
-    let from = at.as_nanos().saturating_sub(trigger.reaches_back().get());
+    let from = at.as_nanos().saturating_sub(trigger.reaches_back(at).get());
     let time = (Timestamp::from_nanos(from), at);
     let delays = delays(&trace, &history, time, is_own, &stop);
     drop(history);
@@ -45,22 +45,30 @@ pub(super) fn explain(
         culprit.by_itself || culprit.by_nobody && !is_limited(root, explained.thread)
     };
     let accepts = |explained: &Explained, delay: &Delay| {
-        // Of who was stopped, the signal is the cause, which is no part of a path.
-        if delay.by.is_by_a_signal() {
+        // A signal, or a lost packet, is no part of a path.
+        if delay.by.is_a_cause() {
             return true;
         }
         let culprit = Culprit::of(explained);
         culprit.is_some_and(|it| !it.is_unknown && !has_run(explained, &it))
     };
-    let (fitting, state) = (trigger.fitting(&delays), live::state(root));
+    let of_server = match trigger {
+        Trigger::Silence(server) => threads::ids(root, server.process).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let begun = trace.span().map_or(at, |(first, _)| first);
+    let fitting = trigger.fitting(&delays, &of_server, (begun, at));
+    let state = live::state(root);
     let found = live::explain_delays(trace, &fitting, accepts, state, root);
     let Some((explained, delay)) = found else { return Ok(None) };
     // It seems to wait for a CPU that is idle or its own: the recording lacks its run.
     let culprit = Culprit::of(&explained);
-    if !delay.by.is_by_a_signal() && culprit.is_some_and(|culprit| has_run(&explained, &culprit)) {
+    let is_a_wait = matches!(delay.by, HeldUp::RunQueue | HeldUp::Blocked);
+    if is_a_wait && culprit.is_some_and(|culprit| has_run(&explained, &culprit)) {
         return Ok(None);
     }
-    let incident = Incident::of(trigger.kind(), &delay, &explained);
+    let sleeps_in = sleeps_in(root, delay.thread);
+    let incident = Incident::of(trigger, &delay, &explained, sleeps_in.as_deref());
     let machine = Machine::read(root);
     let seen_before = kept.with_cause(&incident.cause)?;
     let id = start.id();
@@ -73,6 +81,13 @@ pub(super) fn explain(
     let record = record(start, &incident, machine, findings);
     kept.keep(&record)?;
     Ok(Some((id, incident)))
+}
+
+/// The function of the kernel in which a thread sleeps, if the kernel tells.
+fn sleeps_in(root: &Root, thread: ThreadId) -> Option<String> {
+    let function = root.read(format!("/proc/{}/wchan", thread.0)).ok()?;
+    let function = function.trim();
+    (!function.is_empty() && function != "0").then(|| function.to_owned())
 }
 
 /// Whether a thread's control group has a limit of CPU time that it has used up before.

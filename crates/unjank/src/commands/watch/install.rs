@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::args::rule;
+use super::args::{launch_rule, rule, silence_rule};
 use super::client::Watch;
 use crate::commands::installation::options::{WithOptions, size, typed, word};
 use crate::commands::unit;
@@ -33,8 +33,16 @@ pub(super) struct InstallArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     buffers: Option<String>,
     /// Threads that must not wait for a CPU longer than this: NAME=TIME; may be repeated
-    #[arg(long = "late", value_name = "NAME=TIME", value_parser = thread)]
-    threads: Vec<String>,
+    #[arg(long, value_name = "NAME=TIME", value_parser = thread)]
+    late: Vec<String>,
+    /// Programs that must not take longer to start than this ('code=3s'), or than usual
+    /// ('firefox=2x'); may be repeated
+    #[arg(long, value_name = "NAME=LIMIT", value_parser = launch)]
+    slow_launch: Vec<String>,
+    /// Servers that must not leave a Unix socket unread for longer than this: 'Xorg=2s'; may be
+    /// repeated
+    #[arg(long, value_name = "NAME=TIME", value_parser = server)]
+    silent: Vec<String>,
     /// The most incidents that are explained in an hour
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     per_hour: Option<u32>,
@@ -76,14 +84,28 @@ pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
 /// The given options, as they are typed.
 fn options(args: &InstallArgs) -> String {
     let valued = [("--buffers", &args.buffers), ("--most-kept", &args.most_kept)];
-    let threads = args.threads.iter().map(|rule| format!("--late {rule}"));
+    let rules =
+        [("--late", &args.late), ("--slow-launch", &args.slow_launch), ("--silent", &args.silent)];
+    let rules = rules
+        .into_iter()
+        .flat_map(|(option, rules)| rules.iter().map(move |rule| format!("{option} {rule}")));
     let per_hour = args.per_hour.map(|number| format!("--per-hour {number}"));
     let redact = args.redact.then(|| "--redact".to_owned());
-    typed(valued).chain(threads).chain(per_hour).chain(redact).collect::<Vec<_>>().join(" ")
+    typed(valued).chain(rules).chain(per_hour).chain(redact).collect::<Vec<_>>().join(" ")
 }
 
 fn thread(text: &str) -> Result<String, String> {
     rule(text)?;
+    word(text)
+}
+
+fn launch(text: &str) -> Result<String, String> {
+    launch_rule(text)?;
+    word(text)
+}
+
+fn server(text: &str) -> Result<String, String> {
+    silence_rule(text)?;
     word(text)
 }
 
@@ -102,11 +124,18 @@ mod tests {
     #[test]
     fn options_are_written_as_they_are_typed() {
         let typed = |words: &[&str]| Typed::try_parse_from([&["install"], words].concat());
-        let all = ["--late", "a*=5ms", "--late", "b=1s", "--per-hour", "9", "--redact"];
+        let all =
+            "--late a*=5ms --late b=1s --slow-launch c=2x --silent d=2s --per-hour 9 --redact";
+        let all: Vec<&str> = all.split(' ').collect();
         let text = options(&typed(&all).unwrap().args);
-        assert_eq!(text, "--late a*=5ms --late b=1s --per-hour 9 --redact");
+        assert_eq!(text, all.join(" "));
         assert_eq!(options(&typed(&[]).unwrap().args), "");
-        for wrong in [["--late", "a"], ["--late", "a b=5ms"], ["--most-kept", "x"]] {
+        for wrong in [
+            ["--late", "a"],
+            ["--late", "a b=5ms"],
+            ["--silent", "a=5ms"],
+            ["--slow-launch", "a=1x"],
+        ] {
             assert!(typed(&wrong).is_err(), "{wrong:?}");
         }
     }

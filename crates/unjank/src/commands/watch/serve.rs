@@ -18,27 +18,31 @@ use unjank_host::files::Destination;
 use unjank_host::pressure_trigger::{PressureTrigger, wait_for_any};
 use unjank_host::process::pid;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{Nanos, Root, Timestamp};
+use unjank_host::{Nanos, Root, Support, Timestamp};
+use unjank_launch::remedy::learned::Learned;
 use unjank_watch::budget::Budget;
 use unjank_watch::lateness::Lateness;
+use unjank_watch::launches::Launches;
 use unjank_watch::metrics;
 use unjank_watch::pressure::{Resource, register};
-use unjank_watch::recorder::Recorder;
+use unjank_watch::recorder::{Frozen, Recorder};
 use unjank_watch::redact::Redaction;
+use unjank_watch::silence::Silence;
 use unjank_watch::status::{MarkOutcome, Status};
 use unjank_watch::trigger::Trigger;
 
 use super::args::ServiceArgs;
 use super::explain::explain;
 use crate::commands::incidents::Kept;
+use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
 use crate::commands::why::open_tracefs;
 use crate::{exit, interrupt, output};
 
-/// The time between two reports: to the watchdog and the metrics file.
-const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
 /// The time between two looks at threads with a rule.
 const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
+/// The same while a launch goes on.
+const WHILE_LAUNCHING: Nanos = Nanos::from_millis(100);
 /// Failures in a row after which the service ends.
 const PATIENCE: u32 = 3;
 
@@ -51,7 +55,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let marks = signalled_marks().context("while listening for SIGUSR1")?;
     let root = Root::system();
     let tracefs = open_tracefs(&root)?;
-    let kept = args.kept.open_for_writing()?;
+    let kept = args.kept.open_for_service()?;
     let socket = Arc::new(ControlSocket::listen(&args.socket)?);
     // Nobody else keeps incidents now.
     if let Err(error) = kept.remove_orphans() {
@@ -65,6 +69,11 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         missing.push(format!("{}: {}", note.what, note.reason));
     }
     let pressure = Pressure::listen(args, &root, &mut missing)?;
+    let learned = kept.learned();
+    let mut launches = Launches::new(&root, args.slow_launch.clone(), learned.clone());
+    if let Support::No(reason) = launches.listen()? {
+        missing.push(format!("launches: {reason}"));
+    }
     output::remark(&format!("watching; control socket {}", socket.path().display()));
     for reason in &missing {
         output::remark(&format!("not watched: {reason}"));
@@ -73,7 +82,10 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let now = Timestamp::now();
     let mut serving = Serving {
         args,
-        lateness: Lateness::new(&root, args.rules.clone()),
+        lateness: Lateness::new(&root, args.late.clone()),
+        launches,
+        silence: Silence::new(&root, args.silent.clone()),
+        learned,
         budget: Budget::new(args.per_hour),
         redaction: args.redact.then(Redaction::default),
         root,
@@ -88,8 +100,10 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         nothing_found: 0,
         failures: 0,
         last: None,
+        without_incident: None,
     };
     let served = serving.until_the_end(&signals, &marks, &asked, &pressure);
+    serving.keep_learned();
     let _not_a_service_of_systemd = sd_notify::notify(&[NotifyState::Stopping]);
     // The socket's thread holds it as long as the process lives.
     socket.close();
@@ -156,7 +170,14 @@ fn report_pressure(
     sender: &Sender<Resource>,
     wake: &WakeEvent,
 ) {
-    while let Ok(fired) = wait_for_any(triggers) {
+    loop {
+        let fired = match wait_for_any(triggers) {
+            Ok(fired) => fired,
+            Err(error) => {
+                output::remark(&format!("pressure is no longer watched: {error}"));
+                return;
+            }
+        };
         let resources = resources.iter().zip(fired).filter(|(_, fired)| *fired);
         for (&resource, _) in resources {
             if sender.send(resource).is_err() {
@@ -172,6 +193,10 @@ struct Serving<'a> {
     root: Root,
     recorder: Recorder,
     lateness: Lateness,
+    launches: Launches,
+    silence: Silence,
+    /// The lengths of launches that are kept.
+    learned: Learned,
     budget: Budget,
     redaction: Option<Redaction>,
     kept: Kept,
@@ -185,6 +210,8 @@ struct Serving<'a> {
     /// In a row.
     failures: u32,
     last: Option<Last>,
+    /// The last recording, if no incident was found in it: the next trigger may be about it.
+    without_incident: Option<Frozen>,
 }
 
 /// The last explained incident.
@@ -204,24 +231,34 @@ impl Serving<'_> {
         pressure: &Pressure,
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
-        let (mut next_report, mut next_look) = (Timestamp::now(), None);
-        if self.lateness.is_needed() {
-            next_look = Some(Timestamp::now());
-        }
+        let (mut next_report, mut next_look) = (Timestamp::now(), Timestamp::now());
+        let looks = self.lateness.is_needed() || self.silence.is_needed();
         loop {
             if next_report <= Timestamp::now() {
                 next_report = Timestamp::now() + between_reports();
                 self.report();
             }
-            if next_look.is_some_and(|look| look <= Timestamp::now()) {
-                next_look = Some(Timestamp::now() + BETWEEN_LOOKS);
-                if let Some((thread, limit)) = self.lateness.look(Timestamp::now()) {
-                    self.trigger(&Trigger::Late { thread, limit })?;
+            if looks && next_look <= Timestamp::now() {
+                next_look = Timestamp::now() + BETWEEN_LOOKS;
+                for trigger in self.look() {
+                    self.trigger(&trigger)?;
                 }
             }
-            let until = [end, Some(next_report), next_look].into_iter().flatten().min();
-            let sources = [asked.as_fd(), signals.as_fd(), marks.as_fd(), pressure.wake.as_fd()];
-            let [asks, signal, mark, stalls] = until_readable(sources.map(Some), until)?;
+            let now = Timestamp::now();
+            let launch = self.launches.is_busy().then_some(now + WHILE_LAUNCHING);
+            let reading = self.launches.next_reading(now);
+            let look = looks.then_some(next_look);
+            let until = [end, Some(next_report), look, launch, reading].into_iter().flatten().min();
+            let [asks, signal, mark, stalls, programs] = until_readable(
+                [
+                    Some(asked.as_fd()),
+                    Some(signals.as_fd()),
+                    Some(marks.as_fd()),
+                    Some(pressure.wake.as_fd()),
+                    self.launches.programs(now),
+                ],
+                until,
+            )?;
             if signal {
                 let _which_does_not_matter = signals.read(&mut [0]);
                 return Ok(());
@@ -234,6 +271,14 @@ impl Serving<'_> {
                 while marks.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
                 self.trigger(&Trigger::Mark)?;
             }
+            if programs {
+                self.launches.read(Timestamp::now())?;
+            }
+            if self.launches.is_busy() {
+                for launch in self.launches.look(Timestamp::now()) {
+                    self.trigger(&Trigger::Launch(launch))?;
+                }
+            }
             if stalls {
                 for resource in pressure.reported() {
                     self.trigger(&Trigger::Pressure(resource))?;
@@ -245,10 +290,29 @@ impl Serving<'_> {
         }
     }
 
+    /// Looks at the threads and servers that have a rule.
+    fn look(&mut self) -> Vec<Trigger> {
+        let now = Timestamp::now();
+        let mut triggers: Vec<Trigger> = Vec::new();
+        if let Some((thread, limit)) = self.lateness.look(now) {
+            triggers.push(Trigger::Late { thread, limit });
+        }
+        if self.silence.is_needed() {
+            match self.silence.look(now) {
+                Ok(silent) => triggers.extend(silent.map(Trigger::Silence)),
+                Err(error) => {
+                    output::remark(&format!("sockets are no longer watched: {error}"));
+                    self.silence = Silence::new(&self.root, Vec::new());
+                }
+            }
+        }
+        triggers
+    }
+
     /// Freezes and explains, within the budget.
     ///
     /// # Errors
-    /// The trace instances have failed several times in a row.
+    /// Several incidents in a row could not be recorded or kept.
     fn trigger(&mut self, trigger: &Trigger) -> Result<MarkOutcome> {
         if self.paused {
             return Ok(MarkOutcome::Paused);
@@ -257,13 +321,21 @@ impl Serving<'_> {
             return Ok(self.recent().unwrap_or(MarkOutcome::LeftOut));
         }
         let before = self.recent();
+        let earlier = self.without_incident.take();
         let explained = self.recorder.freeze().map_err(anyhow::Error::from).and_then(|frozen| {
             self.recorded_since = frozen.at;
-            explain(trigger, frozen, self.redaction.as_ref(), &mut self.kept, &self.root)
+            self.without_incident = Some(frozen.clone());
+            let is_recent = |it: &Frozen| frozen.at.since(it.at) < trigger.reaches_back(frozen.at);
+            let all = match earlier.filter(is_recent) {
+                Some(earlier) => earlier.followed_by(frozen),
+                None => frozen,
+            };
+            explain(trigger, all, self.redaction.as_ref(), &mut self.kept, &self.root)
         });
         match explained {
             Ok(Some((id, incident))) => {
                 self.failures = 0;
+                self.without_incident = None;
                 self.incidents += 1;
                 let sentence = incident.sentence();
                 output::remark(&sentence);
@@ -284,9 +356,11 @@ impl Serving<'_> {
             }
             Err(error) => {
                 self.failures += 1;
-                output::remark(&format!("an incident is not explained: {error:#}"));
+                output::remark(&format!("an incident is not kept: {error:#}"));
+                // The disk may be full.
+                self.keep_within_budget();
                 if self.failures >= PATIENCE {
-                    return Err(error.context("the recording has failed several times in a row"));
+                    return Err(error.context("several incidents in a row could not be kept"));
                 }
                 Ok(MarkOutcome::Failed)
             }
@@ -295,8 +369,9 @@ impl Serving<'_> {
 
     /// The last incident, if a mark now may be about the same time.
     fn recent(&self) -> Option<MarkOutcome> {
-        let reach = Trigger::Mark.reaches_back();
-        let last = self.last.as_ref().filter(|last| Timestamp::now().since(last.at) < reach)?;
+        let now = Timestamp::now();
+        let reach = Trigger::Mark.reaches_back(now);
+        let last = self.last.as_ref().filter(|last| now.since(last.at) < reach)?;
         let (id, sentence) = (last.id.clone(), last.sentence.clone());
         Some(MarkOutcome::Before { id, store: self.store(), sentence })
     }
@@ -345,7 +420,7 @@ impl Serving<'_> {
             paused: self.paused,
             buffers: self.recorder.memory(),
             recorded: now.since(self.recorded_since),
-            watched: self.lateness.len() as u64,
+            watched: (self.lateness.len() + self.silence.len()) as u64,
             incidents: self.incidents,
             nothing_found: self.nothing_found,
             left_out: self.budget.left_out(),
@@ -357,7 +432,17 @@ impl Serving<'_> {
         }
     }
 
-    fn report(&self) {
+    fn keep_learned(&mut self) {
+        if *self.launches.learned() != self.learned {
+            self.learned = self.launches.learned().clone();
+            if let Err(error) = self.kept.keep_learned(&self.learned) {
+                output::remark(&format!("learned lengths of launches are lost: {error:#}"));
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        self.keep_learned();
         let status = self.status();
         let words = format!("{} incidents explained", status.incidents);
         let _not_a_service_of_systemd =
@@ -369,10 +454,4 @@ impl Serving<'_> {
             output::remark(&error.to_string());
         }
     }
-}
-
-/// Half of the interval that systemd's watchdog allows, at most [`BETWEEN_REPORTS`].
-fn between_reports() -> Nanos {
-    sd_notify::watchdog_enabled()
-        .map_or(BETWEEN_REPORTS, |within| Nanos::from(within / 2).min(BETWEEN_REPORTS))
 }

@@ -5,7 +5,7 @@ use unjank_host::files::Destination;
 use unjank_host::process::usage::Usage;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
-use unjank_host::{Nanos, Root, Timestamp, page_cache};
+use unjank_host::{Nanos, Root, Timestamp, page_cache, threads};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::cost::{self, Trial};
 use unjank_why::live::{RecordedLaunch, StateReader};
@@ -105,7 +105,7 @@ pub(super) fn count(
             break;
         }
         let before = Usage::of_ended_children()?;
-        let delay = |process: ThreadId| Ok(unrecorded::run_delay(root, process.0));
+        let delay = |process: ThreadId| Ok(threads::run_delay(root, process.0, process));
         let Some((launch, delay)) = launch::once(plan, monitor, delay)? else { break };
         let used = Usage::of_ended_children()?.since(before);
         warnings.extend(launch.warnings());

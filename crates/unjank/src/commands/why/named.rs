@@ -19,7 +19,7 @@ pub(super) struct NamedArgs {
     /// A launch of an Android app, by its number in the recording [default: the longest]
     #[arg(long = "app-launch", value_name = "N", requires = "kept", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread"], help_heading = "Recordings")]
     launch: Option<usize>,
-    /// A late frame of an Android app, by its number; 0 for the latest
+    /// A late frame of an Android app, by its number; 0 for the one that missed its deadline by most
     #[arg(long = "app-frame", value_name = "N", requires = "kept", conflicts_with_all = ["command", "pid", "process", "since", "until", "thread", "launch"], help_heading = "Recordings")]
     frame: Option<i64>,
     /// The longest slice whose name begins with this text
@@ -95,7 +95,7 @@ fn frames_of(apps: &AppTrace<'_>, number: i64) -> Result<Named, String> {
     let shown = shown.ok_or_else(|| {
         let listed: Vec<String> =
             frames.iter().take(10).map(|frame| frame.number.to_string()).collect();
-        format!("frame {number} is not late; the latest frames are {}", listed.join(", "))
+        format!("frame {number} is not late; those that are late by most are {}", listed.join(", "))
     })?;
     Ok(Named::Frames(frames, judge, shown))
 }

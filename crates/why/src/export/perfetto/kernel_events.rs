@@ -197,6 +197,7 @@ impl Converter<'_> {
             EventKind::TimerEnds => KernelEventKind::HrtimerExpireExit(Timer { hrtimer: None }),
             EventKind::ReclaimBegins => KernelEventKind::DirectReclaimBegin(Empty {}),
             EventKind::ReclaimEnds => KernelEventKind::DirectReclaimEnd(Empty {}),
+            EventKind::TcpRetransmits => KernelEventKind::TcpRetransmitSkb(Empty {}),
             EventKind::PacketTaken { packet } => {
                 KernelEventKind::NetifReceiveSkb(ReceivedPacket { skbaddr: Some(packet) })
             }

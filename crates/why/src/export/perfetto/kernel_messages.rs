@@ -83,6 +83,8 @@ pub(super) enum KernelEventKind {
     SchedPiSetprio(SetPriority),
     #[prost(message, tag = "360")]
     NetifReceiveSkb(ReceivedPacket),
+    #[prost(message, tag = "363")]
+    TcpRetransmitSkb(Empty),
     #[prost(message, tag = "491")]
     SchedMigrateTask(Migration),
     #[prost(message, tag = "551")]
@@ -93,7 +95,8 @@ pub(super) enum KernelEventKind {
     HrtimerExpireExit(Timer),
 }
 
-/// `MmVmscanDirectReclaimBeginFtraceEvent`, `…End…`, whose fields are not recorded.
+/// `MmVmscanDirectReclaimBeginFtraceEvent`, `…End…`, `TcpRetransmitSkbFtraceEvent`, whose fields are
+/// not recorded.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Empty {}
 

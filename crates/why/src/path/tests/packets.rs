@@ -9,7 +9,7 @@ use super::path;
 use super::wakers::{disk, woken};
 use crate::history::History;
 
-const NET_RX: EventKind = EventKind::SoftirqEntry(Softirq(3));
+const NET_RX: EventKind = EventKind::SoftirqEntry(Softirq::NET_RX);
 
 #[test]
 fn a_packet_leads_to_its_sender_and_others_come_from_outside() {

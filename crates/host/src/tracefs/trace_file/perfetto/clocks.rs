@@ -55,8 +55,9 @@ impl Clocks {
         for (clock, time, unit, is_incremental) in clocks {
             if clock >= OF_SEQUENCE {
                 let last = is_incremental.then_some(time);
-                if self.of_sequences.len() < MOST_OF_SEQUENCES {
-                    let clock = (sequence, clock);
+                let clock = (sequence, clock);
+                let is_kept = self.of_sequences.contains_key(&clock);
+                if is_kept || self.of_sequences.len() < MOST_OF_SEQUENCES {
                     self.of_sequences.insert(clock, OfSequence { pair: (time, boot), unit, last });
                 }
             } else if clock != BOOTTIME {

@@ -32,8 +32,6 @@ pub(super) struct Columns([Vec<u64>; FIELDS]);
 const FIELDS: usize = 13;
 /// The largest message that is read, in bytes. Real ones have some kilobytes.
 const LARGEST: usize = 4 << 20;
-/// About the bytes that an event takes in its columns.
-const LARGEST_EVENT: usize = 8;
 const SWITCH_AT: usize = 1;
 const PREV_STATE: usize = 2;
 const NEXT_PID: usize = 3;
@@ -54,8 +52,9 @@ impl Columns {
         message: &[u8],
         budget: &mut Budget,
     ) -> Result<Result<Vec<Compact>, Malformed>, Fault> {
-        budget.spend_events(message.len() / LARGEST_EVENT)?;
-        Ok(self.decode(message))
+        let events = self.decode(message);
+        budget.spend_events(events.as_ref().map_or(0, Vec::len))?;
+        Ok(events)
     }
 
     fn decode(&mut self, message: &[u8]) -> Result<Vec<Compact>, Malformed> {

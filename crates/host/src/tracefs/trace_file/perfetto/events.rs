@@ -92,6 +92,7 @@ pub(super) fn kind(event: u32, message: &[u8]) -> Result<Option<EventKind>, Malf
         126 => storage(StorageEvent::Queued(request(&fields))),
         46 | 607 => Some(EventKind::ReclaimBegins),
         47 | 608 => Some(EventKind::ReclaimEnds),
+        363 => Some(EventKind::TcpRetransmits),
         50 => Some(EventKind::BinderSent { transaction: fields.number(1) as u32 }),
         51 => Some(EventKind::BinderReceived { transaction: fields.number(1) as u32 }),
         58 => Some(EventKind::WorkBegins { item: fields.number(1), function: fields.number(2) }),

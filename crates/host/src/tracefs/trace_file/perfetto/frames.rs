@@ -90,7 +90,6 @@ fn actual(at: Timestamp, message: &[u8]) -> Result<(u64, Frame), Malformed> {
     let frame = Frame {
         token: start.number(2).cast_signed(),
         process: start.number(4) as u32,
-        layer: String::from_utf8_lossy(start.text(5)).into_owned(),
         from: at,
         to: at,
         deadline: None,

@@ -88,6 +88,7 @@ impl<'a> Named<'a> {
             "mm_vmscan_direct_reclaim_end" | "mm_vmscan_memcg_reclaim_end" => {
                 EventKind::ReclaimEnds
             }
+            "tcp_retransmit_skb" => EventKind::TcpRetransmits,
             "binder_transaction" => {
                 EventKind::BinderSent { transaction: number("debug_id")? as u32 }
             }

@@ -221,7 +221,7 @@ fn frames_and_track_events_are_read_by_other_clocks() {
     let recorded = read(&trace).unwrap();
     let [frame] = recorded.frames.as_slice() else { panic!("{:?}", recorded.frames) };
     let nanos = |at: Timestamp| at.as_nanos();
-    assert_eq!((frame.token, frame.process, frame.layer.as_str()), (77, 7, "main"));
+    assert_eq!((frame.token, frame.process), (77, 7));
     assert_eq!((nanos(frame.from), nanos(frame.to)), (1_210, 1_240));
     assert_eq!((frame.deadline.map(nanos), frame.jank.0), (Some(1_216), 64));
     let slices: Vec<_> = recorded.slices.iter().map(|it| (&*it.name, nanos(it.from))).collect();

@@ -47,7 +47,7 @@ impl Head {
 pub(super) struct TrackEvents {
     tracks: HashMap<u64, Track>,
     sequences: HashMap<u64, Sequence>,
-    /// The interned names of all sequences together.
+    /// The bytes of the interned names of all sequences together.
     names: usize,
 }
 
@@ -67,8 +67,12 @@ struct Sequence {
     clock: Option<u64>,
 }
 
-/// The most tracks, sequences and interned names that are kept.
+/// The most tracks and sequences that are kept.
 const MOST: usize = 1_000_000;
+/// The most bytes of interned names that are kept.
+const MOST_OF_NAMES: usize = 64 << 20;
+/// About the bytes that a name takes beside its text.
+const OVERHEAD: usize = 64;
 /// The most tracks between a slice and its thread or process.
 const DEPTH: usize = 16;
 
@@ -78,7 +82,8 @@ impl TrackEvents {
         if head.begins_anew
             && let Some(sequence) = self.sequences.get_mut(&head.sequence)
         {
-            self.names -= sequence.event_names.len();
+            self.names -=
+                sequence.event_names.values().map(|name| size_of_name(name)).sum::<usize>();
             *sequence = Sequence::default();
         }
         let of_sequence = || self.sequences.get(&head.sequence).and_then(|it| it.clock);
@@ -113,14 +118,16 @@ impl TrackEvents {
 
     /// An `EventName` of `InternedData`.
     pub(super) fn name(&mut self, head: &Head, message: &[u8]) -> Result<(), Malformed> {
-        if self.names >= MOST {
+        let name = Small::of(message)?;
+        let text = String::from_utf8_lossy(name.text(2)).into_owned();
+        let size = size_of_name(&text);
+        if self.names.saturating_add(size) > MOST_OF_NAMES {
             return Ok(());
         }
         let Some(sequence) = self.sequence(head) else { return Ok(()) };
-        let name = Small::of(message)?;
-        let text = String::from_utf8_lossy(name.text(2)).into_owned();
-        let is_new = sequence.event_names.insert(name.number(1), text).is_none();
-        self.names += usize::from(is_new);
+        let before = sequence.event_names.insert(name.number(1), text);
+        self.names += size;
+        self.names -= before.map_or(0, |before| size_of_name(&before));
         Ok(())
     }
 
@@ -140,7 +147,7 @@ impl TrackEvents {
                 _ => {}
             }
         }
-        if self.tracks.len() < MOST {
+        if self.tracks.len() < MOST || self.tracks.contains_key(&uuid) {
             self.tracks.insert(uuid, track);
         }
         Ok(())
@@ -192,4 +199,9 @@ impl TrackEvents {
         }
         Ok(())
     }
+}
+
+/// The memory that an interned name takes.
+fn size_of_name(name: &str) -> usize {
+    name.len() + OVERHEAD
 }

@@ -76,6 +76,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
             EventKind::ReclaimBegins
         }
         "mm_vmscan_direct_reclaim_end" | "mm_vmscan_memcg_reclaim_end" => EventKind::ReclaimEnds,
+        "tcp_retransmit_skb" => EventKind::TcpRetransmits,
         "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
         "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
         "binder_transaction" => EventKind::BinderSent { transaction: transaction(text)? },

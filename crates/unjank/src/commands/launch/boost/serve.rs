@@ -16,7 +16,7 @@ use unjank_host::memory::{self, MemoryLock};
 use unjank_host::process::pid;
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{ErrorClass, Nanos, Root, Timestamp};
+use unjank_host::{ErrorClass, Root, Timestamp};
 use unjank_launch::remedy::engine::{Engine, Limits, PauseReason};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};
@@ -28,13 +28,11 @@ use super::log;
 use super::saver::PowerSaverWatch;
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
+use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
 use crate::commands::{session, storing};
 use crate::{exit, interrupt, output};
 
-/// Interval between readings of the state: for the watchdog, the metrics file
-/// and new clocks.
-const STATE_INTERVAL: Nanos = Nanos::from_millis(15_000);
 /// The store's key for the learned lengths.
 const LEARNED: &str = "launch/boost/learned";
 
@@ -184,7 +182,7 @@ impl Reporter<'_> {
         asked: &WakeEvent,
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
-        let interval = state_interval();
+        let interval = between_reports();
         let mut next_state = Timestamp::now();
         while self.failed.is_none() {
             let now = Timestamp::now();
@@ -326,12 +324,6 @@ impl Reporter<'_> {
             self.request_state();
         }
     }
-}
-
-/// Half of the interval that systemd's watchdog allows, at most [`STATE_INTERVAL`].
-fn state_interval() -> Nanos {
-    sd_notify::watchdog_enabled()
-        .map_or(STATE_INTERVAL, |within| Nanos::from(within / 2).min(STATE_INTERVAL))
 }
 
 /// Learned lengths of launches, kept from one start to the next.

@@ -13,7 +13,7 @@ use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
 use unjank_host::memory::MemoryLock;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{Bytes, Nanos, Root, Timestamp};
+use unjank_host::{Bytes, Root, Timestamp};
 use unjank_measure::Store;
 use unjank_swap::remedy::writeback::budget::Budget;
 use unjank_swap::remedy::writeback::metrics;
@@ -22,12 +22,11 @@ use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::{Stopped, Zram};
 
 use super::args::ServiceArgs;
+use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
 use crate::commands::storing;
 use crate::{exit, interrupt, output};
 
-/// The time between two reports: to the watchdog, the metrics file and the store.
-const BETWEEN_REPORTS: Nanos = Nanos::from_millis(15_000);
 /// The remaining budget is stored each time that this much was written. A service that is killed and started
 /// again may exceed its budget by this much.
 const UNSTORED: Bytes = Bytes::from_mib(16);
@@ -156,12 +155,6 @@ fn obstacle(stopped: Stopped) -> &'static str {
              of it is old; nothing is written back until the budget has grown (see --per-day)"
         }
     }
-}
-
-/// Half of the interval that systemd's watchdog allows, at most [`BETWEEN_REPORTS`].
-fn between_reports() -> Nanos {
-    sd_notify::watchdog_enabled()
-        .map_or(BETWEEN_REPORTS, |within| Nanos::from(within / 2).min(BETWEEN_REPORTS))
 }
 
 /// The remaining budget, from one start to the next.
