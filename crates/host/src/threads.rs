@@ -92,7 +92,7 @@ pub fn of_kernel(root: &Root) -> Vec<ThreadId> {
     numbers.filter(is_kernel).map(ThreadId).collect()
 }
 
-fn has_kernel_flag(stat: &str) -> bool {
+pub(crate) fn has_kernel_flag(stat: &str) -> bool {
     const KERNEL_THREAD: u64 = 0x0020_0000;
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace());
     let flags = fields.and_then(|mut fields| fields.nth(6)?.parse::<u64>().ok());

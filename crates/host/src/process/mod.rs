@@ -2,6 +2,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`listing`] | all processes of a machine and their threads |
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
 //! | `bounded_read` | reads of the memory of another process that end in any case |
 //! | `helper_command` | the command that starts a helper |
@@ -23,6 +24,7 @@ mod end;
 pub mod group;
 mod helper_command;
 pub mod init;
+pub mod listing;
 mod outlive;
 pub mod peer;
 pub mod pid;

@@ -49,6 +49,21 @@ impl CpuReader {
         Ok(trace)
     }
 
+    /// As `read`, without a gap at the end: what may follow is read by the next call.
+    pub(super) fn read_part(
+        &mut self,
+        layout: &Layout,
+        decoder: &Decoder,
+        pages: usize,
+    ) -> Result<CpuTrace> {
+        let mut trace = CpuTrace::new(self.cpu);
+        for _ in 0..pages {
+            let Some(page) = self.next_page()? else { break };
+            trace.push_page(layout, decoder, page).map_err(|why| decode_error(&self.path, &why))?;
+        }
+        Ok(trace)
+    }
+
     /// The number of the CPU whose buffer this reads.
     pub(super) fn cpu(&self) -> usize {
         self.cpu
@@ -107,6 +122,22 @@ mod tests {
         assert_eq!(trace.undecoded, 2);
         assert_eq!(trace.gaps.len(), 1, "there may be more");
         assert_eq!(read(&[], 100).unwrap().undecoded, 0);
+    }
+
+    #[test]
+    fn parts_follow_each_other_without_gaps() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        let file = root.resolve(PATH);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let bytes = (1..=3).flat_map(|n| page(n * 100, n == 3, &[(n * 100, vec![0; 8])]));
+        std::fs::write(file, bytes.collect::<Vec<u8>>()).unwrap();
+        let mut reader = CpuReader::open(&root, Path::new(PATH), 3, &layout()).unwrap();
+        let parts = [2, 2, 2].map(|pages| {
+            let part = reader.read_part(&layout(), &Decoder::default(), pages).unwrap();
+            (part.undecoded, part.gaps.len())
+        });
+        assert_eq!(parts, [(2, 0), (1, 1), (0, 0)], "events are missing before the third page");
     }
 
     #[test]

@@ -60,6 +60,9 @@ pub struct Instance {
     _keeper: Option<Keeper>,
 }
 
+/// The most pages in a part of [`Instance::take_parts`]: a megabyte.
+const PART: usize = 256;
+
 /// Open files, so that starting, stopping and marking cost one write each.
 #[derive(Debug)]
 struct Files {
@@ -182,6 +185,27 @@ impl Instance {
         }
         self.started.fetch_max(Timestamp::now().as_nanos(), Ordering::Relaxed);
         Ok(cpus)
+    }
+
+    /// Takes the recorded events out of the buffers in parts of at most [`PART`] pages of a CPU,
+    /// in their order, so that a recording of any length needs little memory. `each` gets the parts.
+    /// Their gaps are only those in which the kernel lost events; a gap before the first event of a
+    /// part begins at 0.
+    ///
+    /// # Errors
+    /// If a page contradicts the kernel's own description; those of `each`.
+    pub fn take_parts(&self, mut each: impl FnMut(CpuTrace) -> Result<()>) -> Result<()> {
+        for reader in self.readers()?.iter_mut() {
+            for _ in 0..self.most_pages().div_ceil(PART) {
+                let mut part = reader.read_part(&self.layout, &self.decoder, PART)?;
+                if part.events.is_empty() && part.gaps.is_empty() && part.undecoded == 0 {
+                    break;
+                }
+                part.events.sort();
+                each(part)?;
+            }
+        }
+        Ok(())
     }
 
     /// Moves the recorded pages from the buffer to the end of `pages`, without
