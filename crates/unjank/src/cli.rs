@@ -12,7 +12,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     checkup, completions, host, incidents, ipc, jitter, keeper, lab, launch, lock, man, parent,
-    reproduce, restore, rt, runs, schd_dbg, swap, watch, why, with,
+    record, reproduce, restore, rt, runs, schd_dbg, swap, watch, why, with,
 };
 use crate::{output, paths};
 
@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Checkup(checkup::Args),
     /// Explain one launch: where its time went, and what each change would save
     Why(why::Args),
+    /// Record what all threads do, for ui.perfetto.dev and for unjank why
+    Record(record::Args),
     /// Keep the last seconds in memory, and explain a stutter after it happened
     Watch(watch::Args),
     /// Ask unjank watch: what was that?
@@ -170,7 +172,10 @@ fn end(error: &clap::Error, meant: Option<String>) -> ! {
 /// The groups of commands in `--help`, the most frequent first: a heading, and its
 /// commands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Find out what is slow", &["checkup", "why", "launch", "swap", "jitter", "lock", "ipc"]),
+    (
+        "Find out what is slow",
+        &["checkup", "why", "record", "launch", "swap", "jitter", "lock", "ipc"],
+    ),
     ("Find out what was slow", &["watch", "mark", "incidents"]),
     ("Take the time back", &["rt", "with", "restore"]),
     ("Keep and compare", &["runs", "host"]),

@@ -15,9 +15,28 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The processes with this name.
+    /// The processes with this name, or with a path that ends in it.
     pub fn named(&self, name: &str) -> impl Iterator<Item = u32> {
-        let found = self.names.iter().filter(move |(_, named)| *named == name);
+        let is_path_of =
+            |path: &str| path.starts_with('/') && path.rsplit('/').next() == Some(name);
+        let is_named = move |named: &str| named == name || is_path_of(named);
+        let found = self.names.iter().filter(move |(_, named)| is_named(named));
         found.map(|(&process, _)| process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_named_by_its_path_or_the_end_of_it() {
+        let listed = [(3, "/usr/bin/app"), (4, "app"), (5, "kworker/0"), (6, "/usr/bin/app2")];
+        let names = listed.map(|(process, name)| (process, name.to_owned())).into();
+        let processes = Processes { names, ..Processes::default() };
+        let found = |name| processes.named(name).collect::<Vec<_>>();
+        assert_eq!(found("app"), [3, 4]);
+        assert_eq!(found("/usr/bin/app"), [3]);
+        assert!(found("0").is_empty(), "a thread of the kernel has no path");
     }
 }

@@ -20,6 +20,7 @@ pub(crate) mod man;
 mod measured;
 pub(crate) mod parent;
 mod place;
+pub(crate) mod record;
 mod repeated;
 pub(crate) mod repetition;
 pub(crate) mod reproduce;
@@ -73,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Why(args) => why::run(&args),
         Command::With(args) => with::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Completions(args) => completions::run(&args, &Cli::definition(output::width())),
         Command::Man(args) => man::run(&args, Cli::definition(output::width())),

@@ -3,7 +3,7 @@
 //! | module | format |
 //! |---|---|
 //! | `folded` | folded stacks, which flame graphs are drawn from |
-//! | `perfetto` | a Perfetto trace: the recording, and the critical path as tracks |
+//! | `perfetto` | a Perfetto trace: the recording, and the critical path as tracks; or all that a machine does |
 //! | `words` | the call in which a segment's thread sleeps, for both |
 //!
 //! The trace is written piece by piece: beside names, at most one packet of it
@@ -14,4 +14,4 @@ mod perfetto;
 mod words;
 
 pub use folded::folded;
-pub use perfetto::perfetto;
+pub use perfetto::{MachineTrace, MachineTraceEnd, perfetto};

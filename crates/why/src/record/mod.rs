@@ -16,6 +16,7 @@ use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp, Unsupported};
 
 pub use captured::CapturedTraces;
 use instances::{Instances, Pages};
+pub(crate) use reader::PERIOD;
 use reader::Reader;
 
 /// The events of the whole machine: switches, wake-ups, births and ends of threads, interrupts,
@@ -66,6 +67,9 @@ const RESCHEDULES: (&str, &str) = ("ipi/ipi_send_cpu", "callback == 0");
 /// Waits for locks of the kernel, and the filter that leaves out spin locks (`LCB_F_SPIN` alone).
 const CONTENTION: (&str, &str) = ("lock/contention_begin", "flags != 1");
 
+/// Filters of [`MACHINE_EVENTS`].
+pub(crate) const MACHINE_FILTERS: [(&str, &str); 2] = [RESCHEDULES, CONTENTION];
+
 /// The events of the explained program: system calls, page faults, accesses to pages of
 /// files, and armed timers. They are frequent, so they are recorded for its processes only.
 /// The ends of system calls are not needed: a thread sleeps in its last call, or in a
@@ -80,7 +84,7 @@ pub const PROGRAM_EVENTS: &[&str] = &[
 
 /// The size of an event buffer, for each CPU. It holds about 250,000 events. A thread that only
 /// makes system calls causes a million events per second.
-const BUFFER: Bytes = Bytes::from_mib(16);
+pub(crate) const BUFFER: Bytes = Bytes::from_mib(16);
 
 /// The size of the stack buffer, for each CPU. It holds about 1,700 stacks.
 const STACK_BUFFER: Bytes = Bytes::from_mib(4);
@@ -152,7 +156,7 @@ impl Recording {
         let machine = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             events: names(MACHINE_EVENTS),
-            filters: [RESCHEDULES, CONTENTION]
+            filters: MACHINE_FILTERS
                 .map(|(event, filter)| (event.to_owned(), filter.to_owned()))
                 .to_vec(),
             ..InstanceOptions::default()

@@ -6,16 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use unjank_host::{Bytes, Error, Result, Timestamp};
+use unjank_host::{Bytes, Error, Nanos, Result, Timestamp};
 
 use super::instances::{Instances, Pages};
 
-/// How long the thread sleeps between two reads: a tenth of the time in which
-/// the busiest program fills a buffer, because the thread may have to wait for a
-/// CPU.
-const PERIOD: Duration = Duration::from_millis(25);
+/// The time between two reads: a tenth of the time in which the busiest program fills a buffer,
+/// because the reader may have to wait for a CPU.
+pub(crate) const PERIOD: Nanos = Nanos::from_millis(25);
 
 /// A thread that waits for the buffers that it will read.
 #[derive(Debug)]
@@ -98,7 +96,7 @@ impl Shared {
                 instances.stop()?;
                 break;
             }
-            thread::park_timeout(PERIOD);
+            thread::park_timeout(PERIOD.into());
         }
         Ok(pages)
     }

@@ -1,7 +1,8 @@
 """What a Perfetto trace contains, read with Perfetto's own generated classes.
 
 Argument: a trace. Prints JSON: the number of kernel events by name, the flags of
-wake-ups, the tracks with their slices, and the names of instant events. Fails if a field is unknown, a name
+wake-ups, the tracks with their slices, the processes with their names, whether they are threads of
+the kernel and their threads, and the names of instant events. Fails if a field is unknown, a name
 is not interned, a track is not described, or its events are out of order or not
 in pairs.
 """
@@ -35,7 +36,7 @@ for message in messages(trace):
 
 events, flags, lost = Counter(), Counter(), 0
 tracks, names, arguments, instants = {}, {}, {}, []
-begun = False
+processes, begun = {}, False
 for packet in trace.packet:
     if packet.HasField("ftrace_events"):
         bundle = packet.ftrace_events
@@ -48,6 +49,13 @@ for packet in trace.packet:
             events[kind] += 1
             if kind == "sched_waking":
                 flags[event.common_flags] += 1
+    for process in packet.process_tree.processes:
+        check(process.pid not in processes, f"process {process.pid} is described twice")
+        name = " ".join(process.cmdline)
+        processes[process.pid] = {"name": name, "kernel": process.is_kthread, "threads": {}}
+    for thread in packet.process_tree.threads:
+        if thread.tgid in processes:
+            processes[thread.tgid]["threads"][thread.tid] = thread.name
     if packet.HasField("track_descriptor") or packet.HasField("track_event"):
         check(packet.trusted_packet_sequence_id, "a packet without a sequence")
         cleared = bool(packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED)
@@ -108,6 +116,7 @@ print(
             "lost": lost,
             "tracks": list(tracks.values()),
             "instants": instants,
+            "processes": processes,
         }
     )
 )

@@ -15,7 +15,7 @@ use crate::swap_area::Area;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Annex {
-    /// Thread id (TID) of the explained thread.
+    /// Thread id (TID) of the explained thread; 0 in a recording of a whole machine.
     pub thread: u32,
     /// The first thread of its program; 0 if it is the explained one.
     pub first: u32,

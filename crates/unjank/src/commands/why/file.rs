@@ -117,7 +117,8 @@ pub(super) fn explain(
     let mut history = History::until(&recorded.trace, &stop).ok_or_else(stopped)?;
     let of_threads = recorded.processes.of_threads.iter();
     history.began_with(&of_threads.map(|(&thread, &process)| (process, thread)).collect());
-    let names_time = args.process.is_some() || thread.is_some() || annex.is_some();
+    let own = annex.as_ref().and_then(own);
+    let names_time = args.process.is_some() || thread.is_some() || own.is_some();
     let names_time = names_time || args.since.is_some() || args.until.is_some();
     let named = args.named.choose(&recorded, &history, names_time).map_err(invalid)?;
     let (mut launch, tables, about) = if let Some(named) = named {
@@ -125,7 +126,7 @@ pub(super) fn explain(
         named.explain(trace, history, clocks, &about, stop).map_err(|Stopped| stopped())?
     } else {
         let wanted = wanted(args, thread, &recorded);
-        let chosen = choose(&recorded.trace, &wanted, annex.as_ref().map(own), &stop);
+        let chosen = choose(&recorded.trace, &wanted, own, &stop);
         let chosen = chosen.map_err(invalid)?;
         let Chosen { thread, first, from: (from, _), to: (to, _) } = chosen;
         let (trace, threads, window) = (recorded.trace, (first, thread), (from, to));
@@ -208,11 +209,12 @@ fn wanted(args: &FileArgs, thread: Option<&str>, recorded: &Recorded) -> ChoiceO
     }
 }
 
-fn own(annex: &Annex) -> choose::OwnRecording {
+/// The thread and window that a recording was made for; `None` for a recording of a whole machine.
+fn own(annex: &Annex) -> Option<choose::OwnRecording> {
     let [from, to] = annex.window.map(Timestamp::from_nanos);
     let thread = ThreadId(annex.thread);
     let first = if annex.first == 0 { thread } else { ThreadId(annex.first) };
-    choose::OwnRecording { thread, first, window: (from, to) }
+    (annex.thread != 0).then_some(choose::OwnRecording { thread, first, window: (from, to) })
 }
 
 /// Parses `38735.806062`, the time of an event, or `+250ms`.

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -67,11 +67,20 @@ pub(crate) struct Running(Child);
 impl Running {
     /// Starts `command`, unless a signal has arrived before.
     pub(crate) fn start(command: &[OsString], signals: &mut Signals) -> Result<Result<Self, End>> {
+        Self::start_writing_to(Stdio::inherit(), command, signals)
+    }
+
+    /// As `start`, with this standard output.
+    pub(crate) fn start_writing_to(
+        stdout: Stdio,
+        command: &[OsString],
+        signals: &mut Signals,
+    ) -> Result<Result<Self, End>> {
         let [program, arguments @ ..] = command else { return Ok(Err(End::Code(0))) };
         if let Some(signal) = signals.stop_requested() {
             return Ok(Err(End::Signal(signal)));
         }
-        let child = Command::new(program).args(arguments).spawn();
+        let child = Command::new(program).args(arguments).stdout(stdout).spawn();
         Ok(Ok(Self(child.map_err(|source| not_started(program, source))?)))
     }
 

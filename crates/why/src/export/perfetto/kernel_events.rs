@@ -22,6 +22,7 @@ use super::kernel_messages::{
     SysEnter, SysExit, Timer, Wakeup,
 };
 use super::packets::Packet;
+use super::thread_facts::ThreadFacts;
 use super::write::PacketWriter;
 use crate::history::History;
 use crate::report::Explained;
@@ -47,26 +48,41 @@ pub(super) fn write<W: Write>(
 ) -> io::Result<()> {
     let (trace, history) = (launch.trace(), launch.history());
     let converter = Converter {
-        history,
+        threads: history,
         with_handlers: has(trace, |kind| matches!(kind, EventKind::IrqExit(_))),
         with_softirqs: has(trace, |kind| matches!(kind, EventKind::SoftirqExit(_))),
     };
-    let first_clocks = first_clocks(trace, history);
-    if !first_clocks.is_empty() {
-        packets.write(packet(0, first_clocks, false))?;
+    let firsts = trace.cpus.iter().filter_map(|cpu| cpu.events.first());
+    if let Some(begin) = firsts.map(|event| event.at).min() {
+        let clocks = trace.cpus.iter().filter_map(|cpu| first_clock(history, cpu.cpu));
+        write_first_clocks(begin, clocks, packets)?;
     }
     for cpu in &trace.cpus {
         let mut known_to = Timestamp::default();
-        for bundle in bundles(cpu) {
-            let events = cpu.events.range(bundle);
-            let Some(first) = events.clone().next() else { continue };
-            let Some(latest) = events.clone().next_back() else { continue };
-            let lost = trace.lost.overwritten > 0 && known_to == Timestamp::default()
-                || cpu.gap_begins(known_to, first.at.max(known_to));
-            known_to = latest.at;
-            let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
-            packets.write(packet(cpu.cpu, messages.collect(), lost))?;
-        }
+        let has_lost = trace.lost.overwritten > 0;
+        write_bundles(cpu, has_lost, &mut known_to, &converter, packets)?;
+    }
+    Ok(())
+}
+
+/// Writes the events of a CPU. Those before `known_to` have been written; if there are none,
+/// `has_lost` says whether events were lost before these.
+pub(super) fn write_bundles<W: Write>(
+    cpu: &CpuTrace,
+    has_lost: bool,
+    known_to: &mut Timestamp,
+    converter: &Converter<'_, impl ThreadFacts>,
+    packets: &mut PacketWriter<'_, W>,
+) -> io::Result<()> {
+    for bundle in bundles(cpu) {
+        let events = cpu.events.range(bundle);
+        let Some(first) = events.clone().next() else { continue };
+        let Some(latest) = events.clone().next_back() else { continue };
+        let lost = has_lost && *known_to == Timestamp::default()
+            || cpu.gap_begins(*known_to, first.at.max(*known_to));
+        *known_to = latest.at;
+        let messages = events.filter_map(|event| converter.message(cpu.cpu, &event));
+        packets.write(packet(cpu.cpu, messages.collect(), lost))?;
     }
     Ok(())
 }
@@ -100,17 +116,24 @@ fn has(trace: &Trace, is: impl Fn(&EventKind) -> bool) -> bool {
     events.any(|event| is(&event.kind))
 }
 
-/// The clock frequencies with which the recording begins.
-fn first_clocks(trace: &Trace, history: &History) -> Vec<KernelEvent> {
-    let firsts = trace.cpus.iter().filter_map(|cpu| cpu.events.first());
-    let Some(begin) = firsts.map(|event| event.at).min() else { return Vec::new() };
-    let clock = |cpu: &CpuTrace| {
-        let (at, khz) = history.clock(cpu.cpu).first().copied()?;
-        let kind = frequency(cpu.cpu, Hertz::from_khz(khz));
-        let at_start = at == Timestamp::default();
-        at_start.then(|| message(begin, ThreadId(0), Context::Thread, kind))
+/// The clock frequency with which the recording of a CPU begins, in kHz.
+fn first_clock(history: &History, cpu: usize) -> Option<(usize, u64)> {
+    let (at, khz) = history.clock(cpu).first().copied()?;
+    (at == Timestamp::default()).then_some((cpu, khz))
+}
+
+/// Writes the clock frequencies, by CPU and in kHz, with which a recording begins.
+pub(super) fn write_first_clocks<W: Write>(
+    begin: Timestamp,
+    clocks: impl Iterator<Item = (usize, u64)>,
+    packets: &mut PacketWriter<'_, W>,
+) -> io::Result<()> {
+    let clock = |(cpu, khz)| {
+        let kind = frequency(cpu, Hertz::from_khz(khz));
+        message(begin, ThreadId(0), Context::Thread, kind)
     };
-    trace.cpus.iter().filter_map(clock).collect()
+    let clocks: Vec<KernelEvent> = clocks.map(clock).collect();
+    if clocks.is_empty() { Ok(()) } else { packets.write(packet(0, clocks, false)) }
 }
 
 fn message(
@@ -131,15 +154,16 @@ fn message(
     }
 }
 
-struct Converter<'a> {
-    history: &'a History,
+/// Makes messages of events.
+pub(super) struct Converter<'a, T> {
+    pub(super) threads: &'a T,
     /// The recording has the ends of interrupt handlers.
-    with_handlers: bool,
+    pub(super) with_handlers: bool,
     /// It has the ends of soft interrupts.
-    with_softirqs: bool,
+    pub(super) with_softirqs: bool,
 }
 
-impl Converter<'_> {
+impl<T: ThreadFacts> Converter<'_, T> {
     /// The message of an event; `None` for events that are left out.
     fn message(&self, cpu: usize, event: &Event) -> Option<KernelEvent> {
         let Event { at, current, context, kind } = *event;
@@ -207,9 +231,7 @@ impl Converter<'_> {
     }
 
     fn switch(&self, at: Timestamp, prev: Task, prev_state: PrevState, next: Task) -> SchedSwitch {
-        let end = self.history.life(prev.tid, at).and_then(|life| life.end);
-        let ended = end.is_some_and(|end| end <= at);
-        let state = match (prev_state, ended) {
+        let state = match (prev_state, self.threads.has_ended(prev.tid, at)) {
             (PrevState::Runnable, _) => 0,
             (PrevState::Stopped, _) => STOPPED,
             (PrevState::Asleep | PrevState::Uninterruptible, true) => DEAD,
@@ -259,7 +281,7 @@ impl Converter<'_> {
     }
 
     fn name(&self, thread: ThreadId) -> Option<String> {
-        self.history.name(thread).map(|name| name.to_string())
+        self.threads.name(thread).map(|name| name.to_string())
     }
 }
 

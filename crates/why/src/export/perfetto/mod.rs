@@ -8,6 +8,9 @@
 //! | `kernel_messages` | messages of events of the kernel |
 //! | `kernel_events` | the recording in these messages |
 //! | `generic_events` | events that Perfetto has no message for |
+//! | `machine` | a trace of a whole machine, written while it is recorded |
+//! | `process_tree` | processes and their threads |
+//! | `thread_facts` | names and ends of threads, which some messages contain |
 //! | `recording` | what an explanation needs besides events, for `unjank why FILE` |
 //! | `tracks` | the critical path, lanes of its threads, and waits |
 //! | `slices` | begins and ends of slices, with interned names |
@@ -19,11 +22,16 @@
 mod generic_events;
 mod kernel_events;
 mod kernel_messages;
+mod machine;
 mod packets;
+mod process_tree;
 mod recording;
 mod slices;
+mod thread_facts;
 mod tracks;
 mod write;
+
+pub use machine::{MachineTrace, MachineTraceEnd};
 
 use std::io::{self, Write};
 
@@ -40,17 +48,18 @@ use crate::report::Explained;
 /// A failed write.
 pub fn perfetto(launch: &Explained, out: &mut impl Write) -> io::Result<()> {
     let mut packets = PacketWriter::new(out);
-    packets.write(Packet { system: Some(system()), ..Packet::default() })?;
+    write_system(&mut packets)?;
     kernel_events::write(launch, &mut packets)?;
     tracks::write(launch, &mut packets)?;
     recording::write(launch, &mut packets)
 }
 
-/// The system's name and architecture, by which Perfetto names system calls.
-fn system() -> SystemInfo {
+/// Writes the system's name and architecture, by which Perfetto names system calls.
+fn write_system<W: Write>(packets: &mut PacketWriter<'_, W>) -> io::Result<()> {
     let utsname = Utsname {
         sysname: Some("Linux".to_owned()),
         machine: Some(std::env::consts::ARCH.to_owned()),
     };
-    SystemInfo { utsname: Some(utsname) }
+    let system = Some(SystemInfo { utsname: Some(utsname) });
+    packets.write(Packet { system, ..Packet::default() })
 }

@@ -118,8 +118,23 @@ pub(super) const INSTANT: i32 = 3;
 /// `ProcessTree`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ProcessTree {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) processes: Vec<Process>,
     #[prost(message, repeated, tag = "2")]
     pub(super) threads: Vec<ThreadOfProcess>,
+}
+
+/// `ProcessTree.Process`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Process {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) pid: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    pub(super) ppid: Option<i32>,
+    #[prost(string, repeated, tag = "3")]
+    pub(super) cmdline: Vec<String>,
+    #[prost(bool, optional, tag = "8")]
+    pub(super) is_kthread: Option<bool>,
 }
 
 /// `ProcessTree.Thread`.
@@ -127,6 +142,8 @@ pub(super) struct ProcessTree {
 pub(super) struct ThreadOfProcess {
     #[prost(int32, optional, tag = "1")]
     pub(super) tid: Option<i32>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
     #[prost(int32, optional, tag = "3")]
     pub(super) tgid: Option<i32>,
 }

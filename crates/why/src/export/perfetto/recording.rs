@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 
 use unjank_host::Timestamp;
-use unjank_host::tracefs::Gap;
 use unjank_host::tracefs::trace_file::{Annex, AnnexGaps, perfetto};
+use unjank_host::tracefs::{Gap, Lost};
 
 use super::packets::{
     Annotation, FtraceStats, INSTANT, LostOfCpu, NEEDS_INCREMENTAL_STATE, Packet, ProcessTree,
@@ -21,9 +21,28 @@ pub(super) fn write<W: Write>(
     launch: &Explained,
     packets: &mut PacketWriter<'_, W>,
 ) -> io::Result<()> {
+    write_annex(&annex(launch), launch.from, packets)?;
+    let threads = launch.history().older_threads().map(|(thread, first)| ThreadOfProcess {
+        tid: Some(thread.0.cast_signed()),
+        name: None,
+        tgid: Some(first.0.cast_signed()),
+    });
+    let tree = ProcessTree { processes: Vec::new(), threads: threads.collect() };
+    if !tree.threads.is_empty() {
+        packets.write(Packet { process_tree: Some(tree), ..Packet::default() })?;
+    }
+    write_lost(launch.trace().lost, packets)
+}
+
+/// Writes an annex as an instant event on the first track, which must be described before.
+pub(super) fn write_annex<W: Write>(
+    annex: &Annex,
+    at: Timestamp,
+    packets: &mut PacketWriter<'_, W>,
+) -> io::Result<()> {
     let annotation = Annotation {
         name: Some(perfetto::ANNOTATION.to_owned()),
-        string_value: Some(serde_json::to_string(&annex(launch))?),
+        string_value: Some(serde_json::to_string(annex)?),
         ..Annotation::default()
     };
     let event = TrackEvent {
@@ -34,21 +53,19 @@ pub(super) fn write<W: Write>(
         ..TrackEvent::default()
     };
     packets.write(Packet {
-        timestamp: Some(launch.from.as_nanos()),
+        timestamp: Some(at.as_nanos()),
         trusted_packet_sequence_id: Some(SEQUENCE),
         sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
         track_event: Some(event),
         ..Packet::default()
-    })?;
-    let threads = launch.history().older_threads().map(|(thread, first)| ThreadOfProcess {
-        tid: Some(thread.0.cast_signed()),
-        tgid: Some(first.0.cast_signed()),
-    });
-    let tree = ProcessTree { threads: threads.collect() };
-    if !tree.threads.is_empty() {
-        packets.write(Packet { process_tree: Some(tree), ..Packet::default() })?;
-    }
-    let lost = launch.trace().lost;
+    })
+}
+
+/// Writes the number of events that the kernel lost.
+pub(super) fn write_lost<W: Write>(
+    lost: Lost,
+    packets: &mut PacketWriter<'_, W>,
+) -> io::Result<()> {
     let cpu_stats =
         LostOfCpu { overrun: Some(lost.overwritten), dropped_events: Some(lost.dropped) };
     let stats = FtraceStats { phase: Some(STATS_AT_END), cpu_stats: vec![cpu_stats] };
@@ -64,6 +81,7 @@ fn annex(launch: &Explained) -> Annex {
     Annex { gaps: gaps.collect(), ..launch.annex() }
 }
 
-fn spans(gaps: &[Gap]) -> Vec<[u64; 2]> {
+/// Beginnings and ends in nanoseconds.
+pub(super) fn spans(gaps: &[Gap]) -> Vec<[u64; 2]> {
     gaps.iter().map(|gap| [gap.from, gap.to].map(Timestamp::as_nanos)).collect()
 }
