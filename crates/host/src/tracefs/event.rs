@@ -1,6 +1,7 @@
 //! Trace events about scheduling and interrupts.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use super::lock_flags::LockFlags;
 use super::name::{Comm, Label};
@@ -290,7 +291,7 @@ impl EventKind {
 }
 
 /// A thread, as an event names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Task {
     /// Its id; 0 is the idle task of a CPU.
     pub tid: ThreadId,
@@ -299,6 +300,16 @@ pub struct Task {
     /// The kernel's priority, lowest number first: 99 − p for real-time
     /// priority p, 120 + n for nice value n, −1 for `SCHED_DEADLINE`.
     pub prio: i32,
+}
+
+/// Hashes three words: each switch of a recording looks up two tasks.
+impl Hash for Task {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [name, rest_of_name] = self.comm.words();
+        state.write_u64(u64::from(self.tid.0) | u64::from(self.prio.cast_unsigned()) << 32);
+        state.write_u64(name);
+        state.write_u64(rest_of_name);
+    }
 }
 
 impl Task {

@@ -32,6 +32,14 @@ impl<const N: usize> Name<N> {
     }
 }
 
+impl Comm {
+    /// Its bytes as two numbers; equal names have equal ones.
+    pub(super) fn words(&self) -> [u64; 2] {
+        let word = |half: Option<&[u8; 8]>| half.map_or(0, |half| u64::from_le_bytes(*half));
+        [word(self.0.first_chunk()), word(self.0.last_chunk())]
+    }
+}
+
 /// The empty name.
 impl<const N: usize> Default for Name<N> {
     fn default() -> Self {

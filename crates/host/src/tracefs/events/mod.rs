@@ -126,6 +126,15 @@ impl Events {
         }
     }
 
+    /// As `sort`, for events from the index `from` on; those before them are earlier.
+    pub(super) fn sort_from(&mut self, from: usize) {
+        let new = self.packed.get_mut(from..).unwrap_or_default();
+        if !new.is_sorted_by_key(|packed| packed.at) {
+            new.sort_by_key(|packed| packed.at);
+            self.switches.take();
+        }
+    }
+
     /// Removes the events for which `keep` is false.
     pub fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
         let sides = &self.sides;

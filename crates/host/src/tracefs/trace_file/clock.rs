@@ -1,11 +1,17 @@
 //! Refuses recordings whose times cannot be compared.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap};
+
+use foldhash::fast::RandomState;
 
 use unjank_units::Nanos;
 
 use super::super::event::EventKind;
-use super::super::trace::{CpuTrace, Trace};
+use super::super::events::Iter as EventsIter;
+use super::super::trace::{CpuTrace, Gap, Trace};
 use super::fault::Fault;
 use super::recorded::Recorded;
 use crate::clock::Timestamp;
@@ -54,52 +60,86 @@ struct Run {
     from: Timestamp,
     to: Timestamp,
     cpu: usize,
+    thread: ThreadId,
 }
 
 /// The longest overlap of two runs of one thread on different CPUs, which shows that their clocks
 /// differ. After a stop request, only a part of the trace is searched.
 fn disagreement(trace: &Trace, stop: &Stop) -> Option<Disagreement> {
-    let mut runs: HashMap<ThreadId, Vec<Run>> = HashMap::new();
-    for cpu in &trace.cpus {
-        add_runs(cpu, &mut runs, stop);
+    let mut cpus: Vec<Runs<'_>> = trace.cpus.iter().map(Runs::of).collect();
+    // The next run of each CPU, the earliest of which comes next: so only one for each CPU and
+    // thread is in memory.
+    let mut next: BinaryHeap<Reverse<(Run, usize)>> = BinaryHeap::new();
+    for (place, runs) in cpus.iter_mut().enumerate() {
+        next.extend(runs.next().map(|run| Reverse((run, place))));
     }
-    let found = runs.iter_mut().filter_map(|(&thread, runs)| {
-        runs.sort_unstable();
-        let mut last: Option<Run> = None;
-        let overlaps = runs.iter().filter_map(|&run| {
-            let before = last.filter(|last| last.cpu != run.cpu);
-            // A run on a CPU whose clock is late may contain several of the other's.
-            last = last.filter(|last| last.to > run.to).or(Some(run));
-            let before = before?;
-            Some(Disagreement {
-                cpus: (before.cpu.min(run.cpu), before.cpu.max(run.cpu)),
-                thread,
-                by: before.to.min(run.to).since(run.from),
-            })
-        });
-        overlaps.max_by_key(|overlap| overlap.by)
-    });
-    let worst = found.max_by_key(|overlap| (overlap.by, overlap.thread.0));
+    let mut last: HashMap<ThreadId, Run, RandomState> = HashMap::default();
+    let mut worst: Option<Disagreement> = None;
+    while let Some(mut earliest) = next.peek_mut() {
+        if stop.is_requested() {
+            return worst;
+        }
+        let Reverse((run, place)) = *earliest;
+        match cpus.get_mut(place).and_then(Iterator::next) {
+            Some(following) => *earliest = Reverse((following, place)),
+            None => drop(PeekMut::pop(earliest)),
+        }
+        let Entry::Occupied(mut former) = last.entry(run.thread) else {
+            last.insert(run.thread, run);
+            continue;
+        };
+        let former = former.get_mut();
+        if former.cpu != run.cpu {
+            let cpus = (former.cpu.min(run.cpu), former.cpu.max(run.cpu));
+            let by = former.to.min(run.to).since(run.from);
+            let found = Disagreement { cpus, thread: run.thread, by };
+            let rank = |found: &Disagreement| (found.by, found.thread.0);
+            if worst.as_ref().is_none_or(|worst| rank(worst) < rank(&found)) {
+                worst = Some(found);
+            }
+        }
+        // A run on a CPU whose clock is late may contain several of the other's.
+        if former.to <= run.to {
+            *former = run;
+        }
+    }
     worst.filter(|overlap| overlap.by > HARMLESS)
 }
 
-/// Adds the runs of all threads on one CPU, except those in which events may be
-/// missing.
-fn add_runs(trace: &CpuTrace, runs: &mut HashMap<ThreadId, Vec<Run>>, stop: &Stop) {
-    let mut gaps = trace.gaps.iter().peekable();
-    let mut since: Option<(ThreadId, Timestamp)> = None;
-    for event in trace.events.iter().take_while(|_| !stop.is_requested()) {
-        let EventKind::Switch { prev, next, .. } = event.kind else { continue };
-        let began = since.filter(|(thread, _)| *thread == prev.tid && !prev.is_idle());
-        if let Some((thread, from)) = began {
-            while gaps.next_if(|gap| gap.to <= from).is_some() {}
-            let whole = !gaps.peek().is_some_and(|gap| gap.overlaps(from, event.at));
+/// The runs of all threads on one CPU in their order, except those in which events may be missing.
+struct Runs<'a> {
+    cpu: usize,
+    events: EventsIter<'a>,
+    gaps: &'a [Gap],
+    since: Option<(ThreadId, Timestamp)>,
+}
+
+impl<'a> Runs<'a> {
+    fn of(trace: &'a CpuTrace) -> Self {
+        Self { cpu: trace.cpu, events: trace.events.iter(), gaps: &trace.gaps, since: None }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        loop {
+            let event = self.events.next()?;
+            let EventKind::Switch { prev, next, .. } = event.kind else { continue };
+            let began = self.since.replace((next.tid, event.at));
+            let began = began.filter(|(thread, _)| *thread == prev.tid && !prev.is_idle());
+            let Some((thread, from)) = began else { continue };
+            while let [first, rest @ ..] = self.gaps
+                && first.to <= from
+            {
+                self.gaps = rest;
+            }
+            let whole = !self.gaps.first().is_some_and(|gap| gap.overlaps(from, event.at));
             if whole {
-                let run = Run { from, to: event.at, cpu: trace.cpu };
-                runs.entry(thread).or_default().push(run);
+                return Some(Run { from, to: event.at, cpu: self.cpu, thread });
             }
         }
-        since = Some((next.tid, event.at));
     }
 }
 

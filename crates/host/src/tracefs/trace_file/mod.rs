@@ -58,11 +58,21 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
     let recorded = if dat::is_dat(bytes) {
         dat::read(bytes, stop)?
     } else if perfetto::begins(bytes) {
-        perfetto::read(bytes, stop)?
+        perfetto::read(bytes, NamedTimes::Read, stop)?
     } else {
         text::read(bytes, stop)?
     };
     checked(recorded, stop)
+}
+
+/// Whether times that a trace of Perfetto names are read: slices of programs, and frames of apps.
+/// They take up to 150 bytes of memory each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedTimes {
+    /// They are read.
+    Read,
+    /// They are left out.
+    Skip,
 }
 
 /// As [`read_until`], from an open file. Perfetto's traces may be larger than [`MOST_BYTES`]: they
@@ -71,11 +81,11 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
 /// # Errors
 /// As `read_until`, as an I/O error of the kind `InvalidData`; `FileTooLarge`; errors of `read(2)`,
 /// and [`Stopped`].
-pub fn read_from(mut input: Input, stop: &Stop) -> io::Result<Recorded> {
+pub fn read_from(mut input: Input, named: NamedTimes, stop: &Stop) -> io::Result<Recorded> {
     let mut start = Vec::new();
     input.by_ref().take(START).read_to_end(&mut start)?;
     let recorded = if perfetto::begins(&start) {
-        perfetto::read(start.as_slice().chain(input), stop)
+        perfetto::read(start.as_slice().chain(input), named, stop)
             .and_then(|recorded| checked(recorded, stop))
     } else {
         read_until(&input.bytes_after(start, MOST_BYTES)?, stop)

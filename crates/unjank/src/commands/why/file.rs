@@ -7,7 +7,7 @@ use anyhow::Result;
 use unjank_host::input::{Input, Stopped};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Trace;
-use unjank_host::tracefs::trace_file::{self, Annex, Recorded};
+use unjank_host::tracefs::trace_file::{self, Annex, NamedTimes, Recorded};
 use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
 use unjank_why::android::AppThread;
@@ -94,7 +94,10 @@ pub(super) fn explain(
     thread: Option<&str>,
     output: &OutputArgs,
 ) -> Result<(Launches, Findings)> {
-    let mut recorded = read(file)?;
+    let by_name = args.process.is_some() || thread.is_some();
+    let by_name = by_name || args.since.is_some() || args.until.is_some();
+    let named = if by_name && !args.named.is_given() { NamedTimes::Skip } else { NamedTimes::Read };
+    let mut recorded = read(file, named)?;
     let mut notes = std::mem::take(&mut recorded.notes);
     notes.extend(translate_calls(&mut recorded));
     let annex = recorded.annex.take();
@@ -118,8 +121,7 @@ pub(super) fn explain(
     let of_threads = recorded.processes.of_threads.iter();
     history.began_with(&of_threads.map(|(&thread, &process)| (process, thread)).collect());
     let own = annex.as_ref().and_then(own);
-    let names_time = args.process.is_some() || thread.is_some() || own.is_some();
-    let names_time = names_time || args.since.is_some() || args.until.is_some();
+    let names_time = by_name || own.is_some();
     let named = args.named.choose(&recorded, &history, names_time).map_err(invalid)?;
     let (mut launch, tables, about) = if let Some(named) = named {
         let (trace, stop) = (recorded.trace, &stop);
@@ -168,11 +170,11 @@ fn clocks_of(annex: Option<&Annex>, trace: &Trace) -> Clocks {
     }
 }
 
-fn read(file: &Path) -> Result<Recorded> {
+fn read(file: &Path, named: NamedTimes) -> Result<Recorded> {
     let failed = |why| failed(file, why);
     let stop = interrupt::stop();
     let input = Input::named(file, &stop).map_err(failed)?;
-    Ok(trace_file::read_from(input, &stop).map_err(failed)?)
+    Ok(trace_file::read_from(input, named, &stop).map_err(failed)?)
 }
 
 fn failed(file: &Path, why: io::Error) -> Error {

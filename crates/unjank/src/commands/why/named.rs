@@ -35,6 +35,11 @@ pub(super) enum Named {
 }
 
 impl NamedArgs {
+    /// Whether a time is chosen.
+    pub(super) fn is_given(&self) -> bool {
+        self.launch.is_some() || self.frame.is_some() || self.slice.is_some()
+    }
+
     /// Adds the options to the settings of a run.
     pub(super) fn add_to(&self, settings: Settings) -> Settings {
         let Self { launch, frame, slice } = self;

@@ -66,6 +66,9 @@ impl Reading {
         budget: &mut Budget,
     ) -> Result<Option<()>, Fault> {
         let Ok(begin) = Begin::of(event) else { return Ok(None) };
+        if begin.event == PRINT && self.skips_named_times {
+            return Ok(Some(()));
+        }
         if begin.event == PRINT {
             let Ok(line) = Small::of(begin.message) else { return Ok(None) };
             let line = String::from_utf8_lossy(line.text(2));

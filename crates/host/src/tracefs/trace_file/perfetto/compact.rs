@@ -85,30 +85,46 @@ impl Columns {
             let comm = *comm.ok_or(Malformed)?;
             Ok(Task { tid: ThreadId(pid as u32), comm, prio: prio as i32 })
         };
-        let mut events = Vec::with_capacity(self.0[SWITCH_AT].len() + self.0[WAKING_AT].len());
         let mut now = 0_u64;
-        for [step, state, pid, prio, comm] in switches {
+        let mut switches = switches.map(|[step, state, pid, prio, comm]| {
             now = now.wrapping_add(step);
-            events.push(Compact::Switch {
+            Ok(Compact::Switch {
                 at: Timestamp::from_nanos(now),
                 prev_state: PrevState::of_bits(state.cast_signed()),
                 next: task(pid, prio, comm)?,
-            });
-        }
+            })
+        });
         let mut now = 0_u64;
-        for (row, [step, pid, cpu, prio, comm]) in wakings.enumerate() {
+        let mut wakings = wakings.enumerate().map(|(row, [step, pid, cpu, prio, comm])| {
             now = now.wrapping_add(step);
             let flags = flags.get(row).copied().unwrap_or_default();
-            events.push(Compact::Waking {
+            Ok(Compact::Waking {
                 at: Timestamp::from_nanos(now),
                 context: Context::of_flags(flags.cast_signed()),
                 task: task(pid, prio, comm)?,
                 cpu: usize::try_from(cpu).map_err(|_| Malformed)?,
-            });
-        }
+            })
+        });
+        let mut events = Vec::with_capacity(self.0[SWITCH_AT].len() + self.0[WAKING_AT].len());
+        let mut next = (switches.next().transpose()?, wakings.next().transpose()?);
         // Of equal times, the wake-up is first: a thread wakes others before it leaves the CPU.
-        events.sort_by_key(|event| (event.at(), matches!(event, Compact::Switch { .. })));
-        Ok(events)
+        loop {
+            match next {
+                (Some(switch), Some(waking)) if switch.at() < waking.at() => {
+                    events.push(switch);
+                    next.0 = switches.next().transpose()?;
+                }
+                (_, Some(waking)) => {
+                    events.push(waking);
+                    next.1 = wakings.next().transpose()?;
+                }
+                (Some(switch), None) => {
+                    events.push(switch);
+                    next.0 = switches.next().transpose()?;
+                }
+                (None, None) => return Ok(events),
+            }
+        }
     }
 
     /// The rows of some columns, which have equal lengths.

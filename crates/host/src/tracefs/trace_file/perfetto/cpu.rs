@@ -90,8 +90,9 @@ impl CpuReading {
     /// Ends a bundle whose events follow the `before` first ones, of which the last was at `last`:
     /// if events were lost before it, they are missing between the two.
     pub(super) fn end_bundle(&mut self, last: Option<Timestamp>, before: usize) {
-        let new = self.trace.events.range(before..self.trace.events.len());
-        let first = new.map(|event| event.at).min();
+        // Its columns are not in order with its other events.
+        self.trace.events.sort_from(before);
+        let first = self.trace.events.range(before..self.trace.events.len()).next_at();
         if let Some(to) = first.filter(|_| self.loses) {
             let from = last.unwrap_or_default().min(to);
             self.trace.gaps.push(Gap { from, to });

@@ -46,6 +46,7 @@ use super::super::event::Event;
 use super::super::processes::Processes;
 use super::super::slices::SliceReader;
 use super::super::trace::Lost;
+use super::NamedTimes;
 use super::annex::Annex;
 use super::fault::Fault;
 use super::limits::Budget;
@@ -67,8 +68,9 @@ pub use annex::{ANNOTATION, EVENT};
 pub(super) use stream::begins;
 
 /// Reads a trace.
-pub(super) fn read(input: impl Read, stop: &Stop) -> Result<Recorded, Fault> {
-    let mut reading = Reading::default();
+pub(super) fn read(input: impl Read, named: NamedTimes, stop: &Stop) -> Result<Recorded, Fault> {
+    let mut reading =
+        Reading { skips_named_times: named == NamedTimes::Skip, ..Reading::default() };
     let mut budget = Budget::default();
     let end = packets(input, &mut budget, stop, |packet, at, budget| {
         reading.packet(packet, at, budget, Nesting::Outside)
@@ -85,6 +87,7 @@ enum Nesting {
 
 #[derive(Default)]
 struct Reading {
+    skips_named_times: bool,
     cpus: BTreeMap<usize, CpuReading>,
     columns: Columns,
     descriptions: Descriptions,
@@ -226,6 +229,7 @@ impl Reading {
             self.annex = annex::of_track_event(message)?;
         }
         match time {
+            _ if self.skips_named_times => {}
             Some(at) => self.track_events.event(head, at, message, &mut self.slices)?,
             None => self.without_clock += 1,
         }
@@ -235,6 +239,7 @@ impl Reading {
     /// `FrameTimelineEvent`.
     fn frame(&mut self, time: Option<Timestamp>, message: &[u8]) -> Result<(), Malformed> {
         match time {
+            _ if self.skips_named_times => {}
             Some(at) => self.frames.add(at, message)?,
             None => self.without_clock += 1,
         }

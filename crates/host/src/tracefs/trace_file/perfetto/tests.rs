@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 
 use super::super::super::event::{Context, EventKind, PrevState};
 use super::super::super::trace::Gap;
-use super::super::{read, read_from};
+use super::super::{NamedTimes, read, read_from};
 use super::*;
 use crate::input::Input;
 use crate::tracefs::{Comm, StorageEvent};
@@ -345,13 +345,23 @@ fn what_cannot_be_explained_is_refused() {
 }
 
 #[test]
+fn slices_are_left_out_if_nobody_needs_them() {
+    let line = event(6, 7, 0, 3, &[bytes(2, b"I|7|moment")]);
+    let trace = bundle(0, &[switch(5, 0, 0, 7), line]);
+    for (named, slices) in [(NamedTimes::Read, 1), (NamedTimes::Skip, 0)] {
+        let recorded = super::read(trace.as_slice(), named, &Stop::default()).unwrap();
+        assert_eq!((recorded.trace.len(), recorded.slices.len()), (1, slices));
+    }
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_read_up_to_there() {
     let trace = [bundle(0, &[switch(5, 0, 0, 7)]), bundle(0, &[switch(9, 7, 1, 0)])].concat();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
     std::fs::write(&path, &trace[..trace.len() - 3]).unwrap();
     let stop = Stop::default();
-    let recorded = read_from(Input::open(&path, &stop).unwrap(), &stop).unwrap();
+    let recorded = read_from(Input::open(&path, &stop).unwrap(), NamedTimes::Read, &stop).unwrap();
     assert_eq!(recorded.trace.len(), 1);
     assert_eq!(recorded.notes, ["the file ends within a packet: it was cut off"]);
 }

@@ -108,6 +108,12 @@ impl<'a> Iterator for Fields<'a> {
 /// Takes a variable-length integer from the front: at most 10 bytes.
 #[inline]
 pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    // Most are short.
+    let (&first, rest) = bytes.split_first()?;
+    if first < 0x80 {
+        *bytes = rest;
+        return Some(first.into());
+    }
     let mut value = 0;
     for (place, &byte) in bytes.iter().enumerate().take(10) {
         value |= u64::from(byte & 0x7f) << (7 * place);
