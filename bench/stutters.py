@@ -30,6 +30,7 @@ from collections import defaultdict
 
 PR_SET_NAME = 15
 VICTIM = "victim"
+NO_PRESSURE = ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"]
 LENGTH = 0.6  # of a stutter, in seconds
 
 
@@ -87,12 +88,13 @@ def cpu_hog(_):
 
 
 def fsync_storm(directory):
-    """A victim syncs a few bytes beside a writer of large files."""
+    """A victim syncs a few bytes beside three writers of large files."""
+    block = os.urandom(16 << 20)
 
-    def writer():
-        with open(os.path.join(directory, "storm"), "wb") as file:
-            block = os.urandom(1 << 22)
+    def writer(number):
+        with open(os.path.join(directory, f"storm{number}"), "wb") as file:
             while True:
+                file.seek(0)
                 file.write(block)
                 file.flush()
                 os.fsync(file.fileno())
@@ -105,7 +107,8 @@ def fsync_storm(directory):
                 os.fsync(file.fileno())
                 time.sleep(0.002)
 
-    processes = [child("writer", writer), child(VICTIM, victim)]
+    writers = [child("writer", lambda: writer(number)) for number in range(3)]
+    processes = [*writers, child(VICTIM, victim)]
     time.sleep(LENGTH)
     end(*processes)
 
@@ -230,10 +233,21 @@ def network_stall(_):
     os.waitpid(child("network", both), 0)
 
 
+def ordinary_work(directory):
+    """What a machine does anyway: each second, a program reads some files and another compresses."""
+    text = os.path.join(directory, "text")
+    with open(text, "w") as file:
+        file.writelines(f"line {number}\n" for number in range(200_000))
+    while True:
+        subprocess.run(["grep", "-rq", "nothing like it", "/usr/share/doc"], check=False)
+        subprocess.run(["gzip", "-c", text], stdout=subprocess.DEVNULL, check=True)
+        time.sleep(1)
+
+
 # Each kind with the threads that it holds up, and the causes that are right.
 KINDS = {
     "CPU hog": (cpu_hog, {VICTIM}, r"waiting for a CPU \(hog\)"),
-    # The storm holds up its writer as well.
+    # The storm holds up its writers as well.
     "fsync storm": (fsync_storm, {VICTIM, "writer"}, r"storage|device|kernel thread"),
     "page-in": (page_in, {VICTIM}, r"pages from storage|waiting for storage|device"),
     "server stopped": (server_stopped, {VICTIM}, r"server was stopped by a signal"),
@@ -259,6 +273,8 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--apart", type=float, default=4, help="mean seconds between two stutters")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pressure", action="store_true", help="with triggers of pressure, too")
+    parser.add_argument("--only", help="kinds that contain this text")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     place = tempfile.mkdtemp(dir="/var/tmp")
@@ -267,7 +283,7 @@ def main():
     listens, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
     service = subprocess.Popen(
         [options.unjank, "watch", "--socket", listens, "--store", store, "--per-hour", "3600"]
-        + ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"],
+        + ([] if options.pressure else NO_PRESSURE),
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -276,10 +292,13 @@ def main():
     atexit.register(service.terminate)
     print(service.stderr.readline().strip(), file=sys.stderr)
     threading.Thread(target=lambda: list(service.stderr), daemon=True).start()
+    worker = child("worker", lambda: ordinary_work(place))
+    atexit.register(end, worker)
     rng = random.Random(options.seed)
     found = defaultdict(list)
+    kinds = [kind for kind in KINDS if (options.only or "") in kind]
     for number in range(options.count):
-        kind = list(KINDS)[number % len(KINDS)]
+        kind = kinds[number % len(kinds)]
         stutter, held_up, right = KINDS[kind]
         time.sleep(rng.expovariate(1 / options.apart))
         stutter(place)
@@ -288,6 +307,7 @@ def main():
             [options.unjank, "mark", "--socket", listens], capture_output=True, text=True
         ).stdout
         line = said.splitlines()[0] if said else ""
+        line = line.removeprefix("explained shortly before: ")
         thread, _, cause = line.partition(" was held up for ")
         cause = cause.partition(": ")[2]
         noticed = thread in held_up

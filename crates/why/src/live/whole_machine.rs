@@ -161,5 +161,5 @@ impl<W: Write> WholeMachine<W> {
 /// The buffer of each CPU.
 fn buffer_of_cpu(root: &Root, of_all: Option<Bytes>) -> Bytes {
     let Some(of_all) = of_all else { return buffer_per_cpu(root, BUFFER) };
-    Bytes((of_all.get() / online_cpus(root) as u64).max(SMALLEST.get()))
+    Bytes((of_all.get() / online_cpus(root)).max(SMALLEST.get()))
 }
