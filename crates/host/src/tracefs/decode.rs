@@ -1,7 +1,7 @@
 //! Decodes the bytes of a record into an [`Event`], without an allocation for
 //! each record.
 
-use super::event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::event::{BinderRole, Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::format::{Field, Format};
 use super::lock_flags::LockFlags;
 use super::name::{Comm, Label};
@@ -58,7 +58,7 @@ enum Recipe {
     WorkBegins { item: Field, function: Field },
     PacketQueued(Field),
     PacketTaken(Field),
-    BinderSent(Field),
+    BinderSent { id: Field, process: Option<Field>, reply: Option<Field>, flags: Option<Field> },
     BinderReceived(Field),
     Mark(Field),
     Storage(storage::Recipe),
@@ -143,7 +143,9 @@ impl Decoder {
             ("net", "netif_receive_skb") => Recipe::PacketTaken(field("skbaddr")?),
             // The driver in Rust of Linux 6.18 has a system of its own.
             ("binder" | "rust_binder", "binder_transaction") => {
-                Recipe::BinderSent(field("debug_id")?)
+                let [process, reply, flags] =
+                    ["to_proc", "reply", "flags"].map(|name| format.field(name));
+                Recipe::BinderSent { id: field("debug_id")?, process, reply, flags }
             }
             ("binder" | "rust_binder", "binder_transaction_received") => {
                 Recipe::BinderReceived(field("debug_id")?)
@@ -256,7 +258,14 @@ impl Recipe {
                 EventKind::PacketQueued { packet: number(packet)? as u64 }
             }
             Self::PacketTaken(packet) => EventKind::PacketTaken { packet: number(packet)? as u64 },
-            Self::BinderSent(id) => EventKind::BinderSent { transaction: number(id)? as u32 },
+            Self::BinderSent { id, process, reply, flags } => {
+                let maybe = |field: &Option<Field>| field.as_ref().map_or(Some(0), number);
+                EventKind::BinderSent {
+                    transaction: number(id)? as u32,
+                    process: ThreadId(maybe(process)? as u32),
+                    role: BinderRole::of(maybe(reply)? as u64, maybe(flags)? as u64),
+                }
+            }
             Self::BinderReceived(id) => {
                 EventKind::BinderReceived { transaction: number(id)? as u32 }
             }

@@ -1,7 +1,7 @@
 //! Builds synthetic traces event by event, for the tests of all crates that
 //! explain traces.
 
-use super::event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::event::{BinderRole, Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::lock_flags::LockFlags;
 use super::name::Comm;
 use super::storage::{DeviceRequest, FilePages, StorageEvent};
@@ -290,7 +290,12 @@ fn invented(kind: u8, one: u8, other: u8) -> EventKind {
             program: name(other).into(),
         }),
         29 => EventKind::Storage(StorageEvent::Ended { thread, last: None }),
-        30 if one.is_multiple_of(4) => EventKind::BinderSent { transaction: other.into() },
+        30 if one.is_multiple_of(4) => EventKind::BinderSent {
+            transaction: other.into(),
+            process: ThreadId(u32::from(one) % 5),
+            role: [BinderRole::Call, BinderRole::OneWay, BinderRole::Reply]
+                [usize::from(one >> 2) % 3],
+        },
         30 if one.is_multiple_of(2) => EventKind::BinderReceived { transaction: other.into() },
         30 => EventKind::SystemCall(SystemCall::Ends { number: one.into(), result: other.into() }),
         31 if one.is_multiple_of(4) => {

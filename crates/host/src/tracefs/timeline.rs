@@ -77,11 +77,34 @@ pub fn follow(
     from: Timestamp,
     to: Timestamp,
 ) -> Result<Timeline, String> {
+    follow_since(trace, thread, known_since(trace, from), (from, to))
+}
+
+/// As [`follow`], for a thread that slept until it was woken at `from`. It need not search the
+/// trace for the state before.
+///
+/// # Errors
+/// As `follow`.
+pub fn follow_woken(
+    trace: &Trace,
+    thread: ThreadId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Timeline, String> {
+    follow_since(trace, thread, from, (from, to))
+}
+
+fn follow_since(
+    trace: &Trace,
+    thread: ThreadId,
+    since: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+) -> Result<Timeline, String> {
     if trace.has_gap(from, to) {
         return Err("the trace lost events here".to_owned());
     }
     let mut life = Life { from, spans: Vec::new(), state: None, since: from, switch_seen: true };
-    for note in notes(trace, thread, known_since(trace, from), to) {
+    for note in notes(trace, thread, since, to) {
         life.apply(note);
     }
     life.end(thread, to)

@@ -33,6 +33,9 @@ pub struct CpuTrace {
     pub events: Events,
     /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
+    /// The moment from which on all switches are there, if it is before the end of the first gap:
+    /// until that end, only the thread that had the CPU is not known.
+    pub switches_from: Option<Timestamp>,
     /// Spans in which only requests of threads to the kernel may be missing: system calls,
     /// page faults, armed timers, pages of files. They come from a joined trace that
     /// recorded nothing else.

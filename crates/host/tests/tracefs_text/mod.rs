@@ -84,7 +84,7 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::SoftirqExit(vector) => format!("softirq_exit: {}", softirq(vector)),
         EventKind::PacketQueued { packet } => format!("netif_rx: skbaddr={packet:x}"),
         EventKind::PacketTaken { packet } => format!("netif_receive_skb: skbaddr={packet:x}"),
-        EventKind::BinderSent { transaction } => {
+        EventKind::BinderSent { transaction, .. } => {
             format!("binder_transaction: transaction={}", transaction.cast_signed())
         }
         EventKind::BinderReceived { transaction } => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`order`] | intervals of quantiles from ranks alone |
 //! | [`empirical`] | the exact bootstrap of a quantile, from a histogram |
+//! | `exact` | exact quantiles of times that are all kept |
 //! | [`bootstrap`] | the ordinary bootstrap of raw samples |
 //! | [`contrast`] | the contrast of two quantities: difference, ratio, answer |
 //! | [`dependence`] | the number of independent samples that a run is worth |
@@ -20,6 +21,7 @@ pub mod bootstrap;
 pub mod contrast;
 pub mod dependence;
 pub mod empirical;
+mod exact;
 pub mod family;
 pub mod modes;
 pub mod order;
@@ -34,6 +36,7 @@ pub(crate) use bootstrap::mean_interval;
 pub use contrast::{Contrast, Estimate, Weighed};
 pub use dependence::Dependence;
 pub use empirical::Empirical;
+pub use exact::ExactTimes;
 pub use modes::Mode;
 pub use repetitions::Repetitions;
 pub use run_spread::RunSpread;

@@ -9,7 +9,7 @@ use std::fmt;
 use unjank_host::Timestamp;
 use unjank_host::input::{Stop, Stopped};
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::{Moment, Trace, seconds};
 use unjank_units::Nanos;
 
 use crate::exec::first_exec;
@@ -28,15 +28,6 @@ pub struct ChoiceOptions {
     pub from: Option<Moment>,
     /// The end of the window; by default the end of the thread.
     pub to: Option<Moment>,
-}
-
-/// A moment of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// By the clock of the trace.
-    At(Timestamp),
-    /// After the first event.
-    After(Nanos),
 }
 
 /// The chosen thread and window, with the reasons.
@@ -131,10 +122,7 @@ pub fn choose(
     let (begin, end) = trace.span().unwrap_or_default();
     let own = own.filter(|own| own.thread == thread);
     let (window, first) = own.map(|own| (own.window, own.first)).unzip();
-    let at = |moment: Moment| match moment {
-        Moment::At(at) => at,
-        Moment::After(time) => begin + time,
-    };
+    let at = |moment: Moment| moment.in_trace(begin);
     let from = match (wanted.from, window, first_exec(trace, process)) {
         (Some(from), ..) => (at(from), Edge::Since),
         (None, Some((from, _)), _) => (from, Edge::Recorded),
@@ -169,10 +157,4 @@ pub fn choose(
         ));
     }
     Ok(Chosen { thread, first: first.unwrap_or(thread), from, to })
-}
-
-/// `38735.806062000 s`: as in a trace.
-pub(crate) fn seconds(at: Timestamp) -> String {
-    let nanos = at.as_nanos();
-    format!("{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }

@@ -9,7 +9,6 @@ mod interrupts;
 mod life;
 mod machine;
 mod messages;
-mod order;
 mod origin;
 mod packets;
 mod requests;

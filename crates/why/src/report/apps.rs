@@ -3,6 +3,7 @@
 
 use unjank_host::Timestamp;
 use unjank_host::input::{Stop, Stopped};
+use unjank_host::tracefs::seconds;
 use unjank_measure::Unit;
 use unjank_measure::number::counted;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
@@ -14,7 +15,6 @@ use super::names::thread_name;
 use super::split;
 use super::what_if;
 use crate::android::{AppLaunch, AppThread, FrameJudge, LateFrame};
-use crate::choose::seconds;
 use crate::path::Way;
 use crate::split::Cell;
 

@@ -1,11 +1,12 @@
 //! The table of the thread and the window that were chosen in a recording.
 
 use unjank_host::Timestamp;
+use unjank_host::tracefs::seconds;
 use unjank_measure::record::{Column, Table};
 
 use super::explained::Explained;
 use super::names;
-use crate::choose::{Chosen, Edge, seconds};
+use crate::choose::{Chosen, Edge};
 
 /// The thread and the window, and why they were chosen.
 pub fn window_table(launch: &Explained, chosen: &Chosen) -> Table {

@@ -90,7 +90,9 @@ fn a_transaction_of_binder_is_sent_and_received_under_its_number() {
     decoder.learn("rust_binder", &received).unwrap();
     let record = |id: u8| [&[id, 0, 0, 0, 3, 0, 0, 0], &[51, 1, 0, 0][..], &[0; 8]].concat();
     let transaction = 0x133;
-    assert_eq!(decode(&decoder, &record(1)), Some(EventKind::BinderSent { transaction }));
+    let sent = |role| Some(EventKind::BinderSent { transaction, process: ThreadId(0), role });
+    // Without the fields that tell them apart, it is a call.
+    assert_eq!(decode(&decoder, &record(1)), sent(BinderRole::Call));
     assert_eq!(decode(&decoder, &record(2)), Some(EventKind::BinderReceived { transaction }));
 }
 

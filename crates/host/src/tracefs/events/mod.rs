@@ -236,7 +236,7 @@ impl ExactSizeIterator for Iter<'_> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Context, EventKind, Irq, PrevState, Softirq, Task};
+    use super::super::event::{BinderRole, Context, EventKind, Irq, PrevState, Softirq, Task};
     use super::super::lock_flags::LockFlags;
     use super::super::name::Comm;
     use super::super::script::Script;
@@ -288,7 +288,16 @@ mod tests {
             EventKind::Frequency { cpu: 1, frequency: Hertz(u64::MAX) },
             EventKind::PacketQueued { packet: u64::MAX },
             EventKind::PacketTaken { packet: 1 },
-            EventKind::BinderSent { transaction: u32::MAX },
+            EventKind::BinderSent {
+                transaction: u32::MAX,
+                process: ThreadId(u32::MAX),
+                role: BinderRole::Reply,
+            },
+            EventKind::BinderSent {
+                transaction: 2,
+                process: ThreadId(0),
+                role: BinderRole::OneWay,
+            },
             EventKind::BinderReceived { transaction: 1 },
             EventKind::Mark("hello".into()),
             EventKind::Inherits { thread: ThreadId(5), from: i32::MAX, to: -1 },

@@ -63,7 +63,7 @@ pub(super) enum Tag {
     PacketQueued,
     /// An address.
     PacketTaken,
-    /// A number.
+    /// The role; a number and a process.
     BinderSent,
     /// A number.
     BinderReceived,

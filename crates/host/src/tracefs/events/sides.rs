@@ -1,11 +1,12 @@
 //! Side tables for content that does not fit into a packed event.
 
-use super::super::event::{Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::super::event::{BinderRole, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::super::lock_flags::LockFlags;
 use super::super::name::Label;
 use super::super::system_call::SystemCall;
 use super::numbered::Numbered;
 use super::packed::{Packed, Tag, joined, split};
+use crate::sched::ThreadId;
 
 /// The side tables of events.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +36,24 @@ fn state_of(small: u16) -> PrevState {
         1 => PrevState::Runnable,
         2 => PrevState::Stopped,
         _ => PrevState::Uninterruptible,
+    }
+}
+
+/// The number of a role in `Packed::small`.
+fn small_of_role(role: BinderRole) -> u16 {
+    match role {
+        BinderRole::Call => 0,
+        BinderRole::OneWay => 1,
+        BinderRole::Reply => 2,
+    }
+}
+
+/// The inverse of [`small_of_role`].
+fn role_of(small: u16) -> BinderRole {
+    match small {
+        0 => BinderRole::Call,
+        1 => BinderRole::OneWay,
+        _ => BinderRole::Reply,
     }
 }
 
@@ -91,7 +110,9 @@ impl Sides {
             }
             EventKind::PacketQueued { packet } => (Tag::PacketQueued, 0, split(packet)),
             EventKind::PacketTaken { packet } => (Tag::PacketTaken, 0, split(packet)),
-            EventKind::BinderSent { transaction } => (Tag::BinderSent, 0, [transaction, 0]),
+            EventKind::BinderSent { transaction, process, role } => {
+                (Tag::BinderSent, small_of_role(role), [transaction, process.0])
+            }
             EventKind::BinderReceived { transaction } => (Tag::BinderReceived, 0, [transaction, 0]),
             EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
                 let number = u16::try_from(number).ok()?;
@@ -165,7 +186,11 @@ impl Sides {
             Tag::Idle => EventKind::Idle((small != 0).then_some(first)),
             Tag::PacketQueued => EventKind::PacketQueued { packet: joined(words) },
             Tag::PacketTaken => EventKind::PacketTaken { packet: joined(words) },
-            Tag::BinderSent => EventKind::BinderSent { transaction: first },
+            Tag::BinderSent => EventKind::BinderSent {
+                transaction: first,
+                process: ThreadId(second),
+                role: role_of(small),
+            },
             Tag::BinderReceived => EventKind::BinderReceived { transaction: first },
             Tag::Call => EventKind::SystemCall(SystemCall::Begins {
                 number: small.into(),

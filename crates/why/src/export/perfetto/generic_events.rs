@@ -34,8 +34,10 @@ pub(super) fn generic(kind: &EventKind) -> Option<Generic> {
             event("workqueue_execute_start", &[("work", item), ("function", function)])
         }
         EventKind::PacketQueued { packet } => event("netif_rx", &[("skbaddr", packet)]),
-        EventKind::BinderSent { transaction } => {
-            event("binder_transaction", &[("debug_id", transaction.into())])
+        EventKind::BinderSent { transaction, process, role } => {
+            let [reply, flags] = role.fields();
+            let to = [("debug_id", transaction.into()), ("to_proc", process.0.into())];
+            event("binder_transaction", &[to, [("reply", reply), ("flags", flags)]].concat())
         }
         EventKind::BinderReceived { transaction } => {
             event("binder_transaction_received", &[("debug_id", transaction.into())])

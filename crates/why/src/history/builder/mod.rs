@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
 use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Trace};
+use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Trace, in_order};
 
 use super::by_id::ById;
 use super::gaps::Gaps;
@@ -19,7 +19,6 @@ use super::interrupts::Interrupts;
 use super::life::Life;
 use super::machine::History;
 use super::messages::{Message, Messages};
-use super::order::in_order;
 use super::origin::{Armed, Cause, InterruptId, Origin};
 use super::packets::Packets;
 use super::requests::InFlight;
@@ -203,7 +202,7 @@ impl Builder {
         match kind {
             EventKind::Storage(event) => self.storage(event, at, (current, context), origin),
             EventKind::PacketQueued { packet } => self.packets.queue(packet, at, origin),
-            EventKind::BinderSent { transaction } => {
+            EventKind::BinderSent { transaction, .. } => {
                 self.messages.send(transaction, Message { sent: at, by: current });
             }
             EventKind::BinderReceived { transaction } => {

@@ -2,7 +2,7 @@
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::script::{Script, at};
-use unjank_host::tracefs::{Context, EventKind, SystemCall};
+use unjank_host::tracefs::{BinderRole, Context, EventKind, SystemCall};
 
 use super::super::{Certainty, Path, Way, critical_path};
 use crate::history::History;
@@ -17,7 +17,7 @@ fn calls(number: libc::c_long, second: u64) -> EventKind {
 }
 
 fn sent(transaction: u32) -> EventKind {
-    EventKind::BinderSent { transaction }
+    EventKind::BinderSent { transaction, process: ThreadId(0), role: BinderRole::Call }
 }
 
 fn received(transaction: u32) -> EventKind {

@@ -54,6 +54,9 @@ impl CpuReading {
                 // Nothing is known before it.
                 let from = self.unknown_since.min(at);
                 self.trace.gaps.push(Gap { from, to: at });
+                if from == Timestamp::default() && !self.loses {
+                    self.trace.switches_from = Some(self.valid_from.unwrap_or_default());
+                }
                 self.runs = Some(next);
                 let prev = Task { tid: IDLE, comm: Comm::default(), prio: NICE_0 };
                 self.switch(at, prev, PrevState::Runnable, next);

@@ -5,7 +5,7 @@ use super::wire::{Fields, Malformed, Small, Value};
 use crate::block_device::DeviceNumber;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
-use crate::tracefs::event::{Context, EventKind, Irq, PrevState, Softirq, Task};
+use crate::tracefs::event::{BinderRole, Context, EventKind, Irq, PrevState, Softirq, Task};
 use crate::tracefs::name::{Comm, Label, Name};
 use crate::tracefs::storage::{DeviceRequest, FilePages, StorageEvent};
 use crate::tracefs::system_call::SystemCall;
@@ -93,7 +93,11 @@ pub(super) fn kind(event: u32, message: &[u8]) -> Result<Option<EventKind>, Malf
         46 | 607 => Some(EventKind::ReclaimBegins),
         47 | 608 => Some(EventKind::ReclaimEnds),
         363 => Some(EventKind::TcpRetransmits),
-        50 => Some(EventKind::BinderSent { transaction: fields.number(1) as u32 }),
+        50 => Some(EventKind::BinderSent {
+            transaction: fields.number(1) as u32,
+            process: thread(3),
+            role: BinderRole::of(fields.number(5), fields.number(7)),
+        }),
         51 => Some(EventKind::BinderReceived { transaction: fields.number(1) as u32 }),
         58 => Some(EventKind::WorkBegins { item: fields.number(1), function: fields.number(2) }),
         59 => Some(EventKind::WorkQueued { item: fields.number(1), function: fields.number(2) }),

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::events::{device, program};
 use super::wire::{Fields, Malformed, Value};
 use crate::sched::ThreadId;
-use crate::tracefs::event::{EventKind, Irq, Softirq};
+use crate::tracefs::event::{BinderRole, EventKind, Irq, Softirq};
 use crate::tracefs::lock_flags::LockFlags;
 use crate::tracefs::name::Label;
 use crate::tracefs::storage::{FilePages, StorageEvent};
@@ -89,9 +89,14 @@ impl<'a> Named<'a> {
                 EventKind::ReclaimEnds
             }
             "tcp_retransmit_skb" => EventKind::TcpRetransmits,
-            "binder_transaction" => {
-                EventKind::BinderSent { transaction: number("debug_id")? as u32 }
-            }
+            "binder_transaction" => EventKind::BinderSent {
+                transaction: number("debug_id")? as u32,
+                process: thread("to_proc").unwrap_or(ThreadId(0)),
+                role: BinderRole::of(
+                    number("reply").unwrap_or_default(),
+                    number("flags").unwrap_or_default(),
+                ),
+            },
             "binder_transaction_received" => {
                 EventKind::BinderReceived { transaction: number("debug_id")? as u32 }
             }

@@ -2,7 +2,7 @@
 //! (`include/trace/events`), or as `trace-cmd report` does, with and without
 //! `-R`.
 
-use super::super::super::event::{EventKind, Irq, PrevState, Softirq, Task};
+use super::super::super::event::{BinderRole, EventKind, Irq, PrevState, Softirq, Task};
 use super::super::super::lock_flags::LockFlags;
 use super::super::super::name::{Comm, Label, Name};
 use super::super::super::storage::{DeviceRequest, FilePages, StorageEvent};
@@ -79,7 +79,7 @@ pub(super) fn kind(event: &str, text: &str) -> Result<Option<EventKind>, Wrong> 
         "tcp_retransmit_skb" => EventKind::TcpRetransmits,
         "contention_begin" => EventKind::LockContended { lock: lock(text)?, flags: flags(text)? },
         "contention_end" => EventKind::LockAcquired { lock: lock(text)? },
-        "binder_transaction" => EventKind::BinderSent { transaction: transaction(text)? },
+        "binder_transaction" => sent(text)?,
         "binder_transaction_received" => {
             EventKind::BinderReceived { transaction: transaction(text)? }
         }
@@ -185,6 +185,19 @@ fn transaction(text: &str) -> Result<u32, Wrong> {
     let id: Result<i32, Wrong> =
         number(text, "transaction=").or_else(|_| number(text, "debug_id="));
     id.map(i32::cast_unsigned)
+}
+
+/// `transaction=7 dest_node=0 dest_proc=31 dest_thread=33 reply=1 flags=0x0 code=0x0`; the fields
+/// after the number may be missing.
+fn sent(text: &str) -> Result<EventKind, Wrong> {
+    let process = number(text, "dest_proc=").or_else(|_| number(text, "to_proc="));
+    let reply = number(text, "reply=").unwrap_or_default();
+    let flags = hexadecimal(text, "flags=").unwrap_or_default();
+    Ok(EventKind::BinderSent {
+        transaction: transaction(text)?,
+        process: ThreadId(process.unwrap_or_default()),
+        role: BinderRole::of(reply, flags),
+    })
 }
 
 /// `NR 202 (1, 2, …)`, or `id=202 args=ARRAY[…]`.
@@ -334,7 +347,16 @@ mod tests {
         let sent =
             "transaction=7 dest_node=0 dest_proc=31 dest_thread=33 reply=1 flags=0x0 code=0x0";
         let raw = "debug_id=7 target_node=0 to_proc=31 to_thread=33 reply=1 code=0x0 flags=0x0";
-        assert_eq!(of("binder_transaction", sent), EventKind::BinderSent { transaction: 7 });
+        let reply = EventKind::BinderSent {
+            transaction: 7,
+            process: ThreadId(31),
+            role: BinderRole::Reply,
+        };
+        assert_eq!(of("binder_transaction", sent), reply);
+        let one_way = "transaction=8 dest_proc=31 dest_thread=0 reply=0 flags=0x11 code=0x1";
+        let one_way = of("binder_transaction", one_way);
+        let expected = BinderRole::OneWay;
+        assert!(matches!(one_way, EventKind::BinderSent { role, .. } if role == expected));
         assert_eq!(of("binder_transaction", raw), of("binder_transaction", sent));
         let received = EventKind::BinderReceived { transaction: 7 };
         assert_eq!(of("binder_transaction_received", "transaction=7"), received);

@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use unjank_host::Timestamp;
-use unjank_host::tracefs::{CpuTrace, Event, EventsIter};
+use super::event::Event;
+use super::events::Iter;
+use super::trace::CpuTrace;
+use crate::clock::Timestamp;
 
 /// The events of all CPUs in order of time, each with the index of its CPU in `cpus`.
-pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)> {
+pub fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)> {
     let mut rest: Vec<_> = cpus.iter().map(|trace| trace.events.iter()).collect();
     // The sort key of each CPU's next event. Of equal keys, the first CPU's is taken first.
     let next = rest.iter().enumerate();
@@ -30,15 +32,14 @@ pub(super) fn in_order(cpus: &[CpuTrace]) -> impl Iterator<Item = (usize, Event)
 
 /// The sort key of the next event: its time, and whether it is a switch. With a coarse clock, a
 /// wake-up and the switch to the woken thread can have the same time, so switches come last.
-fn place(events: &EventsIter<'_>) -> Option<(Timestamp, bool)> {
+fn place(events: &Iter<'_>) -> Option<(Timestamp, bool)> {
     Some((events.next_at()?, events.next_switches()))
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::tracefs::script::{at, task};
-    use unjank_host::tracefs::{Context, EventKind, PrevState};
-
+    use super::super::event::{Context, EventKind, PrevState};
+    use super::super::script::{at, task};
     use super::*;
 
     fn event(nanos: u64, switches: bool) -> Event {
