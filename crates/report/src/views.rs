@@ -49,10 +49,11 @@ const TABLES: [(&str, View); 14] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 23] = [
+const IN_SHORT: [&str; 24] = [
     "checkup",
     "ipc throughput",
     "jitter jvm",
+    "jitter trace",
     "launch bench",
     "launch power",
     "lock bench",

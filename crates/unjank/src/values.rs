@@ -60,6 +60,15 @@ pub(crate) fn priority(text: &str) -> Result<Priority, String> {
     Priority::new(number).map_err(|error| error.to_string())
 }
 
+/// Parses a number of rows, or `all`.
+pub(crate) fn rows(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        _ if text == "all" => Ok(usize::MAX),
+        Ok(rows) if rows > 0 => Ok(rows),
+        _ => Err("expected a number of rows, such as 50, or all".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

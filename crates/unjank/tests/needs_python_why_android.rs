@@ -5,43 +5,26 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod perfetto;
 
+use std::path::Path;
+
+use perfetto::{table, warnings};
 use serde_json::Value;
 
 const MILLISECOND: f64 = 1e6;
 
 /// A trace of `perfetto/android.py`; `None` without Python.
 fn trace(form: &str) -> Option<tempfile::NamedTempFile> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
-    let python = target.join("perfetto-0.59.1/bin/python");
-    if !python.exists() {
-        unjank_needs::skip(format!("{}; `make test` installs it", python.display()));
-        return None;
-    }
-    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/perfetto/android.py");
-    let status = Command::new(python).arg(script).arg(file.path()).arg(form).status().unwrap();
-    assert!(status.success());
-    Some(file)
-}
-
-fn why(file: &Path, options: &[&str]) -> Output {
-    let mut command = Command::new(unjank_needs::unjank!());
-    command.args(["why", "--no-store"]).args(options).arg(file).output().unwrap()
+    perfetto::trace("android.py", form)
 }
 
 fn record(file: &Path, options: &[&str]) -> Value {
-    let output = why(file, &[&["--json"], options].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    perfetto::record(&["why"], file, options)
 }
 
 fn refused(file: &Path, options: &[&str]) -> String {
-    let output = why(file, options);
-    assert_eq!(output.status.code(), Some(2));
-    String::from_utf8(output.stderr).unwrap()
+    perfetto::refused(&["why"], file, options)
 }
 
 /// The split, in milliseconds: way, activity, time.
@@ -59,20 +42,8 @@ fn time_of(record: &Value, activity: &str) -> f64 {
     split(record).iter().filter(|(_, of, _)| of == activity).map(|(.., time)| time).sum()
 }
 
-fn table<'a>(record: &'a Value, name: &str) -> &'a Value {
-    let tables = record["tables"].as_array().unwrap();
-    tables.iter().find(|table| table["name"] == name).unwrap()
-}
-
 fn about(value: f64, expected: f64) -> bool {
     (value - expected).abs() < 0.01
-}
-
-/// The warnings about the recording, without those about the machine that explains it.
-fn warnings(record: &Value) -> Vec<&str> {
-    let all =
-        record["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
-    all.filter(|warning| !warning.starts_with("the machine was busy")).collect()
 }
 
 #[test]

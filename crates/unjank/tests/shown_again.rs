@@ -26,6 +26,7 @@ fn probes() {
 fn recordings() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
     assert!(check(&["why", file, "--process", "sh"]).contains("What is explained"));
+    assert!(check(&["jitter", "trace", file]).contains("The longest waits"));
 }
 
 #[test]

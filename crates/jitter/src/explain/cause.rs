@@ -1,8 +1,8 @@
 //! The cause of one late wake-up: a pure function of a trace.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::timeline::{Span, ThreadState, follow};
-use unjank_host::tracefs::{Event, EventKind, Occupant, Trace};
+use unjank_host::tracefs::timeline::{Span, ThreadState, Timeline, follow, follow_woken};
+use unjank_host::tracefs::{Event, EventKind, Occupant, Trace, WakeUp};
 use unjank_host::{Nanos, Support, Timestamp};
 
 /// A wake-up that was late.
@@ -72,7 +72,22 @@ pub enum Phase {
 /// lacks. The trace needs `sched_switch` and `sched_waking`; the other
 /// [`cause_events`](super::cause_events) identify more culprits.
 pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
-    let timeline = match follow(trace, late.thread, late.due, late.ran) {
+    explained(trace, late, follow(trace, late.thread, late.due, late.ran))
+}
+
+/// Explains a wake-up that the trace itself has, from the waking to the run.
+pub fn cause_of_wait(trace: &Trace, wakeup: &WakeUp) -> Support<Cause> {
+    let WakeUp { thread, woken: due, ran, .. } = *wakeup;
+    let late = LateWakeUp { thread, due, ran, timer_slack: Nanos::ZERO };
+    explained(trace, &late, follow_woken(trace, thread, due, ran))
+}
+
+fn explained(
+    trace: &Trace,
+    late: &LateWakeUp,
+    timeline: Result<Timeline, String>,
+) -> Support<Cause> {
+    let timeline = match timeline {
         Ok(timeline) => timeline,
         Err(reason) => return Support::No(reason),
     };

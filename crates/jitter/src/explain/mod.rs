@@ -9,7 +9,7 @@ mod sentence;
 mod verdict;
 
 pub use blame::{Blame, CulpritTotal};
-pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};
+pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of, cause_of_wait};
 pub use events::cause_events;
 pub use load::beside_load;
 pub(crate) use verdict::HEALTHY_SOURCE;

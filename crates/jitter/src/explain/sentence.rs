@@ -12,6 +12,8 @@ const WORTH_TELLING: u64 = 4;
 /// A culprit is named if it held the CPU for at least one in this many of the part.
 const WORTH_NAMING: u64 = 5;
 const MOST_NAMED: usize = 3;
+/// CPUs leave the deepest idle states within some hundred microseconds.
+const LONGEST_FROM_IDLE: Nanos = Nanos::from_millis(1);
 
 /// The large parts of the delay, in the order of time.
 impl fmt::Display for Cause {
@@ -91,6 +93,10 @@ fn while_they_ran(cause: &Cause, phase: Phase) -> String {
     let idle_first = |culprit: &&Culprit| matches!(culprit.who, Occupant::Idle(_));
     let (idle, others): (Vec<&Culprit>, Vec<&Culprit>) = all.into_iter().partition(idle_first);
     match idle.first() {
+        Some(first) if sum(&idle) > sum(&others) && sum(&idle) > LONGEST_FROM_IDLE => format!(
+            " while CPU {} was idle (a CPU limit of its group, or a stalled CPU)",
+            first.cpu
+        ),
         Some(first) if sum(&idle) > sum(&others) => {
             format!(" while CPU {} left its idle state", first.cpu)
         }
@@ -209,6 +215,11 @@ mod tests {
         assert_eq!(of(&two), "waited 212 µs while hog[9] (210 µs) and irq 24 (disk) (60.0 µs) ran");
         let idle = with(cause(3, 80, 2), Phase::Wait, Occupant::Idle(Some(2)), 70);
         assert_eq!(of(&idle), "waited 80.0 µs while CPU 1 left its idle state");
+        let limited = with(cause(3, 8_000, 2), Phase::Wait, Occupant::Idle(Some(2)), 7_000);
+        assert_eq!(
+            of(&limited),
+            "waited 8.00 ms while CPU 1 was idle (a CPU limit of its group, or a stalled CPU)"
+        );
         assert_eq!(of(&cause(3, 80, 2)), "waited 80.0 µs");
         let unseen = Cause { switch_seen: false, ..cause(3, 80, 0) };
         assert_eq!(of(&unseen), "waited 80.0 µs (the trace lacks the switch to it)");

@@ -21,6 +21,7 @@ mod measured;
 pub(crate) mod parent;
 mod place;
 pub(crate) mod record;
+mod recording;
 mod repeated;
 pub(crate) mod repetition;
 pub(crate) mod reproduce;

@@ -8,13 +8,10 @@ drawn after 150 ms, of which it waits 20 ms for a disk. Another app (400) draws 
 one is late because of a lock.
 """
 
-import gzip
 import sys
-import zlib
 
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import FtraceEventBundle, Trace
+from recording import DISK, HARDIRQ, Recording, save
 
-BEGIN = 5_000  # of the launch, after boot
 SYSTEM, ZYGOTE, APP, RENDER, OTHER, DRAWER, HOLDER, KTHREADD = 100, 200, 300, 301, 400, 401, 402, 2
 NAMES = {
     0: "swapper/0",
@@ -26,56 +23,13 @@ NAMES = {
     DRAWER: "RenderThread",
     HOLDER: "worker",
 }
-HARDIRQ = 0x08
-SLEEP, DISK = 1, 2
 CLONE_THREAD = 0x10000
 FUTEX = 98  # on aarch64
 FUTEX_WAIT_PRIVATE = 128
 
 
-def nanos(millis):
-    return round((BEGIN + millis) * 1_000_000)
-
-
-class Recording:
-    def __init__(self):
-        self.events = {0: [], 1: []}  # (time, current, flags, name, fields) by CPU
-        self.running = {0: 0, 1: 0}
-
-    def event(self, cpu, at, name, flags=0, /, **fields):
-        self.events[cpu].append((nanos(at), self.running[cpu], flags, name, fields))
-
-    def switch(self, cpu, at, to, state=SLEEP):
-        before = self.running[cpu]
-        self.event(
-            cpu,
-            at,
-            "sched_switch",
-            prev_comm=NAMES[before],
-            prev_pid=before,
-            prev_prio=120,
-            prev_state=0 if before == 0 else state,
-            next_comm=NAMES[to],
-            next_pid=to,
-            next_prio=120,
-        )
-        self.running[cpu] = to
-
-    def wakes(self, cpu, at, thread, target, flags=0):
-        self.event(
-            cpu, at, "sched_waking", flags, comm=NAMES[thread], pid=thread, prio=120, target_cpu=target
-        )
-
-    def mark(self, cpu, at, line):
-        self.event(cpu, at, "print", ip=1, buf=line + "\n")
-
-    def slice(self, cpu, begin, end, process, name):
-        self.mark(cpu, begin, f"B|{process}|{name}")
-        self.mark(cpu, end, f"E|{process}")
-
-
 def launch():
-    it = Recording()
+    it = Recording(NAMES)
     # CPU 1 is at half of its highest clock from 25 ms on, for 10 ms.
     it.event(1, -5, "cpu_frequency", state=2_000_000, cpu_id=1)
     it.switch(1, -4, 0)
@@ -168,81 +122,11 @@ def process_tree(trace):
     later.threads.add(tid=RENDER, tgid=APP, name=NAMES[RENDER])
 
 
-def add_compact(bundle, events):
-    compact: FtraceEventBundle.CompactSched = bundle.compact_sched
-    names: list[str] = []
-    last = {"switch": 0, "waking": 0}
-
-    def column(kind, at, name, **fields):
-        if name not in names:
-            names.append(name)
-        fields["comm_index" if kind == "waking" else "next_comm_index"] = names.index(name)
-        getattr(compact, f"{kind}_timestamp").append(at - last[kind])
-        last[kind] = at
-        for field, value in fields.items():
-            getattr(compact, f"{kind}_{field}").append(value)
-
-    for at, _, flags, name, it in events:
-        if name == "sched_switch":
-            column(
-                "switch",
-                at,
-                it["next_comm"],
-                prev_state=it["prev_state"],
-                next_pid=it["next_pid"],
-                next_prio=it["next_prio"],
-            )
-        elif name == "sched_waking":
-            column(
-                "waking",
-                at,
-                it["comm"],
-                pid=it["pid"],
-                target_cpu=it["target_cpu"],
-                prio=it["prio"],
-                common_flags=flags,
-            )
-    compact.intern_table.extend(names)
-
-
-def write(recording, how):
-    trace = Trace()
-    trace.packet.add().system_info.utsname.machine = "aarch64"
-    for cpu, events in recording.events.items():
-        # Bundles of different CPUs are not in order of time.
-        for part in (events[: len(events) // 2], events[len(events) // 2 :]):
-            bundle = trace.packet.add(trusted_packet_sequence_id=2).ftrace_events
-            bundle.cpu = cpu
-            if how != "full":
-                add_compact(bundle, part)
-            for at, current, flags, name, fields in part:
-                if how == "full" or name not in ("sched_switch", "sched_waking"):
-                    event = bundle.event.add(timestamp=at, pid=current, common_flags=flags)
-                    inner = getattr(event, name)
-                    inner.SetInParent()
-                    for field, value in fields.items():
-                        if isinstance(value, list):
-                            getattr(inner, field).extend(value)
-                        else:
-                            setattr(inner, field, value)
-    process_tree(trace)
-    if how == "packed":
-        packed = Trace()
-        packed.packet.add().compressed_packets = zlib.compress(trace.SerializeToString())
-        return packed.SerializeToString()
-    if how == "gzip":
-        return gzip.compress(trace.SerializeToString())
-    return trace.SerializeToString()
-
-
 def main():
     file, how = sys.argv[1:]
     recording = launch()
     frames(recording)
-    for events in recording.events.values():
-        events.sort(key=lambda event: event[0])
-    with open(file, "wb") as out:
-        out.write(write(recording, how))
+    save(recording, file, how, process_tree)
 
 
 main()

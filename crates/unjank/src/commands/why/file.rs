@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use unjank_host::input::{Input, Stopped};
+use unjank_host::input::Stopped;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::trace_file::{self, Annex, NamedTimes, Recorded};
+use unjank_host::tracefs::trace_file::{Annex, NamedTimes, Recorded};
 use unjank_host::tracefs::{Moment, Trace};
 use unjank_host::{Bytes, Error, Support, Timestamp};
 use unjank_measure::Findings;
@@ -20,8 +20,8 @@ use super::about::of_output;
 use super::named::NamedArgs;
 use crate::commands::incidents::{KeptArgs, STORE};
 use crate::commands::measured::{OutputArgs, Settings};
+use crate::commands::recording::{failed, moment, read};
 use crate::interrupt;
-use crate::values;
 
 /// What of a recording is explained.
 #[derive(Debug, clap::Args)]
@@ -170,17 +170,6 @@ fn clocks_of(annex: Option<&Annex>, trace: &Trace) -> Clocks {
     }
 }
 
-fn read(file: &Path, named: NamedTimes) -> Result<Recorded> {
-    let failed = |why| failed(file, why);
-    let stop = interrupt::stop();
-    let input = Input::named(file, &stop).map_err(failed)?;
-    Ok(trace_file::read_from(input, named, &stop).map_err(failed)?)
-}
-
-fn failed(file: &Path, why: io::Error) -> Error {
-    Error::file("read", file, why).of_named_file()
-}
-
 /// Gives the system calls of another architecture this machine's numbers.
 fn translate_calls(recorded: &mut Recorded) -> Option<String> {
     let architecture = recorded.architecture.as_ref().filter(|name| !is_native(name))?;
@@ -217,39 +206,4 @@ fn own(annex: &Annex) -> Option<choose::OwnRecording> {
     let thread = ThreadId(annex.thread);
     let first = if annex.first == 0 { thread } else { ThreadId(annex.first) };
     (annex.thread != 0).then_some(choose::OwnRecording { thread, first, window: (from, to) })
-}
-
-/// Parses `38735.806062`, the time of an event, or `+250ms`.
-fn moment(text: &str) -> Result<Moment, String> {
-    if let Some(after) = text.strip_prefix('+') {
-        return values::duration_or_zero(after).map(Moment::After);
-    }
-    let wrong = "a moment looks like 38735.806062 (seconds of the trace) or +250ms";
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if seconds.is_empty() || !digits(seconds) || !digits(fraction) || fraction.len() > 9 {
-        return Err(wrong.to_owned());
-    }
-    let nanos = format!("{seconds}{fraction:0<9}").parse().map_err(|_| wrong.to_owned())?;
-    Ok(Moment::At(Timestamp::from_nanos(nanos)))
-}
-
-#[cfg(test)]
-mod tests {
-    use unjank_host::Nanos;
-
-    use super::*;
-
-    #[test]
-    fn a_moment_is_a_time_of_the_trace_or_after_its_begin() {
-        let at = |nanos| Ok(Moment::At(Timestamp::from_nanos(nanos)));
-        assert_eq!(moment("38735.806062"), at(38_735_806_062_000));
-        assert_eq!(moment("1.000000001"), at(1_000_000_001));
-        assert_eq!(moment("7"), at(7_000_000_000));
-        assert_eq!(moment("+250ms"), Ok(Moment::After(Nanos::from_millis(250))));
-        assert_eq!(moment("+0"), Ok(Moment::After(Nanos::ZERO)));
-        for wrong in ["", ".5", "soon", "-1", "1.0000000001", "99999999999999", "+", "1.5s"] {
-            assert!(moment(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -64,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all_launches: bool,
     /// Rows of each table, or all
-    #[arg(long, value_name = "N", default_value = "8", value_parser = rows)]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = values::rows)]
     limit: usize,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -207,15 +207,6 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
         .with("thrash_window", args.thrash_window.get())
         .with("all_launches", args.all_launches)
         .with("swap_priority", priorities)
-}
-
-/// Parses a number of rows, or `all`.
-fn rows(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        _ if text == "all" => Ok(usize::MAX),
-        Ok(rows) if rows > 0 => Ok(rows),
-        _ => Err("expected a number of rows, such as 50, or all".to_owned()),
-    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -1,0 +1,83 @@
+//! `unjank jitter trace` with traces that Perfetto's own classes have written.
+//!
+//! Needs perfetto of `PyPI` in a virtual environment under `target`, which `make test` makes. Fails
+//! without it when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
+
+mod perfetto;
+
+use perfetto::{record, refused, table, trace, warnings};
+use serde_json::Value;
+
+const WAKE_UPS: [&str; 2] = ["jitter", "trace"];
+
+/// A row of a table: texts as they are, numbers rounded to microseconds if they are times.
+fn row(table: &Value, number: usize) -> Vec<String> {
+    let columns = table["columns"].as_array().unwrap();
+    let row = table["rows"][number].as_array().unwrap();
+    let cells = row.iter().zip(columns).map(|(cell, column)| match cell {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        cell => {
+            let value = cell["value"].as_f64().unwrap();
+            let scale = if column["unit"] == "ns" { 1e3 } else { 1.0 };
+            format!("{}", (value / scale * 1e3).round() / 1e3)
+        }
+    });
+    cells.collect()
+}
+
+#[test]
+fn late_wake_ups_have_the_known_answer_in_every_form() {
+    let Some(file) = trace("android.py", "full") else { return };
+    let first = record(&WAKE_UPS, file.path(), &["--late", "400us"]);
+    let threads = table(&first, "jitter/trace/threads");
+    let other = (0..6).map(|number| row(threads, number)).find(|row| row[0] == "ple.other[400]");
+    // Frames begin 0.1 ms after the wake-up, and the lock is free 0.5 ms before the thread runs.
+    assert_eq!(
+        other.unwrap(),
+        [
+            "ple.other[400]",
+            "com.example.other[400]",
+            "13",
+            "100",
+            "",
+            "500",
+            "1",
+            "while worker[402] ran"
+        ]
+    );
+    let verdict = &first["verdicts"][0];
+    assert_eq!(verdict["answer"], "no");
+    let next = verdict["next"].as_str().unwrap();
+    assert!(next.ends_with("--process 200 --thread 200 --since 5.000000000 --until 5.011000000"));
+    let in_time = record(&WAKE_UPS, file.path(), &["--late", "1ms"]);
+    assert_eq!(in_time["verdicts"][0]["answer"], "yes");
+    for form in ["compact", "packed", "gzip"] {
+        let file = trace("android.py", form).unwrap();
+        let record = record(&WAKE_UPS, file.path(), &["--late", "400us"]);
+        assert_eq!(record["tables"], first["tables"], "{form}");
+        assert_eq!(warnings(&record), warnings(&first), "{form}");
+    }
+}
+
+#[test]
+fn threads_processes_and_times_of_wake_ups_are_chosen() {
+    let Some(file) = trace("android.py", "compact") else { return };
+    let n = |options: &[&str]| {
+        record(&WAKE_UPS, file.path(), options)["series"][0]["n"].as_u64().unwrap()
+    };
+    assert_eq!(n(&["--thread", "Render*"]), 3 + 12);
+    assert_eq!(n(&["--thread", "Render*", "--process", "com.example.calendar"]), 3);
+    assert_eq!(n(&["--process", "400", "--since", "5.2"]), 13 + 12);
+    assert_eq!(n(&["--thread", "Render*", "--since", "+100ms", "--until", "+130ms"]), 1);
+    for (options, expected) in [
+        (["--thread", "nobody"], "no thread called nobody was woken in this time"),
+        (["--process", "nobody"], "the recording has no process called nobody; it has "),
+        (["--since", "+5s"], "there is nothing from 9.995000000 s to 5.418500000 s; "),
+    ] {
+        let said = refused(&WAKE_UPS, file.path(), &options);
+        assert!(said.contains(expected), "{said}");
+    }
+}
