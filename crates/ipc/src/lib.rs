@@ -9,6 +9,7 @@
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
 //! | [`inversion`] | the cost of priority inversion for a real-time call |
 //! | [`mod@bench`] | calls compared with those of other tools |
+//! | [`trace`] | calls over binder in a recording |
 //! | [`paper`] | the figures of AOSP's tests beside ours |
 //! | [`explain`] | verdicts, and the cause of one slow call |
 
@@ -20,6 +21,7 @@ pub mod paper;
 pub mod probe;
 mod starts;
 pub mod throughput;
+pub mod trace;
 pub mod transport;
 mod watch;
 

@@ -49,9 +49,10 @@ const TABLES: [(&str, View); 14] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 24] = [
+const IN_SHORT: [&str; 25] = [
     "checkup",
     "ipc throughput",
+    "ipc trace",
     "jitter jvm",
     "jitter trace",
     "launch bench",

@@ -1,4 +1,5 @@
-//! `unjank jitter trace` with traces that Perfetto's own classes have written.
+//! `unjank jitter trace` and `ipc trace` with traces that Perfetto's own classes have
+//! written.
 //!
 //! Needs perfetto of `PyPI` in a virtual environment under `target`, which `make test` makes. Fails
 //! without it when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
@@ -11,6 +12,7 @@ use perfetto::{record, refused, table, trace, warnings};
 use serde_json::Value;
 
 const WAKE_UPS: [&str; 2] = ["jitter", "trace"];
+const CALLS: [&str; 2] = ["ipc", "trace"];
 
 /// A row of a table: texts as they are, numbers rounded to microseconds if they are times.
 fn row(table: &Value, number: usize) -> Vec<String> {
@@ -80,4 +82,52 @@ fn threads_processes_and_times_of_wake_ups_are_chosen() {
         let said = refused(&WAKE_UPS, file.path(), &options);
         assert!(said.contains(expected), "{said}");
     }
+}
+
+#[test]
+fn calls_over_binder_have_the_known_answer_in_every_form() {
+    let Some(file) = trace("delays.py", "full") else { return };
+    let first = record(&CALLS, file.path(), &[]);
+    assert_eq!(warnings(&first), Vec::<&str>::new());
+    let calls = table(&first, "ipc/trace/calls");
+    let (app, server) = ("com.example.calendar[300]", "com.example.server[500]");
+    // One of them is longer, because the server calls another one meanwhile.
+    assert_eq!(row(calls, 0), [app, server, "10", "3800", "", "21800", "10"]);
+    assert_eq!(row(calls, 1), [server, "storaged[600]", "1", "", "", "1200", "0"]);
+    let parts = table(&first, "ipc/trace/parts");
+    let part = |number: usize| row(parts, number)[2..6].join(" ");
+    assert_eq!(part(0), "to the server 1100  1100");
+    assert_eq!(part(1), "in the server 2000  20000");
+    assert_eq!(part(2), "back to the client 700  700");
+    let longest = row(table(&first, "ipc/trace/longest"), 0);
+    assert_eq!(longest[0], "5.160000000 s");
+    assert_eq!(longest[3..], ["21800", "1100", "900", "20000", "700", "500"]);
+    let one_way = table(&first, "ipc/trace/one_way");
+    assert_eq!(row(one_way, 0), [app, server, "1", "", "", "1500"]);
+    let facts = first["facts"].as_array().unwrap();
+    let fact = |name: &str| facts.iter().find(|it| it["name"] == name).unwrap()["value"].clone();
+    assert_eq!(fact("ipc/trace/unfinished"), 1.0);
+    let verdict = &first["verdicts"][0];
+    assert_eq!(verdict["answer"], "no");
+    let next = verdict["next"].as_str().unwrap();
+    assert!(next.ends_with("--process 300 --thread 300 --since 5.160000000 --until 5.181800000"));
+    for form in ["compact", "packed", "gzip"] {
+        let file = trace("delays.py", form).unwrap();
+        let record = record(&CALLS, file.path(), &[]);
+        assert_eq!(record["tables"], first["tables"], "{form}");
+    }
+}
+
+#[test]
+fn calls_are_chosen_and_a_trace_without_them_says_what_to_record() {
+    let Some(file) = trace("delays.py", "compact") else { return };
+    let n =
+        |options: &[&str]| record(&CALLS, file.path(), options)["series"][0]["n"].as_u64().unwrap();
+    assert_eq!(n(&["--process", "storaged"]), 1);
+    assert_eq!(n(&["--process", "com.example.calendar", "--since", "5.1", "--until", "5.2"]), 4);
+    let in_time = record(&CALLS, file.path(), &["--deadline", "30ms"]);
+    assert_eq!(in_time["verdicts"][0]["answer"], "yes");
+    let android = trace("android.py", "compact").unwrap();
+    let said = refused(&CALLS, android.path(), &[]);
+    assert!(said.contains("the category binder_driver"), "{said}");
 }

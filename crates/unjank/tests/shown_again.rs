@@ -27,7 +27,41 @@ fn recordings() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/fixtures/trace-file/launch.v6.dat");
     assert!(check(&["why", file, "--process", "sh"]).contains("What is explained"));
     assert!(check(&["jitter", "trace", file]).contains("The longest waits"));
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("trace.txt");
+    fs::write(&text, DELAYS).unwrap();
+    let text = text.to_str().unwrap();
+    assert!(check(&["ipc", "trace", text]).contains("Where the time of these calls went"));
 }
+
+/// A call over binder, a message without a reply, and a shortage of memory.
+const DELAYS: &str = "\
+app-300 [000] ..... 5.000000: binder_transaction: transaction=1 dest_node=7 dest_proc=500 \
+dest_thread=0 reply=0 flags=0x10 code=0x1
+app-300 [000] ..... 5.000100: sched_waking: comm=binder:500_1 pid=501 prio=120 target_cpu=001
+app-300 [000] ..... 5.000200: sched_switch: prev_comm=app prev_pid=300 prev_prio=120 \
+prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+<idle>-0 [001] ..... 5.001000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 \
+prev_state=R ==> next_comm=binder:500_1 next_pid=501 next_prio=120
+binder:500_1-501 [001] ..... 5.001100: binder_transaction_received: transaction=1
+binder:500_1-501 [001] ..... 5.003100: binder_transaction: transaction=2 dest_node=0 \
+dest_proc=300 dest_thread=300 reply=1 flags=0x0 code=0x0
+binder:500_1-501 [001] ..... 5.003200: sched_waking: comm=app pid=300 prio=120 target_cpu=000
+<idle>-0 [000] ..... 5.003700: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 \
+prev_state=R ==> next_comm=app next_pid=300 next_prio=120
+app-300 [000] ..... 5.003800: binder_transaction_received: transaction=2
+app-300 [000] ..... 5.004000: binder_transaction: transaction=3 dest_node=7 dest_proc=500 \
+dest_thread=0 reply=0 flags=0x11 code=0x1
+binder:500_1-501 [001] ..... 5.004100: binder_transaction_received: transaction=3
+app-300 [000] ..... 5.010000: mm_vmscan_direct_reclaim_begin: order=0 gfp_flags=GFP_KERNEL
+binder:500_1-501 [001] ..... 5.011000: sched_switch: prev_comm=binder:500_1 prev_pid=501 \
+prev_prio=120 prev_state=S ==> next_comm=kswapd0 next_pid=90 next_prio=120
+kswapd0-90 [001] ..... 5.012000: sched_switch: prev_comm=kswapd0 prev_pid=90 prev_prio=120 \
+prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+app-300 [000] ..... 5.015000: mm_vmscan_direct_reclaim_end: nr_reclaimed=32
+app-300 [000] ..... 5.016000: mm_filemap_add_to_page_cache: dev 254:0 ino 4d page=0xffff \
+pfn=0x1 ofs=4096 order=2
+";
 
 #[test]
 fn locks() {

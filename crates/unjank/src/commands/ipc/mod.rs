@@ -7,6 +7,7 @@ pub(crate) mod latency;
 pub(crate) mod peer;
 pub(crate) mod probe;
 pub(crate) mod throughput;
+pub(crate) mod trace;
 pub(crate) mod transport_name;
 
 use std::process::ExitCode;
@@ -27,6 +28,8 @@ pub(crate) enum Verb {
     Latency(latency::Args),
     /// Measure what priority inversion costs a real-time call
     Inversion(inversion::Args),
+    /// Show how long calls over binder took in a recording, and in which part of the way
+    Trace(trace::Args),
     /// Compare calls with those of perf bench, and pi-channel with unix sockets
     Bench(bench::Args),
     /// The other process of a measurement; started by unjank itself
@@ -43,6 +46,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Throughput(args) => throughput::run(args),
         Verb::Latency(args) => latency::run(args),
         Verb::Inversion(args) => inversion::run(args),
+        Verb::Trace(args) => trace::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Caller(parent) => caller::run(*parent),
         Verb::Peer(args) => peer::run(args),
