@@ -49,7 +49,7 @@ const TABLES: [(&str, View); 14] = [
 
 /// Commands whose answers and tables are enough on a terminal: the other parts are on the page and
 /// in JSON. Other commands show everything.
-const IN_SHORT: [&str; 25] = [
+const IN_SHORT: [&str; 26] = [
     "checkup",
     "ipc throughput",
     "ipc trace",
@@ -73,6 +73,7 @@ const IN_SHORT: [&str; 25] = [
     "swap score",
     "swap simulate",
     "swap sweep",
+    "swap trace",
     "swap tune",
     "why",
 ];

@@ -13,6 +13,7 @@
 //! | [`remedy`] | a tier that keeps what comes back |
 //! | [`score`](mod@score) | policies by their distance from the offline optimum |
 //! | [`simulate`] | replays a trace through a model |
+//! | [`stalls`] | what a shortage of memory cost in a recording of the kernel's events |
 //! | [`sweep`] | replays traces through many policies and sizes |
 //! | [`synth`] | traces of synthetic phones |
 //! | [`trace`] | traces of storage and swap in the usual formats |
@@ -29,6 +30,7 @@ pub mod record;
 pub mod remedy;
 pub mod score;
 pub mod simulate;
+pub mod stalls;
 pub mod sweep;
 pub mod synth;
 pub mod trace;

@@ -1,4 +1,4 @@
-//! `unjank jitter trace` and `ipc trace` with traces that Perfetto's own classes have
+//! `unjank jitter trace`, `ipc trace` and `swap trace` with traces that Perfetto's own classes have
 //! written.
 //!
 //! Needs perfetto of `PyPI` in a virtual environment under `target`, which `make test` makes. Fails
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 const WAKE_UPS: [&str; 2] = ["jitter", "trace"];
 const CALLS: [&str; 2] = ["ipc", "trace"];
+const MEMORY: [&str; 2] = ["swap", "trace"];
 
 /// A row of a table: texts as they are, numbers rounded to microseconds if they are times.
 fn row(table: &Value, number: usize) -> Vec<String> {
@@ -130,4 +131,38 @@ fn calls_are_chosen_and_a_trace_without_them_says_what_to_record() {
     let android = trace("android.py", "compact").unwrap();
     let said = refused(&CALLS, android.path(), &[]);
     assert!(said.contains("the category binder_driver"), "{said}");
+}
+
+#[test]
+fn a_shortage_of_memory_has_the_known_answer_in_every_form() {
+    let Some(file) = trace("delays.py", "full") else { return };
+    let first = record(&MEMORY, file.path(), &[]);
+    let other = ["ple.other[400]", "com.example.other[400]"];
+    let cells = |name: &str| row(table(&first, name), 0);
+    assert_eq!(cells("swap/trace/reclaim")[..2], other);
+    assert_eq!(cells("swap/trace/reclaim")[2..], ["2", "15000", "3000", "12000"]);
+    assert_eq!(cells("swap/trace/longest"), ["5.401000000 s", other[0], "12000"]);
+    let kswapd = cells("swap/trace/kswapd");
+    assert_eq!((kswapd[1].as_str(), kswapd[2].as_str(), kswapd[4].as_str()), ("2", "8000", "7000"));
+    assert_eq!(cells("swap/trace/files"), ["inode 77 on 254,0", "8", other[0]]);
+    assert_eq!(cells("swap/trace/readers"), [other[0], other[1], "8", "1"]);
+    let verdict = &first["verdicts"][0];
+    assert_eq!(verdict["answer"], "no");
+    let next = verdict["next"].as_str().unwrap();
+    assert!(next.ends_with("--process 400 --thread 400 --since 5.401000000 --until 5.413000000"));
+    for form in ["compact", "packed", "gzip"] {
+        let file = trace("delays.py", form).unwrap();
+        let record = record(&MEMORY, file.path(), &[]);
+        assert_eq!(record["tables"], first["tables"], "{form}");
+    }
+}
+
+#[test]
+fn a_trace_without_memory_says_what_to_record() {
+    let Some(file) = trace("android.py", "compact") else { return };
+    let said = refused(&MEMORY, file.path(), &[]);
+    assert!(said.contains("it has no events about memory; record vmscan/"), "{said}");
+    let delays = trace("delays.py", "compact").unwrap();
+    let app = record(&MEMORY, delays.path(), &["--process", "com.example.calendar"]);
+    assert_eq!(app["verdicts"][0]["answer"], "cannot_tell");
 }

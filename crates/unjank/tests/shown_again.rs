@@ -32,6 +32,7 @@ fn recordings() {
     fs::write(&text, DELAYS).unwrap();
     let text = text.to_str().unwrap();
     assert!(check(&["ipc", "trace", text]).contains("Where the time of these calls went"));
+    assert!(check(&["swap", "trace", text]).contains("Eviction in the background"));
 }
 
 /// A call over binder, a message without a reply, and a shortage of memory.

@@ -16,6 +16,7 @@ pub(crate) mod sweep;
 pub(crate) mod synth;
 pub(crate) mod tier;
 pub(crate) mod tierd;
+pub(crate) mod trace;
 pub(crate) mod tune;
 mod write_cost;
 
@@ -31,6 +32,8 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Analyse traces: skew, reuse, thrashing, launches, and which processes cause them
     Analyze(analyze::Args),
+    /// Show which threads of a recording looked for free memory, kswapd, and files read
+    Trace(trace::Args),
     /// Draw the miss-ratio curve of a trace under any policy
     Mrc(mrc::Args),
     /// Rank policies by their distance from the offline optimum, over many traces
@@ -63,6 +66,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
         Verb::Analyze(args) => analyze::run(args),
+        Verb::Trace(args) => trace::run(args),
         Verb::Mrc(args) => mrc::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Record(args) => record::run(args),

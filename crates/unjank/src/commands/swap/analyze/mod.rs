@@ -30,7 +30,7 @@ data is used again; which processes make the hottest accesses; when evicted page
 (thrashing); whether a fast swap device holds colder pages than a slow one; and the I/O of each
 launch with all processes that it started (of a recorded command, its own launches;
 --all-launches shows all). A trace is read once; memory is 25 to 150 bytes for each different page.
-docs/reference/swap/analyze.md explains the numbers.")]
+docs/reference/swap/analyze.md explains the numbers. For traces of Perfetto: unjank swap trace.")]
 pub(crate) struct Args {
     /// Traces, compressed or not, or - for stdin; each is analysed by itself
     #[arg(value_name = "TRACE", required = true)]
