@@ -19,8 +19,11 @@ use crate::sched::ThreadId;
 pub struct Roster {
     /// The last name of each thread, and when the trace has it.
     names: HashMap<ThreadId, (Timestamp, Comm), RandomState>,
-    /// The process of each thread.
+    /// The process of each thread: its first thread, or the first one that is known of the same
+    /// process.
     processes: HashMap<ThreadId, ThreadId, RandomState>,
+    /// First threads of processes, as far as the recording says so.
+    first: BTreeSet<ThreadId>,
     /// Names of processes, which have no limit of 15 bytes.
     long_names: HashMap<ThreadId, String, RandomState>,
 }
@@ -39,9 +42,11 @@ impl Roster {
         let mut roster = Self::default();
         for (&thread, &process) in &listed.of_threads {
             roster.processes.insert(thread, ThreadId(process));
+            roster.first.insert(ThreadId(process));
         }
         for (&process, name) in &listed.names {
             roster.processes.insert(ThreadId(process), ThreadId(process));
+            roster.first.insert(ThreadId(process));
             roster.long_names.insert(ThreadId(process), name.clone());
         }
         let mut sent: HashMap<u32, ThreadId, RandomState> = HashMap::default();
@@ -62,8 +67,12 @@ impl Roster {
                 EventKind::Storage(StorageEvent::Started { thread, same_process: true }) => {
                     started.push((event.at, thread, event.current));
                 }
+                EventKind::Storage(StorageEvent::Executed { process, .. }) => {
+                    roster.first.insert(process);
+                }
                 EventKind::BinderSent { transaction, process, .. } if process.0 != 0 => {
                     sent.insert(transaction, process);
+                    roster.first.insert(process);
                 }
                 EventKind::BinderReceived { transaction } => {
                     received.push((event.current, transaction));
@@ -101,7 +110,8 @@ impl Roster {
         self.names.get(&thread).map(|(_, name)| *name)
     }
 
-    /// The process of a thread: the number of its first thread.
+    /// The process of a thread: its first thread, or the first one that is known of the same
+    /// process.
     pub fn process(&self, thread: ThreadId) -> Option<ThreadId> {
         self.processes.get(&thread).copied()
     }
@@ -114,9 +124,12 @@ impl Roster {
         }
     }
 
-    /// `com.example.calendar[300]`; `None` if the process is not known.
+    /// `com.example.calendar[300]`; `None` if the process is not known for sure.
     pub fn process_label(&self, thread: ThreadId) -> Option<String> {
-        let process = self.process(thread)?;
+        let process = self.process(thread).unwrap_or(thread);
+        if !self.first.contains(&process) {
+            return None;
+        }
         Some(match self.process_name(process) {
             Some(name) => format!("{name}[{}]", process.0),
             None => format!("process {}", process.0),
@@ -200,6 +213,13 @@ mod tests {
             .happens(0, 30, Context::Thread, started(9))
             .runs(1, 40, 0, 9)
             .runs(2, 50, 0, 21);
+        let executed = StorageEvent::Executed {
+            process: ThreadId(5),
+            before: ThreadId(5),
+            program: "app".into(),
+        };
+        let script =
+            script.runs(2, 60, 21, 5).happens(2, 70, Context::Thread, EventKind::Storage(executed));
         let mut listed = Processes::default();
         listed.names.insert(20, "com.example.calendar".to_owned());
         listed.of_threads.insert(ThreadId(21), 20);
@@ -214,7 +234,8 @@ mod tests {
             [Some(7), Some(7), Some(20)]
         );
         assert_eq!(roster.thread_label(ThreadId(9)), "hog[9]");
-        assert_eq!(roster.process_label(ThreadId(9)).as_deref(), Some("victim[7]"));
+        assert_eq!(roster.process_label(ThreadId(9)), None, "thread 7 may not be the first");
+        assert_eq!(roster.process_label(ThreadId(5)).as_deref(), Some("t5[5]"));
         assert_eq!(roster.process_label(ThreadId(21)).unwrap(), "com.example.calendar[20]");
         assert_eq!(roster.thread_label(ThreadId(99)), "thread 99");
     }
@@ -228,7 +249,7 @@ mod tests {
         assert_eq!(threads("victim"), Ok(vec![7, 8, 9]));
         assert_eq!(threads("7"), Ok(vec![7, 8, 9]));
         assert_eq!(threads("com.example.calendar"), Ok(vec![20, 21]));
-        let missing = "the recording has no process called nobody; it has victim[7], \
+        let missing = "the recording has no process called nobody; it has t5[5], victim[7], \
                        com.example.calendar[20]";
         assert_eq!(threads("nobody"), Err(missing.to_owned()));
         assert!(threads("99").unwrap_err().starts_with("the recording has no process 99; "));
