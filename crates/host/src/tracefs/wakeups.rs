@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use super::event::{Event, EventKind};
+use super::event::{Context, Event, EventKind};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 use unjank_units::Nanos;
@@ -20,6 +20,9 @@ pub struct WakeUp {
     pub ran: Timestamp,
     /// The index of that CPU in the trace.
     pub place: usize,
+    /// Whether the trace has the switch to the thread. Without it, `ran` is the first moment at
+    /// which the thread is seen to run: it got the CPU then or before.
+    pub switch_seen: bool,
 }
 
 impl WakeUp {
@@ -50,23 +53,35 @@ enum State {
 }
 
 impl WakeUps {
-    /// Follows an event that was recorded on the CPU with this index. Returns the wake-up of the
-    /// thread that runs from now on.
-    pub fn see(&mut self, place: usize, event: &Event) -> Option<WakeUp> {
-        match event.kind {
+    /// Follows an event that was recorded on the CPU with this index. Returns the wake-ups of the
+    /// threads that are seen to run from now on: at a switch, up to two.
+    pub fn see(&mut self, place: usize, event: &Event) -> impl Iterator<Item = WakeUp> + use<> {
+        let Event { at, current, context, kind } = *event;
+        let mut found = [None, None];
+        let unseen = match kind {
+            EventKind::Switch { prev, .. } => Some(prev.tid),
+            // Whoever makes an event has a CPU.
+            _ => (context == Context::Thread && current != IDLE).then_some(current),
+        };
+        if let Some(thread) = unseen
+            && let Some(state) = self.0.get_mut(&thread)
+            && let State::Woken(woken) = *state
+        {
+            *state = State::Running;
+            found[0] = Some(WakeUp { thread, woken, ran: at, place, switch_seen: false });
+        }
+        match kind {
             EventKind::Waking { task, .. } if !task.is_idle() => {
                 let state = self.0.entry(task.tid).or_insert(State::Asleep);
                 if matches!(state, State::Asleep | State::Woken(_)) {
-                    *state = State::Woken(event.at);
+                    *state = State::Woken(at);
                 }
-                None
             }
             EventKind::Wakeup { task, .. } if !task.is_idle() => {
                 let state = self.0.entry(task.tid).or_insert(State::Asleep);
                 if matches!(state, State::Asleep) {
-                    *state = State::Woken(event.at);
+                    *state = State::Woken(at);
                 }
-                None
             }
             EventKind::Switch { prev, prev_state, next } => {
                 if !prev.is_idle() {
@@ -74,20 +89,21 @@ impl WakeUps {
                     let state = if could_run { State::Preempted } else { State::Asleep };
                     self.0.insert(prev.tid, state);
                 }
-                if next.is_idle() {
-                    return None;
-                }
-                match self.0.insert(next.tid, State::Running) {
-                    Some(State::Woken(woken)) => {
-                        Some(WakeUp { thread: next.tid, woken, ran: event.at, place })
-                    }
-                    _ => None,
+                let thread = next.tid;
+                if !next.is_idle()
+                    && let Some(State::Woken(woken)) = self.0.insert(thread, State::Running)
+                {
+                    found[1] = Some(WakeUp { thread, woken, ran: at, place, switch_seen: true });
                 }
             }
-            _ => None,
+            _ => {}
         }
+        found.into_iter().flatten()
     }
 }
+
+/// The idle task of a CPU.
+const IDLE: ThreadId = ThreadId(0);
 
 #[cfg(test)]
 mod tests {
@@ -98,8 +114,10 @@ mod tests {
     fn found(script: &Script) -> Vec<(u32, u64, u64)> {
         let trace = script.trace();
         let mut wakeups = WakeUps::default();
-        let seen = in_order(&trace.cpus).filter_map(|(place, event)| wakeups.see(place, &event));
-        seen.map(|it| (it.thread.0, it.woken.as_nanos(), it.latency().get())).collect()
+        let seen = in_order(&trace.cpus).flat_map(|(place, event)| wakeups.see(place, &event));
+        seen.filter(|it| it.switch_seen)
+            .map(|it| (it.thread.0, it.woken.as_nanos(), it.latency().get()))
+            .collect()
     }
 
     #[test]
@@ -125,5 +143,16 @@ mod tests {
         // It falls asleep first, and the second event of the wake-up follows.
         let script = script.wakes_late(0, 200, 7, 1).sleeps(1, 210, 7, 0).wakes(0, 220, 7, 1);
         assert_eq!(found(&script.runs(1, 250, 0, 7)), [(7, 220, 30)]);
+    }
+
+    #[test]
+    fn a_run_without_its_switch_has_only_a_latest_moment() {
+        let script = Script::new().wakes(0, 120, 7, 1).sleeps(1, 170, 7, 0);
+        assert_eq!(found(&script), []);
+        let trace = script.wakes(0, 200, 7, 1).runs(1, 210, 0, 7).trace();
+        let mut wakeups = WakeUps::default();
+        let seen = in_order(&trace.cpus).flat_map(|(place, event)| wakeups.see(place, &event));
+        let seen: Vec<(u64, bool)> = seen.map(|it| (it.latency().get(), it.switch_seen)).collect();
+        assert_eq!(seen, [(50, false), (10, true)]);
     }
 }

@@ -150,7 +150,7 @@ struct Driver {
 impl Driver {
     /// Follows an event; the call or the message that ends with it.
     fn see(&mut self, place: usize, event: &Event) -> Option<Ended> {
-        if let Some(wakeup) = self.wakeups.see(place, event) {
+        for wakeup in self.wakeups.see(place, event).filter(|wakeup| wakeup.switch_seen) {
             self.has_wake_ups = true;
             self.last.insert(wakeup.thread, wakeup);
         }

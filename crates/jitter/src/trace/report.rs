@@ -27,7 +27,7 @@ pub(super) fn findings(
     wakes: Wakes,
     stop: &Stop,
 ) -> Result<Findings, Stopped> {
-    let Wakes { all, late, threads, longest, in_gaps } = wakes;
+    let Wakes { all, late, threads, longest, in_gaps, without_switch, maybe_late } = wakes;
     let mut findings = Findings::default();
     let n = all.n();
     let late_ones: Vec<&WakeUp> =
@@ -39,7 +39,7 @@ pub(super) fn findings(
         }
         causes.extend(cause_of_wait(trace, wakeup).yes());
     }
-    findings.verdicts.push(verdict(trace, roster, options, (late, n), longest.first()));
+    findings.verdicts.push(verdict(trace, roster, options, [late, maybe_late, n], longest.first()));
     findings.series.push(all.finish());
     let fact = Fact::new("jitter/trace/late", late as f64, Unit::Count);
     findings.facts.push(Fact { n: Some(n), ..fact });
@@ -55,6 +55,14 @@ pub(super) fn findings(
         cpu: trace.cpus.get(wakeup.place).map(|cpu| cpu.cpu),
         cause: Some(with_name(trace, roster, wakeup)),
     }));
+    if without_switch > 0 {
+        let fact = Fact::new("jitter/trace/without_switch", without_switch as f64, Unit::Count);
+        findings.facts.push(fact);
+        findings.warn(format!(
+            "left out {} for which the recording lacks the switch to the thread",
+            counted(without_switch as usize, "wake-up", "wake-ups")
+        ));
+    }
     if in_gaps > 0 {
         findings.warn(format!(
             "left out {} during which the recording lost events",
@@ -69,11 +77,15 @@ fn verdict(
     trace: &Trace,
     roster: &Roster,
     options: &Options,
-    (late, n): (u64, u64),
+    [late, maybe_late, n]: [u64; 3],
     longest: Option<&WakeUp>,
 ) -> Verdict {
     let limit = options.late;
-    let answer = if late == 0 { Answer::Yes } else { Answer::No };
+    let answer = match (late, maybe_late) {
+        (0, 0) => Answer::Yes,
+        (0, _) => Answer::CannotTell,
+        _ => Answer::No,
+    };
     let mut reason = match late {
         0 => format!(
             "none of {} took longer than {limit}",
@@ -87,6 +99,10 @@ fn verdict(
     };
     if let Some(longest) = longest {
         reason = format!("{reason}; the longest: {}", with_name(trace, roster, longest));
+    }
+    if maybe_late > 0 {
+        let more = counted(maybe_late as usize, "more wake-up", "more wake-ups");
+        reason = format!("{reason}; {more} may have: the recording lacks the switch to the thread");
     }
     let question = format!("Did every thread run within {limit} after it was woken?");
     let mut verdict = Verdict::new("jitter/trace", question, answer, reason);

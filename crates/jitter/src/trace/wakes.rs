@@ -30,6 +30,10 @@ pub(super) struct Wakes {
     pub(super) longest: Vec<WakeUp>,
     /// Wake-ups that were left out, because events of that time may be missing.
     pub(super) in_gaps: u64,
+    /// Wake-ups that were left out, because the recording lacks the switch to the thread.
+    pub(super) without_switch: u64,
+    /// Those of them that may be late.
+    pub(super) maybe_late: u64,
 }
 
 /// The wake-ups of one thread.
@@ -50,6 +54,7 @@ impl Wakes {
         let gaps = Gaps::of(trace);
         let mut all = Series::new(SERIES).with_course(from, to.since(from));
         let (mut late, mut in_gaps) = (0, 0);
+        let (mut without_switch, mut maybe_late) = (0, 0);
         let mut chosen: HashMap<ThreadId, bool> = HashMap::new();
         let mut threads: HashMap<ThreadId, (Vec<Nanos>, WakeUp)> = HashMap::new();
         let mut longest = BinaryHeap::new();
@@ -58,30 +63,37 @@ impl Wakes {
             if stop.is_requested() {
                 return Err(Stopped);
             }
-            let Some(wakeup) = wakeups.see(place, &event) else { continue };
-            let is_chosen = || options.is_chosen(wakeup.thread, roster);
-            if wakeup.woken < from
-                || wakeup.ran > to
-                || !*chosen.entry(wakeup.thread).or_insert_with(is_chosen)
-            {
-                continue;
-            }
-            if gaps.overlap(wakeup.woken, wakeup.ran) {
-                in_gaps += 1;
-                continue;
-            }
-            let latency = wakeup.latency();
-            all.record_at(wakeup.ran, latency);
-            late += u64::from(latency > options.late);
-            let (times, worst) =
-                threads.entry(wakeup.thread).or_insert_with(|| (Vec::new(), wakeup));
-            times.push(latency);
-            if latency > worst.latency() {
-                *worst = wakeup;
-            }
-            longest.push(Reverse(ByLatency(wakeup)));
-            if longest.len() > EXPLAINED {
-                longest.pop();
+            for wakeup in wakeups.see(place, &event) {
+                let is_chosen = || options.is_chosen(wakeup.thread, roster);
+                if wakeup.woken < from
+                    || wakeup.ran > to
+                    || !*chosen.entry(wakeup.thread).or_insert_with(is_chosen)
+                {
+                    continue;
+                }
+                if gaps.overlap(wakeup.woken, wakeup.ran) {
+                    in_gaps += 1;
+                    continue;
+                }
+                let latency = wakeup.latency();
+                let is_late = u64::from(latency > options.late);
+                if !wakeup.switch_seen {
+                    without_switch += 1;
+                    maybe_late += is_late;
+                    continue;
+                }
+                all.record_at(wakeup.ran, latency);
+                late += is_late;
+                let (times, worst) =
+                    threads.entry(wakeup.thread).or_insert_with(|| (Vec::new(), wakeup));
+                times.push(latency);
+                if latency > worst.latency() {
+                    *worst = wakeup;
+                }
+                longest.push(Reverse(ByLatency(wakeup)));
+                if longest.len() > EXPLAINED {
+                    longest.pop();
+                }
             }
         }
         let mut threads: Vec<ThreadWakes> = threads
@@ -95,7 +107,7 @@ impl Wakes {
         threads.sort_by_key(|it| (Reverse(it.worst.latency()), it.thread.0));
         let longest = longest.into_sorted_vec();
         let longest = longest.into_iter().map(|Reverse(ByLatency(wakeup))| wakeup).collect();
-        Ok(Self { all, late, threads, longest, in_gaps })
+        Ok(Self { all, late, threads, longest, in_gaps, without_switch, maybe_late })
     }
 }
 
