@@ -283,6 +283,7 @@ def main():
     listens, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
     service = subprocess.Popen(
         [options.unjank, "watch", "--socket", listens, "--store", store, "--per-hour", "3600"]
+        + ["--state-dir", os.path.join(place, "journal")]
         + ([] if options.pressure else NO_PRESSURE),
         stderr=subprocess.PIPE,
         text=True,

@@ -83,7 +83,8 @@ def main():
     atexit.register(shutil.rmtree, place)
     socket, store = os.path.join(place, "watch.sock"), os.path.join(place, "watch.sqlite")
     service = subprocess.Popen(
-        [options.unjank, "watch", "--socket", socket, "--store", store, "--per-hour", "1"],
+        [options.unjank, "watch", "--socket", socket, "--store", store, "--per-hour", "1"]
+        + ["--state-dir", os.path.join(place, "journal")],
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -45,6 +45,8 @@ impl Service {
             .arg(directory.path().join("watch.sock"))
             .arg("--store")
             .arg(directory.path().join("watch.sqlite"))
+            .arg("--state-dir")
+            .arg(directory.path().join("journal"))
             .args(quiet)
             .args(options)
             .stdout(Stdio::null())

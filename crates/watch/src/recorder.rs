@@ -7,11 +7,11 @@ use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
 
 /// The events that are recorded: those from which it is known which thread waited for what. They
 /// come with switches, interrupts and requests, not with system calls, so that their number is
-/// bounded by what the machine does anyway.
+/// bounded by what the machine does anyway. `sched_wakeup`, which follows each `sched_waking`, would
+/// tell apart only the time of an interrupt between CPUs.
 pub const EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
-    "sched/sched_wakeup",
     "sched/sched_wakeup_new",
     "sched/sched_process_exec",
     "sched/sched_process_exit",

@@ -55,6 +55,9 @@ pub(super) struct ServiceArgs {
     /// Write the state to this file, for Prometheus' textfile collector
     #[arg(long, value_name = "FILE")]
     pub(super) metrics_file: Option<PathBuf>,
+    /// Directory of the journal of changed knobs
+    #[arg(long, value_name = "DIR")]
+    pub(super) state_dir: Option<PathBuf>,
     /// Where to listen for status, pause, resume and marks
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub(super) socket: PathBuf,

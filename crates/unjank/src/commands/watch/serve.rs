@@ -17,6 +17,7 @@ use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
 use unjank_host::pressure_trigger::{PressureTrigger, wait_for_any};
 use unjank_host::process::pid;
+use unjank_host::tracefs::Tracefs;
 use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_launch::remedy::learned::Learned;
@@ -36,6 +37,7 @@ use super::explain::explain;
 use crate::commands::incidents::Kept;
 use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::session;
 use crate::commands::why::open_tracefs;
 use crate::{exit, interrupt, output};
 
@@ -43,6 +45,8 @@ use crate::{exit, interrupt, output};
 const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
 /// The same while a launch goes on.
 const WHILE_LAUNCHING: Nanos = Nanos::from_millis(100);
+/// Whether the kernel remembers the names of threads (`Documentation/trace/ftrace.rst`).
+const COMMAND_NAMES: &str = "/sys/kernel/tracing/options/record-cmd";
 /// Failures in a row after which the service ends.
 const PATIENCE: u32 = 3;
 
@@ -63,7 +67,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     }
     let offers = [Action::Status, Action::Pause, Action::Resume, Action::Mark];
     let (requests, asked) = requests::listen(Arc::clone(&socket), &offers)?;
-    let recorder = Recorder::start(&tracefs, &root, args.buffers)?;
+    let recorder = start_recorder(args, &root, &tracefs)?;
     let mut missing: Vec<String> = Vec::new();
     for note in recorder.notes() {
         missing.push(format!("{}: {}", note.what, note.reason));
@@ -111,6 +115,22 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     served?;
     removed?;
     Ok(ExitCode::from(exit::FINE))
+}
+
+/// Starts the recorder. Trace instances inherit the option that the kernel remembers the name of each
+/// thread at each switch, which costs more than the event itself and serves only readers of text. So
+/// it is off while they are created.
+fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<Recorder> {
+    let session = session::open(root, args.state_dir.as_deref())?;
+    // It goes on if tracefs is somewhere else, or somebody holds the option.
+    let off = session.change(COMMAND_NAMES, "0");
+    let recorder = Recorder::start(tracefs, root, args.buffers);
+    drop(off);
+    let (recorder, reports) = session::end(Some(session), recorder)?;
+    for report in reports.iter().filter(|report| report.outcome.is_failure()) {
+        output::remark(&report.to_string());
+    }
+    Ok(recorder)
 }
 
 /// A stream that becomes readable at each SIGUSR1.
