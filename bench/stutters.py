@@ -6,7 +6,8 @@
 Starts the service with a store of its own. Then it makes stutters of known kinds at random moments,
 in a victim with a name of its own, and marks each one second after it ended. Prints for each kind how
 many were noticed (the incident is about the victim) and how many have the right cause, with 95 %
-intervals (Wilson). Between two stutters nothing is marked; incidents at other times are false alarms.
+intervals (Wilson). Between two stutters nothing is marked. With `--pressure`, incidents that nobody
+marked are listed at the end: those at other times than the stutters' are false alarms.
 """
 
 import argparse
@@ -313,9 +314,17 @@ def main():
         cause = cause.partition(": ")[2]
         noticed = thread in held_up
         found[kind].append((noticed, noticed and bool(re.search(right, cause)), line))
-        print(f"{number + 1} {kind}: {line}", file=sys.stderr)
+        at = time.strftime("%H:%M:%S")
+        print(f"{number + 1} {at} {kind}: {line}", file=sys.stderr)
     service.send_signal(signal.SIGTERM)
     service.wait()
+    listed = subprocess.run(
+        [options.unjank, "incidents", "list", "--store", store, "--json"], capture_output=True, text=True
+    ).stdout
+    unasked = [it for it in json.loads(listed) if it["trigger"] != "mark"]
+    print(f"{len(unasked)} incidents that nobody marked:", file=sys.stderr)
+    for incident in unasked:
+        print(json.dumps(incident), file=sys.stderr)
     rows = []
     for kind, all_ in list(found.items()) + [("all", sum(found.values(), []))]:
         n = len(all_)

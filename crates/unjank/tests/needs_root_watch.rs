@@ -5,159 +5,25 @@
 
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
+mod watch_service;
+
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tempfile::TempDir;
 use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
-use unjank_needs::{is_there, root};
-
-const SIGSTOP: &str = "-STOP";
-const SIGCONT: &str = "-CONT";
-
-/// A running service, and where it keeps incidents.
-struct Service {
-    directory: TempDir,
-    child: Child,
-    said: BufReader<ChildStderr>,
-}
-
-impl Service {
-    /// `None` if nothing can be recorded here.
-    fn start(options: &[&str]) -> Option<Self> {
-        let has_tracefs = Path::new("/sys/kernel/tracing").exists();
-        if !root() || !is_there("tracefs", has_tracefs) {
-            return None;
-        }
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let quiet = ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"];
-        let mut child = Command::new(unjank_needs::unjank!())
-            .arg("watch")
-            .arg("--socket")
-            .arg(directory.path().join("watch.sock"))
-            .arg("--store")
-            .arg(directory.path().join("watch.sqlite"))
-            .arg("--state-dir")
-            .arg(directory.path().join("journal"))
-            .args(quiet)
-            .args(options)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        said.read_line(&mut line).unwrap();
-        if !line.starts_with("watching; control socket ") {
-            said.read_to_string(&mut line).unwrap();
-            panic!("{line}");
-        }
-        Some(Self { directory, child, said })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn asked(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(unjank_needs::unjank!());
-        command.args(arguments).arg("--socket").arg(self.path("watch.sock")).output().unwrap()
-    }
-
-    fn mark(&self) -> String {
-        let output = self.asked(&["mark"]);
-        assert!(matches!(output.status.code(), Some(0 | 5)), "{}", stderr(&output));
-        stdout(&output).to_owned()
-    }
-
-    fn status(&self) -> Value {
-        let output = self.asked(&["watch", "status", "--json"]);
-        serde_json::from_str(stdout(&output)).unwrap()
-    }
-
-    fn incidents(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(unjank_needs::unjank!());
-        command.arg("incidents").args(arguments);
-        command.arg("--store").arg(self.path("watch.sqlite")).output().unwrap()
-    }
-
-    fn listed(&self) -> Vec<Value> {
-        let output = self.incidents(&["list", "--json"]);
-        serde_json::from_str(stdout(&output)).unwrap()
-    }
-
-    /// Ends it by a signal. Returns whether that was a success, and what it said.
-    fn end(mut self, signal: &str) -> (bool, String) {
-        send(signal, self.child.id());
-        let mut said = String::new();
-        self.said.read_to_string(&mut said).unwrap();
-        (self.child.wait().unwrap().success(), said)
-    }
-}
-
-impl Drop for Service {
-    /// After a failed assertion, too.
-    fn drop(&mut self) {
-        let _ends_anyway = self.child.kill();
-        let _ends_anyway = self.child.wait();
-    }
-}
-
-fn send(signal: &str, process: u32) {
-    let sent = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
-    assert!(sent.success());
-}
+use watch_service::{Pair, SIGSTOP, Service, send, stall};
 
 /// The trace instances of a process.
 fn instances(process: u32) -> Vec<String> {
     let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.contains(&format!("-{process}-"))).collect()
-}
-
-/// A server that answers each line, and a client that waits for the answers: `cat`.
-struct Pair(Child);
-
-impl Pair {
-    fn new() -> Self {
-        let mut cat = Command::new("cat");
-        Self(cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap())
-    }
-
-    fn call(&mut self) {
-        let mut answer = [0; 2];
-        self.0.stdin.as_mut().unwrap().write_all(b"a\n").unwrap();
-        self.0.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        let _ends_anyway = self.0.kill();
-        let _ends_anyway = self.0.wait();
-    }
-}
-
-/// A call to a server that a signal stops for two seconds.
-fn stall(pair: &mut Pair) {
-    let server = pair.0.id();
-    pair.call();
-    send(SIGSTOP, server);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_secs(2));
-            send(SIGCONT, server);
-        });
-        pair.call();
-    });
 }
 
 #[test]
@@ -205,6 +71,24 @@ fn a_stutter_is_explained_after_it_happened() {
     let (ended_well, said) = service.end("-TERM");
     assert!(ended_well, "{said}");
     assert_eq!(instances(process), Vec::<String>::new());
+}
+
+#[test]
+fn a_mark_can_be_about_one_process() {
+    let Some(service) = Service::start(&[]) else { return };
+    let (mut one, mut other) = (Pair::new(), Pair::new());
+    let number = one.0.id().to_string();
+    std::thread::scope(|scope| {
+        scope.spawn(|| stall(&mut one));
+        scope.spawn(|| stall(&mut other));
+    });
+    let nothing = service.asked(&["mark", "--process", "no-such-program"]);
+    assert_eq!(nothing.status.code(), Some(5), "{}", stdout(&nothing));
+    // The service takes one mark a second.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let found = service.asked(&["mark", "--process", &number]);
+    let found = stdout(&found);
+    assert!(found.starts_with("cat was held up for ") && found.contains("stopped"), "{found}");
 }
 
 #[test]

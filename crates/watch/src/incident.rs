@@ -9,6 +9,7 @@ use unjank_units::Nanos;
 use unjank_why::late::{Delay, HeldUp};
 use unjank_why::report::{self, About, Culprit, Explained, Launches};
 
+use crate::surroundings;
 use crate::trigger::{Trigger, TriggerKind};
 
 /// The most other delays that are listed.
@@ -142,18 +143,11 @@ fn summary(incident: &Incident, context: &Context<'_>) -> Table {
     row("by", incident.cause.clone());
     row("seen before", context.seen_before.to_string());
     let machine = context.machine;
-    if let Some(pressure) = machine.pressure {
-        let [cpu, memory, io] = [pressure.cpu, pressure.memory, pressure.io];
-        let share = |stall: f64| format!("{stall:.0} %");
-        row(
-            "tasks waited in the last 10 s",
-            format!(
-                "for a CPU {}, for memory {}, for I/O {}",
-                share(cpu.some_avg10),
-                share(memory.some_avg10),
-                share(io.some_avg10)
-            ),
-        );
+    let pressure = machine.pressure.as_ref().map(surroundings::pressure);
+    let memory = surroundings::memory(&machine.memory);
+    let clocks = surroundings::limited_clocks(&machine.frequency);
+    for (what, text) in pressure.into_iter().chain(memory).chain(clocks) {
+        row(what, text);
     }
     table
 }

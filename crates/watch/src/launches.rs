@@ -268,7 +268,11 @@ mod tests {
     fn a_launch_ends_when_the_program_is_idle_and_its_length_is_learned() {
         let mut launches = launches("sh", LaunchLimit::Time(Nanos(1)));
         let child = program();
-        launches.begins(child.id(), Timestamp::now());
+        // The parent goes on before the name is new.
+        until("the name is that of the program", || {
+            launches.begins(child.id(), Timestamp::now());
+            launches.is_busy()
+        });
         let mut slow = Vec::new();
         until("the launch is over", || {
             slow = launches.look(Timestamp::now());

@@ -7,7 +7,8 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`recorder`] | two trace instances, of which one always records |
+//! | [`recorder`] | trace instances on two sides, of which one always records |
+//! | [`programs`] | programs whose system calls are recorded, too |
 //! | [`trigger`] | what freezes a recording, and which delays it is about |
 //! | [`rule`] | threads that must not be late: `pipewire*=5ms` |
 //! | [`lateness`] | the waits of such threads, once a second |
@@ -16,6 +17,7 @@
 //! | [`pressure`] | triggers of the kernel's pressure stall information |
 //! | [`budget`] | how many incidents are explained |
 //! | [`incident`] | the delay that an incident is about, and its cause |
+//! | `surroundings` | what the machine was short of meanwhile |
 //! | [`redact`] | names of threads replaced by hashes |
 //! | [`status`], [`metrics`] | the state of the service |
 
@@ -25,9 +27,11 @@ pub mod lateness;
 pub mod launches;
 pub mod metrics;
 pub mod pressure;
+pub mod programs;
 pub mod recorder;
 pub mod redact;
 pub mod rule;
 pub mod silence;
 pub mod status;
+mod surroundings;
 pub mod trigger;

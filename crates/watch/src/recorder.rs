@@ -1,9 +1,11 @@
-//! Two trace instances, of which one always records. The kernel overwrites the oldest events, so
-//! that recording needs no thread.
+//! Trace instances on two sides, of which one always records. The kernel overwrites the oldest
+//! events, so that recording needs no thread.
 
+use unjank_host::sched::ThreadId;
 use unjank_host::threads::of_kernel;
 use unjank_host::tracefs::{Instance, InstanceOptions, RawPages, Trace, Tracefs, online_cpus};
 use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
+use unjank_why::record::PROGRAM_EVENTS;
 
 /// The events that are recorded: those from which it is known which thread waited for what. They
 /// come with switches, interrupts and requests, not with system calls, so that their number is
@@ -34,18 +36,36 @@ pub const EVENTS: &[&str] = &[
 /// The smallest buffer of a CPU.
 const LEAST: Bytes = Bytes::from_kib(256);
 
-/// Two trace instances, of which one always records.
+/// Two pairs of trace instances, of which one always records.
 #[derive(Debug)]
 pub struct Recorder {
     root: Root,
-    instances: [Instance; 2],
-    /// The one that records: an index of `instances`.
+    sides: [Side; 2],
+    /// The one that records: an index of `sides`.
     active: usize,
-    /// Events that each instance had not recorded by its last freeze: the kernel counts them from
-    /// its creation on.
-    dropped: [u64; 2],
-    /// The size of both buffers of all CPUs.
+    /// The size of all buffers of all CPUs.
     memory: Bytes,
+}
+
+/// What the recorder is to record.
+#[derive(Debug, Clone, Copy)]
+pub struct RecorderOptions {
+    /// The memory of the buffers for the events of the whole machine, of both sides together.
+    pub memory: Bytes,
+    /// Whether the system calls and page faults of some programs are recorded, too, in as much
+    /// memory again.
+    pub calls: bool,
+}
+
+/// Trace instances that record at the same time.
+#[derive(Debug)]
+struct Side {
+    machine: Instance,
+    /// For system calls and page faults of some programs.
+    programs: Option<Instance>,
+    /// Events that had not been recorded by the last freeze: the kernel counts them from the
+    /// creation of the instances on.
+    dropped: u64,
 }
 
 /// What was recorded until a freeze.
@@ -66,34 +86,30 @@ impl Frozen {
 }
 
 impl Recorder {
-    /// Creates both instances, which take `memory` together, and starts one.
+    /// Creates all instances, and starts one side.
     ///
     /// # Errors
     /// A trace instance cannot be created or started.
-    pub fn start(tracefs: &Tracefs, root: &Root, memory: Bytes) -> Result<Self> {
+    pub fn start(tracefs: &Tracefs, root: &Root, wanted: &RecorderOptions) -> Result<Self> {
         tracefs.remove_leftovers()?;
         let cpus = online_cpus(root);
-        let buffer = per_cpu(memory, cpus);
-        let instance = || {
-            tracefs.instance(&InstanceOptions {
-                buffer,
-                events: EVENTS.iter().map(|&event| event.to_owned()).collect(),
-                ..InstanceOptions::default()
-            })
-        };
-        let instances = [instance()?, instance()?];
+        let buffer = per_cpu(wanted.memory, cpus);
+        let side = || Side::create(tracefs, buffer, wanted.calls);
+        let sides = [side()?, side()?];
         // Opens the buffers of both now, so that a freeze needs no new file.
-        for instance in &instances {
-            instance.take_pages(&mut RawPages::default())?;
+        for side in &sides {
+            side.take_pages()?;
         }
-        instances[0].start()?;
-        let memory = Bytes(buffer.get().saturating_mul(2 * cpus.max(1)));
-        Ok(Self { root: root.clone(), instances, active: 0, dropped: [0; 2], memory })
+        sides[0].start()?;
+        let buffers = if wanted.calls { 4 } else { 2 };
+        let memory = Bytes(buffer.get().saturating_mul(buffers * cpus.max(1)));
+        Ok(Self { root: root.clone(), sides, active: 0, memory })
     }
 
     /// Events that this kernel does not have.
-    pub fn notes(&self) -> &[Unsupported] {
-        self.instances[0].notes()
+    pub fn notes(&self) -> impl Iterator<Item = &Unsupported> {
+        let [side, _] = &self.sides;
+        side.machine.notes().iter().chain(side.programs.iter().flat_map(Instance::notes))
     }
 
     /// The memory of the kernel's buffers.
@@ -101,26 +117,28 @@ impl Recorder {
         self.memory
     }
 
-    /// Freezes the recording, and returns it. From the same moment on, the other instance records:
-    /// no event is in neither of them.
+    /// Also records the system calls and page faults of these threads, and of those that they
+    /// start, if [calls](RecorderOptions::calls) are recorded.
+    ///
+    /// # Errors
+    /// A file of an instance cannot be written.
+    pub fn record_calls_of(&self, threads: &[ThreadId]) -> Result<()> {
+        self.sides.iter().flat_map(|side| &side.programs).try_for_each(|it| it.record_also(threads))
+    }
+
+    /// Freezes the recording, and returns it. From the same moment on, the other side records: no
+    /// event is in neither of them.
     ///
     /// # Errors
     /// A file of an instance cannot be written or read.
     pub fn freeze(&mut self) -> Result<Frozen> {
         let active = self.active;
-        let (frozen, next) = (&self.instances[active], &self.instances[1 - active]);
-        next.start()?;
-        frozen.stop()?;
+        self.sides[1 - active].start()?;
+        self.sides[active].stop()?;
         let at = Timestamp::now();
         self.active = 1 - active;
-        let mut pages = RawPages::default();
-        frozen.take_pages(&mut pages)?;
-        let mut trace = frozen.decode(pages)?;
+        let mut trace = self.sides[active].read()?;
         trace.kernel_threads = of_kernel(&self.root);
-        // A buffer that overwrites its oldest events has not lost those of the window.
-        trace.lost.overwritten = 0;
-        let before = std::mem::replace(&mut self.dropped[active], trace.lost.dropped);
-        trace.lost.dropped = trace.lost.dropped.saturating_sub(before);
         Ok(Frozen { trace, at })
     }
 
@@ -129,11 +147,11 @@ impl Recorder {
     /// # Errors
     /// A file of the instance cannot be written or read.
     pub fn pause(&mut self, paused: bool) -> Result<()> {
-        let active = &self.instances[self.active];
+        let active = &self.sides[self.active];
         if paused {
             active.stop()?;
             // What was recorded is not kept.
-            return active.take_pages(&mut RawPages::default());
+            return active.take_pages().map(drop);
         }
         active.start()
     }
@@ -143,8 +161,68 @@ impl Recorder {
     /// # Errors
     /// Another program holds a file of an instance open.
     pub fn remove(self) -> Result<()> {
-        let [one, other] = self.instances;
+        let [one, other] = self.sides;
         one.remove().and(other.remove())
+    }
+}
+
+impl Side {
+    fn create(tracefs: &Tracefs, buffer: Bytes, calls: bool) -> Result<Self> {
+        let names = |events: &[&str]| events.iter().map(|&event| event.to_owned()).collect();
+        let machine = tracefs.instance(&InstanceOptions {
+            buffer,
+            events: names(EVENTS),
+            ..InstanceOptions::default()
+        })?;
+        let programs = || {
+            tracefs.instance(&InstanceOptions {
+                buffer,
+                events: names(PROGRAM_EVENTS),
+                // An empty list would mean all threads. This one does little.
+                threads: vec![ThreadId::current()],
+                and_theirs: true,
+                ..InstanceOptions::default()
+            })
+        };
+        let programs = calls.then(programs).transpose()?;
+        Ok(Self { machine, programs, dropped: 0 })
+    }
+
+    fn start(&self) -> Result<()> {
+        self.machine.start()?;
+        self.programs.iter().try_for_each(Instance::start)
+    }
+
+    fn stop(&self) -> Result<()> {
+        self.machine.stop()?;
+        self.programs.iter().try_for_each(Instance::stop)
+    }
+
+    /// What was recorded, in the kernel's form.
+    fn take_pages(&self) -> Result<[RawPages; 2]> {
+        let (mut machine, mut programs) = (RawPages::default(), RawPages::default());
+        self.machine.take_pages(&mut machine)?;
+        self.programs.iter().try_for_each(|instance| instance.take_pages(&mut programs))?;
+        Ok([machine, programs])
+    }
+
+    /// What was recorded.
+    fn read(&mut self) -> Result<Trace> {
+        let [machine, programs] = self.take_pages()?;
+        let mut trace = self.machine.decode(machine)?;
+        if let Some(instance) = &self.programs {
+            trace = Trace::joined([trace, instance.decode(programs)?]);
+        }
+        // A buffer that overwrites its oldest events has not lost those of the window.
+        trace.lost.overwritten = 0;
+        let before = std::mem::replace(&mut self.dropped, trace.lost.dropped);
+        trace.lost.dropped = trace.lost.dropped.saturating_sub(before);
+        Ok(trace)
+    }
+
+    fn remove(self) -> Result<()> {
+        let programs = self.programs.map_or(Ok(()), Instance::remove);
+        self.machine.remove().and(programs)
     }
 }
 

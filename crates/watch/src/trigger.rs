@@ -13,8 +13,9 @@ use crate::silence::SilentServer;
 /// What freezes a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// The user, or another program: `unjank mark`, SIGUSR1.
-    Mark,
+    /// The user, or another program: `unjank mark`, SIGUSR1. It may be about a process, by its name
+    /// or number.
+    Mark(Option<String>),
     /// Tasks waited for a resource longer than its limit.
     Pressure(Resource),
     /// A thread with a rule waited for a CPU longer than its limit.
@@ -69,7 +70,7 @@ impl Trigger {
     /// Its kind.
     pub fn kind(&self) -> TriggerKind {
         match self {
-            Self::Mark => TriggerKind::Mark,
+            Self::Mark(_) => TriggerKind::Mark,
             Self::Pressure(Resource::Cpu) => TriggerKind::Cpu,
             Self::Pressure(Resource::Memory) => TriggerKind::Memory,
             Self::Pressure(Resource::Io) => TriggerKind::Io,
@@ -84,7 +85,7 @@ impl Trigger {
     pub fn reaches_back(&self, now: Timestamp) -> Nanos {
         let second = Nanos::from_millis(1_000);
         match self {
-            Self::Mark => Nanos::from_millis(3_000),
+            Self::Mark(_) => MARK_REACHES_BACK,
             Self::Pressure(_) | Self::Late { .. } => second + second,
             Self::Launch(launch) => now.since(launch.began) + second,
             Self::Silence(server) => now.since(server.since) + second,
@@ -93,8 +94,9 @@ impl Trigger {
 
     /// The delays that the incident may be about: of a thread with a rule, its own; else the longest
     /// ones that fit the trigger. `delays` begin with the longest. A launch is explained as a whole.
-    /// Of a silent server, whose threads are `threads`, that is what is left if none of them was held
-    /// up. `recorded` is the time of the recording.
+    /// Of a silent server, that is what is left if none of its threads was held up. `threads` are
+    /// those of the server, or of the process that a mark is about; `recorded` is the time of the
+    /// recording.
     pub fn fitting(
         &self,
         delays: &[Delay],
@@ -116,8 +118,10 @@ impl Trigger {
         };
         let fits = |delay: &&Delay| match self {
             Self::Launch(_) => false,
-            Self::Silence(_) => delay.length() >= NOTICEABLE && threads.contains(&delay.thread),
-            Self::Mark => delay.length() >= NOTICEABLE,
+            Self::Silence(_) | Self::Mark(Some(_)) => {
+                delay.length() >= NOTICEABLE && threads.contains(&delay.thread)
+            }
+            Self::Mark(None) => delay.length() >= NOTICEABLE,
             Self::Pressure(Resource::Cpu) => {
                 delay.by == HeldUp::RunQueue && delay.length() >= NOTICEABLE
             }
@@ -132,6 +136,9 @@ impl Trigger {
         delays.iter().filter(fits).take(CANDIDATES).copied().chain(all).collect()
     }
 }
+
+/// How long before a mark a delay may have ended.
+pub const MARK_REACHES_BACK: Nanos = Nanos::from_millis(3_000);
 
 /// The most delays that are tried until one has a cause that the recording shows.
 const CANDIDATES: usize = 6;
@@ -159,7 +166,7 @@ mod tests {
         let chosen = |trigger: Trigger| {
             trigger.fitting(&delays, &[], (at(0), at(9))).first().map(|it| it.thread.0)
         };
-        assert_eq!(chosen(Trigger::Mark), Some(1));
+        assert_eq!(chosen(Trigger::Mark(None)), Some(1));
         assert_eq!(chosen(Trigger::Pressure(Resource::Cpu)), Some(2));
         assert_eq!(chosen(Trigger::Pressure(Resource::Io)), Some(1));
         let late = |thread, millis| Trigger::Late {
@@ -169,7 +176,10 @@ mod tests {
         assert_eq!(chosen(late(3, 5)), Some(3), "its rule has its own limit");
         assert_eq!(chosen(late(3, 7)), None);
         assert_eq!(chosen(late(1, 5)), None, "it did not wait for a CPU");
-        assert_eq!(Trigger::Mark.fitting(&delays[2..], &[], (at(0), at(9))), [], "too short");
+        assert_eq!(Trigger::Mark(None).fitting(&delays[2..], &[], (at(0), at(9))), [], "too short");
+        let about = Trigger::Mark(Some("2".to_owned()));
+        let own = about.fitting(&delays, &[ThreadId(2)], (at(0), at(9)));
+        assert_eq!(own, delays[1..2], "the longest one is of another process");
     }
 
     #[test]

@@ -97,9 +97,11 @@ impl Trace {
                 cpu.events.retain(|event| event.at > last);
             }
             cpu.gaps.retain(|gap| gap.from > BEGINNING);
+            cpu.call_gaps.retain(|gap| gap.from > BEGINNING);
         }
         for cpu in &mut self.cpus {
             cpu.gaps.retain(|gap| gap.to < END);
+            cpu.call_gaps.retain(|gap| gap.to < END);
         }
         Self::joined([self, next])
     }

@@ -236,6 +236,8 @@ impl Thread {
     }
 
     pub(super) fn finish(mut self, end: Timestamp) -> Life {
+        // Neither `sched_wakeup` nor its run is in the trace.
+        self.was_ready();
         if let Some((state, _)) = self.state {
             self.change(end, state);
         }

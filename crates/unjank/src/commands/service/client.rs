@@ -63,7 +63,12 @@ pub(crate) struct StatusArgs<S: Service> {
 impl<S: Service> SocketArgs<S> {
     /// Asks the service for an action, and returns its state after that.
     pub(crate) fn ask(&self, action: Action) -> Result<S::Status> {
-        ask::<S>(&self.socket, action)
+        self.ask_question(&Question::of(action))
+    }
+
+    /// As `ask`, with all that a question has.
+    pub(crate) fn ask_question(&self, question: &Question) -> Result<S::Status> {
+        ask::<S>(&self.socket, question)
     }
 
     /// Asks the service to pause.
@@ -96,7 +101,9 @@ impl<S: Service> StatusArgs<S> {
 /// # Errors
 /// `Invalid`: it answers at its default socket.
 pub(crate) fn check_that_none_runs<S: Service>() -> Result<()> {
-    let Ok(running) = ask::<S>(Path::new(S::SOCKET), Action::Status) else { return Ok(()) };
+    let Ok(running) = ask::<S>(Path::new(S::SOCKET), &Question::of(Action::Status)) else {
+        return Ok(());
+    };
     Err(Error::Invalid(format!(
         "{} runs already (process {}): stop it first, as with systemctl stop {}",
         S::COMMAND,
@@ -106,8 +113,8 @@ pub(crate) fn check_that_none_runs<S: Service>() -> Result<()> {
     .into())
 }
 
-fn ask<S: Service>(socket: &Path, action: Action) -> Result<S::Status> {
-    let question = serde_json::to_string(&Question { action })?;
+fn ask<S: Service>(socket: &Path, question: &Question) -> Result<S::Status> {
+    let question = serde_json::to_string(question)?;
     let line =
         control_socket::ask(socket, &question, ANSWER_TIMEOUT).map_err(|error| match error {
             Error::Unsupported(reason) => {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! {"do":"status"}   → {"status":{…}}
+//! {"do":"mark","process":"firefox"}
 //! {"do":"pause"}    → {"status":{…}}, or {"error":{"reason":"…","not_permitted":true}}
 //! ```
 
@@ -19,11 +20,21 @@ use unjank_host::wait::WakeEvent;
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// A request of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     #[serde(rename = "do")]
     pub(crate) action: Action,
+    /// The process that a mark is about, by its name or number; `None` for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) process: Option<String>,
+}
+
+impl Question {
+    /// A request without more.
+    pub(crate) fn of(action: Action) -> Self {
+        Self { action, process: None }
+    }
 }
 
 /// An action of the service on request.
@@ -71,7 +82,7 @@ type Reply<S> = (ClientId, Box<S>);
 /// A request that waits for its answer.
 #[derive(Debug)]
 pub(crate) struct Request<S> {
-    pub(crate) action: Action,
+    pub(crate) question: Question,
     asker: ClientId,
     replies: Sender<Reply<S>>,
     wake: Arc<WakeEvent>,
@@ -146,9 +157,9 @@ impl<S: Serialize> Relay<S> {
     /// Passes a request on, or answers at once if it is invalid or refused.
     fn take(&mut self, question: &Asked) {
         let answer: Answer<S> = match read::<S>(&question.line, question.may_change, &self.offers) {
-            Ok(action) => {
+            Ok(parsed) => {
                 let request = Request {
-                    action,
+                    question: parsed,
                     asker: question.client,
                     replies: self.replies.0.clone(),
                     wake: Arc::clone(&self.replied),
@@ -175,18 +186,21 @@ fn held_up<S>() -> Answer<S> {
 }
 
 /// Parses a request; the error is the answer that refuses it.
-fn read<S>(line: &str, may_change: bool, offers: &[Action]) -> Result<Action, Answer<S>> {
+fn read<S>(line: &str, may_change: bool, offers: &[Action]) -> Result<Question, Answer<S>> {
     let refused = |reason: String, not_permitted| Answer::Error { reason, not_permitted };
     let question: Question = serde_json::from_str(line)
         .map_err(|error| refused(format!("invalid request: {error}"), false))?;
     if !offers.contains(&question.action) {
         return Err(refused("this service does not do that".to_owned(), false));
     }
+    if question.process.is_some() && question.action != Action::Mark {
+        return Err(refused("invalid request: only a mark is about a process".to_owned(), false));
+    }
     if !question.action.is_public() && !may_change {
         let reason = "only root and the group of the socket may change what the service does";
         return Err(refused(reason.to_owned(), true));
     }
-    Ok(question.action)
+    Ok(question)
 }
 
 #[cfg(test)]
@@ -206,21 +220,36 @@ mod tests {
     fn reading_the_state_needs_no_permission() {
         assert!(refused("{\"do\":\"pause\"}", false).1);
         assert!(refused("{\"do\":\"resume\"}", false).1);
-        assert_eq!(read::<()>("{\"do\":\"status\"}", false, &ALL).unwrap(), Action::Status);
-        assert_eq!(read::<()>("{\"do\":\"pause\"}", true, &ALL).unwrap(), Action::Pause);
+        assert_eq!(
+            read::<()>("{\"do\":\"status\"}", false, &ALL).unwrap(),
+            Question::of(Action::Status)
+        );
+        assert_eq!(
+            read::<()>("{\"do\":\"pause\"}", true, &ALL).unwrap(),
+            Question::of(Action::Pause)
+        );
     }
 
     #[test]
     fn a_mark_needs_no_permission_but_a_service_that_offers_it() {
         let mark = "{\"do\":\"mark\"}";
-        assert_eq!(read::<()>(mark, false, &ALL).unwrap(), Action::Mark);
+        assert_eq!(read::<()>(mark, false, &ALL).unwrap(), Question::of(Action::Mark));
+        let about = read::<()>("{\"do\":\"mark\",\"process\":\"a b\"}", false, &ALL).unwrap();
+        assert_eq!(about.process.as_deref(), Some("a b"));
         let refused = read::<()>(mark, true, &SERVICE).unwrap_err();
         assert!(matches!(refused, Answer::Error { not_permitted: false, .. }));
     }
 
     #[test]
     fn invalid_requests_are_refused() {
-        for line in ["", "status", "{}", "{\"do\":\"stop\"}", "{\"do\":\"pause\",\"x\":1}"] {
+        for line in [
+            "",
+            "status",
+            "{}",
+            "{\"do\":\"stop\"}",
+            "{\"do\":\"pause\",\"x\":1}",
+            "{\"do\":\"status\",\"process\":\"a\"}",
+        ] {
             assert!(refused(line, true).0.starts_with("invalid request"), "{line}");
         }
     }

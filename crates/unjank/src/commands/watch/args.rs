@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use unjank_host::thread_pattern::ThreadPattern;
 use unjank_host::{Bytes, Nanos};
 use unjank_watch::launches::{LaunchLimit, LaunchRule};
 use unjank_watch::rule::Rule;
@@ -19,6 +20,10 @@ pub(super) struct ServiceArgs {
     /// seconds fit
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = values::bytes)]
     pub(super) buffers: Bytes,
+    /// Record the system calls and page faults of these programs, too, in as much memory again:
+    /// 'firefox'; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = pattern)]
+    pub(super) calls_of: Vec<ThreadPattern>,
     /// Threads that must not wait for a CPU longer than this after a wake-up: 'pipewire*=5ms'; may
     /// be repeated
     #[arg(long, value_name = "NAME=TIME", value_parser = rule)]
@@ -46,8 +51,9 @@ pub(super) struct ServiceArgs {
     /// The most that kept incidents take; the oldest are removed
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     pub(super) most_kept: Bytes,
-    /// Replace names of threads and programs by hashes, in everything that is kept
-    #[arg(long)]
+    /// Replace names of threads and programs by hashes, in everything that is kept; not with
+    /// --calls-of, from which paths of files are known
+    #[arg(long, conflicts_with = "calls_of")]
     pub(super) redact: bool,
     /// End after this time [default: at Ctrl-C or SIGTERM]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
@@ -63,6 +69,11 @@ pub(super) struct ServiceArgs {
     pub(super) socket: PathBuf,
     #[command(flatten)]
     pub(super) kept: KeptArgs,
+}
+
+/// Parses `firefox*`.
+pub(super) fn pattern(text: &str) -> Result<ThreadPattern, String> {
+    ThreadPattern::new(text).map_err(|error| error.to_string())
 }
 
 /// Parses `pipewire*=5ms`.

@@ -3,6 +3,7 @@
 use unjank_host::input::Stop;
 use unjank_host::machine::throttling;
 use unjank_host::sched::ThreadId;
+use unjank_host::thread_pattern::ThreadPattern;
 use unjank_host::{Machine, Root, Timestamp, threads};
 use unjank_measure::record::{Run, Start};
 use unjank_measure::{Findings, RunRecord};
@@ -40,7 +41,6 @@ pub(super) fn explain(
     let from = at.as_nanos().saturating_sub(trigger.reaches_back(at).get());
     let time = (Timestamp::from_nanos(from), at);
     let delays = delays(&trace, &history, time, is_own, &stop);
-    drop(history);
     let has_run = |explained: &Explained, culprit: &Culprit| {
         culprit.by_itself || culprit.by_nobody && !is_limited(root, explained.thread)
     };
@@ -52,12 +52,14 @@ pub(super) fn explain(
         let culprit = Culprit::of(explained);
         culprit.is_some_and(|it| !it.is_unknown && !has_run(explained, &it))
     };
-    let of_server = match trigger {
+    let of_process = match trigger {
         Trigger::Silence(server) => threads::ids(root, server.process).unwrap_or_default(),
+        Trigger::Mark(Some(process)) => threads_of(process, &history, root),
         _ => Vec::new(),
     };
+    drop(history);
     let begun = trace.span().map_or(at, |(first, _)| first);
-    let fitting = trigger.fitting(&delays, &of_server, (begun, at));
+    let fitting = trigger.fitting(&delays, &of_process, (begun, at));
     let state = live::state(root);
     let found = live::explain_delays(trace, &fitting, accepts, state, root);
     let Some((explained, delay)) = found else { return Ok(None) };
@@ -81,6 +83,28 @@ pub(super) fn explain(
     let record = record(start, &incident, machine, findings);
     kept.keep(&record)?;
     Ok(Some((id, incident)))
+}
+
+/// The threads of a process that is named by its number, or of all with this name; threads of this
+/// name, too, which may have ended.
+fn threads_of(process: &str, history: &History, root: &Root) -> Vec<ThreadId> {
+    let of = |number: u32| threads::ids(root, number).unwrap_or_default();
+    if let Ok(number) = process.parse() {
+        return of(number);
+    }
+    let Ok(pattern) = ThreadPattern::new(process) else { return Vec::new() };
+    let is_named = |number: &u32| {
+        let comm = root.read(format!("/proc/{number}/comm"));
+        comm.is_ok_and(|name| pattern.matches(name.trim_end()))
+    };
+    let numbers = root.list("/proc").unwrap_or_default();
+    let numbers = numbers.iter().filter_map(|name| name.parse().ok());
+    let mut all: Vec<ThreadId> = numbers.filter(is_named).flat_map(of).collect();
+    let recorded = history.lives().map(|(thread, _)| thread);
+    all.extend(recorded.filter(|thread| {
+        history.name(*thread).is_some_and(|name| pattern.matches(&name.to_string()))
+    }));
+    all
 }
 
 /// The function of the kernel in which a thread sleeps, if the kernel tells.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::args::{launch_rule, rule, silence_rule};
+use super::args::{launch_rule, pattern, rule, silence_rule};
 use super::client::Watch;
 use crate::commands::installation::options::{WithOptions, size, typed, word};
 use crate::commands::unit;
@@ -32,6 +32,9 @@ pub(super) struct InstallArgs {
     /// Memory of the kernel's buffers
     #[arg(long, value_name = "SIZE", value_parser = size)]
     buffers: Option<String>,
+    /// Record the system calls and page faults of these programs, too: 'firefox'; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = program)]
+    calls_of: Vec<String>,
     /// Threads that must not wait for a CPU longer than this: NAME=TIME; may be repeated
     #[arg(long, value_name = "NAME=TIME", value_parser = thread)]
     late: Vec<String>,
@@ -50,7 +53,7 @@ pub(super) struct InstallArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     most_kept: Option<String>,
     /// Replace names of threads and programs by hashes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "calls_of")]
     redact: bool,
     /// A directory tree that stands for the machine, instead of this machine
     #[arg(long, value_name = "DIR")]
@@ -84,14 +87,23 @@ pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
 /// The given options, as they are typed.
 fn options(args: &InstallArgs) -> String {
     let valued = [("--buffers", &args.buffers), ("--most-kept", &args.most_kept)];
-    let rules =
-        [("--late", &args.late), ("--slow-launch", &args.slow_launch), ("--silent", &args.silent)];
+    let rules = [
+        ("--calls-of", &args.calls_of),
+        ("--late", &args.late),
+        ("--slow-launch", &args.slow_launch),
+        ("--silent", &args.silent),
+    ];
     let rules = rules
         .into_iter()
         .flat_map(|(option, rules)| rules.iter().map(move |rule| format!("{option} {rule}")));
     let per_hour = args.per_hour.map(|number| format!("--per-hour {number}"));
     let redact = args.redact.then(|| "--redact".to_owned());
     typed(valued).chain(rules).chain(per_hour).chain(redact).collect::<Vec<_>>().join(" ")
+}
+
+fn program(text: &str) -> Result<String, String> {
+    pattern(text)?;
+    word(text)
 }
 
 fn thread(text: &str) -> Result<String, String> {

@@ -8,26 +8,31 @@ use unjank_watch::status::MarkOutcome;
 use super::client::Watch;
 use crate::commands::incidents::STORE;
 use crate::commands::service::SocketArgs;
-use crate::commands::service::requests::Action;
+use crate::commands::service::requests::{Action, Question};
 use crate::{exit, output};
 
 /// Arguments of `unjank mark`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   unjank mark                                  # bind it to a key
+  unjank mark --process firefox                # only what held up this program
   unjank mark --socket /run/unjank-watch/watch.sock
 
 Asks the service sudo unjank watch to explain the last three seconds. Any user may
 mark; the service explains at most so many incidents an hour (--per-hour). Exit
 code 5: nothing was explained.")]
 pub(crate) struct Args {
+    /// Only delays of this process, by its name ('fire*') or number
+    #[arg(long, value_name = "NAME|PID")]
+    process: Option<String>,
     #[command(flatten)]
     socket: SocketArgs<Watch>,
 }
 
 /// Marks, and prints what was found.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let status = args.socket.ask(Action::Mark)?;
+    let question = Question { process: args.process.clone(), ..Question::of(Action::Mark) };
+    let status = args.socket.ask_question(&question)?;
     let outcome = status.mark.unwrap_or(MarkOutcome::Failed);
     let (lines, code) = answer(&outcome);
     for line in lines {

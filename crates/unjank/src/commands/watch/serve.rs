@@ -26,11 +26,12 @@ use unjank_watch::lateness::Lateness;
 use unjank_watch::launches::Launches;
 use unjank_watch::metrics;
 use unjank_watch::pressure::{Resource, register};
-use unjank_watch::recorder::{Frozen, Recorder};
+use unjank_watch::programs::Programs;
+use unjank_watch::recorder::{Frozen, Recorder, RecorderOptions};
 use unjank_watch::redact::Redaction;
 use unjank_watch::silence::Silence;
 use unjank_watch::status::{MarkOutcome, Status};
-use unjank_watch::trigger::Trigger;
+use unjank_watch::trigger::{MARK_REACHES_BACK, Trigger};
 
 use super::args::ServiceArgs;
 use super::explain::explain;
@@ -89,6 +90,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         lateness: Lateness::new(&root, args.late.clone()),
         launches,
         silence: Silence::new(&root, args.silent.clone()),
+        programs: Programs::new(&root, args.calls_of.clone()),
         learned,
         budget: Budget::new(args.per_hour),
         redaction: args.redact.then(Redaction::default),
@@ -124,7 +126,9 @@ fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<
     let session = session::open(root, args.state_dir.as_deref())?;
     // It goes on if tracefs is somewhere else, or somebody holds the option.
     let off = session.change(COMMAND_NAMES, "0");
-    let recorder = Recorder::start(tracefs, root, args.buffers);
+    let calls = !args.calls_of.is_empty();
+    let wanted = RecorderOptions { memory: args.buffers, calls };
+    let recorder = Recorder::start(tracefs, root, &wanted);
     drop(off);
     let (recorder, reports) = session::end(Some(session), recorder)?;
     for report in reports.iter().filter(|report| report.outcome.is_failure()) {
@@ -215,6 +219,7 @@ struct Serving<'a> {
     lateness: Lateness,
     launches: Launches,
     silence: Silence,
+    programs: Programs,
     /// The lengths of launches that are kept.
     learned: Learned,
     budget: Budget,
@@ -252,7 +257,8 @@ impl Serving<'_> {
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
         let (mut next_report, mut next_look) = (Timestamp::now(), Timestamp::now());
-        let looks = self.lateness.is_needed() || self.silence.is_needed();
+        let looks =
+            self.lateness.is_needed() || self.silence.is_needed() || self.programs.is_needed();
         loop {
             if next_report <= Timestamp::now() {
                 next_report = Timestamp::now() + between_reports();
@@ -289,7 +295,7 @@ impl Serving<'_> {
             }
             if mark {
                 while marks.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
-                self.trigger(&Trigger::Mark)?;
+                self.trigger(&Trigger::Mark(None))?;
             }
             if programs {
                 self.launches.read(Timestamp::now())?;
@@ -310,10 +316,16 @@ impl Serving<'_> {
         }
     }
 
-    /// Looks at the threads and servers that have a rule.
+    /// Looks at the threads and servers that have a rule, and for programs whose calls are recorded.
     fn look(&mut self) -> Vec<Trigger> {
         let now = Timestamp::now();
         let mut triggers: Vec<Trigger> = Vec::new();
+        let new = self.programs.look(now);
+        if !new.is_empty()
+            && let Err(error) = self.recorder.record_calls_of(&new)
+        {
+            output::remark(&format!("system calls of new threads are not recorded: {error}"));
+        }
         if let Some((thread, limit)) = self.lateness.look(now) {
             triggers.push(Trigger::Late { thread, limit });
         }
@@ -337,10 +349,11 @@ impl Serving<'_> {
         if self.paused {
             return Ok(MarkOutcome::Paused);
         }
+        // The last incident may be about another process.
+        let before = self.recent().filter(|_| !matches!(trigger, Trigger::Mark(Some(_))));
         if !self.budget.admits(trigger.kind(), Timestamp::now()) {
-            return Ok(self.recent().unwrap_or(MarkOutcome::LeftOut));
+            return Ok(before.unwrap_or(MarkOutcome::LeftOut));
         }
-        let before = self.recent();
         let earlier = self.without_incident.take();
         let explained = self.recorder.freeze().map_err(anyhow::Error::from).and_then(|frozen| {
             self.recorded_since = frozen.at;
@@ -369,7 +382,7 @@ impl Serving<'_> {
                 self.failures = 0;
                 self.nothing_found += 1;
                 self.budget.found_nothing();
-                if *trigger == Trigger::Mark {
+                if matches!(trigger, Trigger::Mark(_)) {
                     output::remark("a mark, but no thread was held up for 10 ms or longer");
                 }
                 Ok(before.unwrap_or(MarkOutcome::NothingFound))
@@ -390,8 +403,8 @@ impl Serving<'_> {
     /// The last incident, if a mark now may be about the same time.
     fn recent(&self) -> Option<MarkOutcome> {
         let now = Timestamp::now();
-        let reach = Trigger::Mark.reaches_back(now);
-        let last = self.last.as_ref().filter(|last| now.since(last.at) < reach)?;
+        let is_recent = |last: &&Last| now.since(last.at) < MARK_REACHES_BACK;
+        let last = self.last.as_ref().filter(is_recent)?;
         let (id, sentence) = (last.id.clone(), last.sentence.clone());
         Some(MarkOutcome::Before { id, store: self.store(), sentence })
     }
@@ -409,9 +422,12 @@ impl Serving<'_> {
     fn answer(&mut self) -> Result<()> {
         while let Ok(request) = self.requests.try_recv() {
             let mut mark = None;
-            match request.action {
+            match request.question.action {
                 Action::Status => {}
-                Action::Mark => mark = Some(self.trigger(&Trigger::Mark)?),
+                Action::Mark => {
+                    let process = request.question.process.clone();
+                    mark = Some(self.trigger(&Trigger::Mark(process))?);
+                }
                 Action::Pause => self.pause(true)?,
                 Action::Resume => self.pause(false)?,
             }
@@ -452,8 +468,9 @@ impl Serving<'_> {
         }
     }
 
+    /// Keeps the lengths of launches from one start to the next, unless names are to be hashed.
     fn keep_learned(&mut self) {
-        if *self.launches.learned() != self.learned {
+        if self.redaction.is_none() && *self.launches.learned() != self.learned {
             self.learned = self.launches.learned().clone();
             if let Err(error) = self.kept.keep_learned(&self.learned) {
                 output::remark(&format!("learned lengths of launches are lost: {error:#}"));

@@ -242,15 +242,16 @@ impl Reporter<'_> {
     /// Passes requests on to the service.
     fn pass_on_requests(&mut self) {
         while let Ok(request) = self.requests.try_recv() {
-            match request.action {
+            match request.question.action {
                 // A mark is not offered.
                 Action::Status | Action::Mark => {}
                 Action::Pause => self.handle.order(Order::Pause(PauseReason::Request)),
                 Action::Resume => self.handle.order(Order::Resume(PauseReason::Request)),
             }
             let answer = self.want_state();
-            if request.action != Action::Status && !self.args.quiet {
-                let done = if request.action == Action::Pause { "paused" } else { "resumed" };
+            if request.question.action != Action::Status && !self.args.quiet {
+                let done =
+                    if request.question.action == Action::Pause { "paused" } else { "resumed" };
                 output::remark(done);
             }
             self.waiting.push((answer, request));

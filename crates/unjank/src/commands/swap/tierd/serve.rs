@@ -104,7 +104,7 @@ impl Serving<'_> {
 
     fn answer(&mut self) -> Result<()> {
         while let Ok(request) = self.requests.try_recv() {
-            match request.action {
+            match request.question.action {
                 // A mark is not offered.
                 Action::Status | Action::Mark => {}
                 Action::Pause => self.service.pause(true),
