@@ -255,7 +255,7 @@ impl BinderRole {
         }
     }
 
-    /// The fields `reply` and `flags`: the inverse of [`of`](Self::of).
+    /// The fields `reply` and `flags`: the inverse of `of`.
     pub fn fields(self) -> [u64; 2] {
         match self {
             Self::Call => [0, 0],

@@ -187,7 +187,7 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// Takes the recorded events out of the buffers in parts of at most [`PART`] pages of a CPU,
+    /// Takes the recorded events out of the buffers in parts of at most `PART` pages of a CPU,
     /// in their order, so that a recording of any length needs little memory. `each` gets the parts.
     /// Their gaps are only those in which the kernel lost events; a gap before the first event of a
     /// part begins at 0.
