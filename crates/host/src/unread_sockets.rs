@@ -1,4 +1,4 @@
-//! Unix sockets with data, or connections, that nobody has taken yet: `sock_diag(7)`,
+//! Unix sockets with unread data or connections that were not accepted: `sock_diag(7)`,
 //! `net/unix/diag.c`.
 
 use rustix::io::Errno;
@@ -67,14 +67,16 @@ pub fn unread_sockets() -> Result<Vec<UnreadSocket>> {
 fn request() -> Vec<u8> {
     const LENGTH: u32 = 40;
     const REQUEST_AND_DUMP: u16 = 0x1 | 0x300;
+    /// `UDIAG_SHOW_RQLEN`.
     const SHOW_QUEUES: u32 = 0x10;
+    /// `AF_UNIX`.
+    const UNIX: u8 = 1;
     let mut bytes = Vec::with_capacity(LENGTH as usize);
     bytes.extend(LENGTH.to_ne_bytes());
     bytes.extend(BY_FAMILY.to_ne_bytes());
     bytes.extend(REQUEST_AND_DUMP.to_ne_bytes());
     bytes.extend([0; 8]);
-    let family = AddressFamily::UNIX.as_raw().to_ne_bytes();
-    bytes.extend([if family[0] == 0 { family[1] } else { family[0] }, 0, 0, 0]);
+    bytes.extend([UNIX, 0, 0, 0]);
     bytes.extend(u32::MAX.to_ne_bytes());
     bytes.extend(0_u32.to_ne_bytes());
     bytes.extend(SHOW_QUEUES.to_ne_bytes());
@@ -82,7 +84,7 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// What a datagram of the kernel ends with.
+/// The end of a datagram.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     More,

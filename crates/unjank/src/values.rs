@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use unjank_host::Nanos;
 use unjank_host::sched::Priority;
+use unjank_host::thread_pattern::ThreadPattern;
 
 /// Parses a duration longer than zero: `1ms`, `200us`, `1m30s`; a number alone is
 /// seconds.
@@ -30,6 +31,11 @@ pub(crate) fn typed(duration: Nanos) -> String {
     let whole = UNITS.into_iter().find(|(_, unit)| nanos.is_multiple_of(*unit));
     let (name, unit) = whole.unwrap_or(("ns", 1));
     format!("{}{name}", nanos / unit)
+}
+
+/// A pattern of thread names: `RenderThread`, `GC*`.
+pub(crate) fn thread_pattern(text: &str) -> Result<ThreadPattern, String> {
+    ThreadPattern::new(text).map_err(|error| error.to_string())
 }
 
 /// Parses an amount of memory: `64MiB`, `1GiB`, `4096`.

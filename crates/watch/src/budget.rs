@@ -8,8 +8,8 @@ use crate::trigger::TriggerKind;
 
 /// The shortest time between two incidents. Less would be about the same events.
 const APART: Nanos = Nanos::from_millis(1_000);
-/// The time in which a trigger of the same kind is about the same incident. Each mark and each launch
-/// is one of its own.
+/// Within this time, a second trigger of a kind belongs to the same incident, except for marks and
+/// launches.
 const SAME: Nanos = Nanos::from_millis(30_000);
 /// An hour.
 const HOUR: Nanos = Nanos::from_millis(3_600_000);

@@ -37,7 +37,7 @@ impl Lateness {
         Self { root: root.clone(), rules, watched, search_at }
     }
 
-    /// Whether there are rules, so that somebody must look once a second.
+    /// Whether there are rules, so that polling is needed.
     pub fn is_needed(&self) -> bool {
         !self.rules.is_empty()
     }
@@ -53,7 +53,10 @@ impl Lateness {
     }
 
     /// The thread that has waited longest beyond its limit since the last look, and the limit.
-    pub fn look(&mut self, now: Timestamp) -> Option<(ThreadId, Nanos)> {
+    pub fn poll(&mut self, now: Timestamp) -> Option<(ThreadId, Nanos)> {
+        if self.rules.is_empty() {
+            return None;
+        }
         if now >= self.search_at {
             self.search();
             self.search_at = now + SEARCH;
@@ -84,7 +87,7 @@ impl Lateness {
                 }
                 let comm = self.root.read(format!("/proc/{process}/task/{}/comm", thread.0));
                 let Ok(name) = comm else { continue };
-                let rule = self.rules.iter().find(|rule| rule.applies_to(name.trim_end()));
+                let rule = self.rules.iter().find(|rule| rule.applies_to(&name));
                 if let Some(limit) = rule.map(|rule| rule.limit) {
                     self.watched.insert(thread, Watched { process, limit, waited: None });
                 }
@@ -117,19 +120,19 @@ mod tests {
             .to_vec();
         let mut lateness = Lateness::new(&Root::at(tree.path()), rules);
         let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
-        assert_eq!(lateness.look(at(1)), None, "what was before does not count");
+        assert_eq!(lateness.poll(at(1)), None, "what was before does not count");
         assert_eq!(lateness.len(), 2);
         wait(42, 900);
         wait(40, 104);
-        assert_eq!(lateness.look(at(2)), None);
+        assert_eq!(lateness.poll(at(2)), None);
         wait(40, 110);
         wait(41, 140);
-        assert_eq!(lateness.look(at(3)), Some((ThreadId(40), Nanos::from_millis(5))));
+        assert_eq!(lateness.poll(at(3)), Some((ThreadId(40), Nanos::from_millis(5))));
         wait(41, 200);
         wait(40, 116);
-        assert_eq!(lateness.look(at(4)), Some((ThreadId(41), Nanos::from_millis(50))));
+        assert_eq!(lateness.poll(at(4)), Some((ThreadId(41), Nanos::from_millis(50))));
         fs::remove_dir_all(task(40)).unwrap();
-        assert_eq!(lateness.look(at(5)), None);
+        assert_eq!(lateness.poll(at(5)), None);
         assert_eq!(lateness.len(), 1);
     }
 }

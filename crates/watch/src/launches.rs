@@ -13,7 +13,7 @@ use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::members::{Members, ProcessesOf};
 use unjank_launch::remedy::settle::{IdleRule, SettleDetector};
 
-/// The time between two readings of the kernel's events: a build executes thousands of programs.
+/// The shortest time between two reads of exec events, because a build causes thousands.
 const BETWEEN_READINGS: Nanos = Nanos::from_millis(50);
 /// A launch that takes longer is given up.
 const LONGEST: Nanos = Nanos::from_millis(60_000);
@@ -85,8 +85,8 @@ pub struct Launches {
     root: Root,
     rules: Vec<LaunchRule>,
     learned: Learned,
-    /// `None` without rules, or where the kernel does not report programs.
-    programs: Option<ProcConnector>,
+    /// `None` without rules, or where the kernel does not report execs.
+    connector: Option<ProcConnector>,
     next_reading: Timestamp,
     followed: BTreeMap<u32, Followed>,
 }
@@ -115,11 +115,10 @@ impl Launches {
     /// lengths of earlier ones.
     pub fn new(root: &Root, rules: Vec<LaunchRule>, learned: Learned) -> Self {
         let (next_reading, followed) = (Timestamp::default(), BTreeMap::new());
-        Self { root: root.clone(), rules, learned, programs: None, next_reading, followed }
+        Self { root: root.clone(), rules, learned, connector: None, next_reading, followed }
     }
 
-    /// Begins to listen to new programs, if there are rules. `No` if the kernel does not report
-    /// them.
+    /// Begins to listen to exec events, if there are rules. `No` if the kernel does not report them.
     ///
     /// # Errors
     /// Other errors of the kernel.
@@ -128,51 +127,49 @@ impl Launches {
             return Ok(Support::Yes(()));
         }
         match ProcConnector::listen(EventKinds::EXEC)? {
-            Support::Yes(programs) => {
-                self.programs = Some(programs);
+            Support::Yes(connector) => {
+                self.connector = Some(connector);
                 Ok(Support::Yes(()))
             }
             Support::No(reason) => Ok(Support::No(reason)),
         }
     }
 
-    /// What becomes readable when a program begins; `None` until the next reading is due, which
-    /// [`next_reading`](Self::next_reading) says.
-    pub fn programs(&self, now: Timestamp) -> Option<BorrowedFd<'_>> {
-        self.programs.as_ref().filter(|_| now >= self.next_reading).map(|it| it.as_fd())
+    /// The socket of the kernel's exec events; `None` until [`next_reading`](Self::next_reading).
+    pub fn execs(&self, now: Timestamp) -> Option<BorrowedFd<'_>> {
+        self.connector.as_ref().filter(|_| now >= self.next_reading).map(|it| it.as_fd())
     }
 
-    /// When programs can be read again, if that is later than now.
+    /// When execs are read next, if that is later than now.
     pub fn next_reading(&self, now: Timestamp) -> Option<Timestamp> {
-        (self.programs.is_some() && now < self.next_reading).then_some(self.next_reading)
+        (self.connector.is_some() && now < self.next_reading).then_some(self.next_reading)
     }
 
-    /// Reads which programs have begun.
+    /// Reads the execs since the last call.
     ///
     /// # Errors
     /// The kernel's error.
     pub fn read(&mut self, now: Timestamp) -> Result<()> {
         self.next_reading = now + BETWEEN_READINGS;
-        let Some(mut programs) = self.programs.take() else { return Ok(()) };
-        let read = programs.read(|event| {
+        let Some(mut connector) = self.connector.take() else { return Ok(()) };
+        let read = connector.read(|event| {
             if let ProcessEvent::Exec { process, at } = event {
                 self.begins(process, at);
             }
         });
-        self.programs = Some(programs);
+        self.connector = Some(connector);
         read.map(drop)
     }
 
     /// A process has executed a program.
     fn begins(&mut self, process: u32, at: Timestamp) {
         let Ok(name) = self.root.read(format!("/proc/{process}/comm")) else { return };
-        let name = name.trim_end();
-        let rule = self.rules.iter().find(|rule| rule.pattern.matches(name));
+        let rule = self.rules.iter().find(|rule| rule.pattern.matches(&name));
         let Some(rule) = rule else { return };
         // A script that ends in exec goes on with the launch.
         if self.followed.len() < MOST && !self.followed.contains_key(&process) {
             let launch = Followed {
-                name: name.to_owned(),
+                name,
                 limit: rule.limit,
                 began: at,
                 members: Members::new(process, at),
@@ -182,7 +179,7 @@ impl Launches {
         }
     }
 
-    /// Whether a launch goes on, so that somebody must look more often.
+    /// Whether a launch goes on, so that [`look`](Self::look) is to be called every 100 ms.
     pub fn is_busy(&self) -> bool {
         !self.followed.is_empty()
     }

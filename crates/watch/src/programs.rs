@@ -1,12 +1,14 @@
-//! Programs whose system calls and page faults are recorded, too, by the names of their processes.
+//! Finds the threads of programs whose system calls and page faults are recorded, by the names of
+//! their processes.
 
 use std::collections::BTreeSet;
 
+use unjank_host::process::pid;
 use unjank_host::sched::ThreadId;
 use unjank_host::thread_pattern::ThreadPattern;
 use unjank_host::{Nanos, Root, Timestamp, threads};
 
-/// The interval between two looks for new processes, which needs all of `/proc`.
+/// The interval between two searches for processes, which read all of `/proc`.
 const SEARCH: Nanos = Nanos::from_millis(10_000);
 /// The most threads: the kernel keeps their list for each trace instance.
 const MOST: usize = 10_000;
@@ -28,14 +30,17 @@ impl Programs {
         Self { root: root.clone(), patterns, known, search_at }
     }
 
-    /// Whether there are any, so that somebody must look.
+    /// Whether there are patterns, so that polling is needed.
     pub fn is_needed(&self) -> bool {
         !self.patterns.is_empty()
     }
 
-    /// The threads that were not there at the last look. Mostly it does nothing: it looks every ten
-    /// seconds.
-    pub fn look(&mut self, now: Timestamp) -> Vec<ThreadId> {
+    /// The threads that were not found before. It searches every ten seconds and otherwise returns
+    /// none.
+    pub fn poll(&mut self, now: Timestamp) -> Vec<ThreadId> {
+        if self.patterns.is_empty() {
+            return Vec::new();
+        }
         if now < self.search_at {
             return Vec::new();
         }
@@ -47,13 +52,10 @@ impl Programs {
     }
 
     fn found(&self) -> BTreeSet<ThreadId> {
-        let names = self.root.list("/proc").unwrap_or_default();
-        let processes = names.iter().filter_map(|name| name.parse::<u32>().ok());
-        let wanted = processes.filter(|process| {
-            let comm = self.root.read(format!("/proc/{process}/comm"));
-            comm.is_ok_and(|name| self.patterns.iter().any(|it| it.matches(name.trim_end())))
-        });
-        let all = wanted.flat_map(|process| threads::ids(&self.root, process).unwrap_or_default());
+        let is_wanted = |name: &str| self.patterns.iter().any(|pattern| pattern.matches(name));
+        let processes = pid::named(&self.root, is_wanted).into_iter();
+        let all = processes
+            .flat_map(|(process, _)| threads::ids(&self.root, process).unwrap_or_default());
         all.take(MOST).collect()
     }
 }
@@ -79,13 +81,13 @@ mod tests {
         let patterns = vec![ThreadPattern::new("fire*").unwrap()];
         let mut programs = Programs::new(&Root::at(tree.path()), patterns);
         let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
-        assert_eq!(programs.look(at(1)), [ThreadId(40), ThreadId(41)]);
+        assert_eq!(programs.poll(at(1)), [ThreadId(40), ThreadId(41)]);
         process(60, "firefox", &[60]);
-        assert_eq!(programs.look(at(2)), [], "it looks every ten seconds");
-        assert_eq!(programs.look(at(11)), [ThreadId(60)]);
+        assert_eq!(programs.poll(at(2)), [], "it searches every ten seconds");
+        assert_eq!(programs.poll(at(11)), [ThreadId(60)]);
         fs::remove_dir_all(tree.path().join("proc/60")).unwrap();
-        assert_eq!(programs.look(at(21)), []);
+        assert_eq!(programs.poll(at(21)), []);
         process(60, "firefox", &[60]);
-        assert_eq!(programs.look(at(31)), [ThreadId(60)], "another one");
+        assert_eq!(programs.poll(at(31)), [ThreadId(60)], "another one");
     }
 }

@@ -9,8 +9,8 @@ use unjank_why::record::PROGRAM_EVENTS;
 
 /// The events that are recorded: those from which it is known which thread waited for what. They
 /// come with switches, interrupts and requests, not with system calls, so that their number is
-/// bounded by what the machine does anyway. `sched_wakeup`, which follows each `sched_waking`, would
-/// tell apart only the time of an interrupt between CPUs.
+/// bounded. `sched_wakeup` is left out: it follows each `sched_waking`, and the time between both is
+/// only that of an interrupt between CPUs.
 pub const EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
@@ -47,7 +47,7 @@ pub struct Recorder {
     memory: Bytes,
 }
 
-/// What the recorder is to record.
+/// Options of [`Recorder::start`].
 #[derive(Debug, Clone, Copy)]
 pub struct RecorderOptions {
     /// The memory of the buffers for the events of the whole machine, of both sides together.

@@ -9,12 +9,12 @@ use unjank_host::{Nanos, Result, Root, Timestamp};
 
 use crate::rule::Rule;
 
-/// The interval between two looks for new servers, which needs all of `/proc`.
+/// The interval between two searches for servers, which read all of `/proc`.
 const SEARCH: Nanos = Nanos::from_millis(10_000);
 /// The most servers that are watched.
 const MOST: usize = 100;
-/// A server that is busy has something unread at every look, but not the whole time: so many looks in
-/// a row, and the time between two of them.
+/// A busy server has something unread at most polls, but not all the time. So a socket is read this
+/// often again, at this interval, before its server counts as silent.
 const CHECKS: (u32, Nanos) = (5, Nanos::from_millis(20));
 
 /// A server that did not read a socket.
@@ -44,9 +44,15 @@ impl Silence {
         Self { root: root.clone(), rules, servers, search_at, queues: Queues::default() }
     }
 
-    /// Whether there are rules, so that somebody must look once a second.
+    /// Whether there are rules, so that polling is needed.
     pub fn is_needed(&self) -> bool {
         !self.rules.is_empty()
+    }
+
+    /// Watches no server any more.
+    pub fn stop(&mut self) {
+        self.rules.clear();
+        self.servers.clear();
     }
 
     /// The number of watched servers.
@@ -59,12 +65,15 @@ impl Silence {
         self.servers.is_empty()
     }
 
-    /// A server that has not read a socket for longer than its limit. It is reported once, until it has
-    /// read.
+    /// A server that has not read a socket for longer than its limit. It is reported once, and again
+    /// only after it has read.
     ///
     /// # Errors
     /// The kernel does not list sockets.
-    pub fn look(&mut self, now: Timestamp) -> Result<Option<SilentServer>> {
+    pub fn poll(&mut self, now: Timestamp) -> Result<Option<SilentServer>> {
+        if self.rules.is_empty() {
+            return Ok(None);
+        }
         if now >= self.search_at {
             self.search();
             self.search_at = now + SEARCH;
@@ -91,15 +100,14 @@ impl Silence {
 
     /// Looks for servers that have a rule.
     fn search(&mut self) {
-        self.servers.clear();
-        let names = self.root.list("/proc").unwrap_or_default();
-        for process in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
-            let Ok(name) = self.root.read(format!("/proc/{process}/comm")) else { continue };
-            let rule = self.rules.iter().find(|rule| rule.applies_to(name.trim_end()));
-            if let Some(rule) = rule.filter(|_| self.servers.len() < MOST) {
-                self.servers.insert(process, rule.limit);
-            }
-        }
+        let limit = |name: &str| {
+            let rule = self.rules.iter().find(|rule| rule.applies_to(name));
+            rule.map(|rule| rule.limit)
+        };
+        let servers = pid::named(&self.root, |name| limit(name).is_some());
+        let servers = servers.into_iter().take(MOST);
+        self.servers =
+            servers.filter_map(|(process, name)| Some((process, limit(&name)?))).collect();
     }
 }
 
@@ -119,7 +127,7 @@ fn stays_unread(inode: u64) -> Result<bool> {
 #[derive(Debug, Default)]
 struct Queues(BTreeMap<u64, Queue>);
 
-/// What was unread of a socket.
+/// The unread bytes of a socket.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     unread: u32,
@@ -128,7 +136,7 @@ struct Queue {
 }
 
 impl Queues {
-    /// Takes note of a look. A socket with less unread than before has been read.
+    /// Adds a poll. A socket with fewer unread bytes than before has been read.
     fn see(&mut self, sockets: &[UnreadSocket], now: Timestamp) {
         let inodes: BTreeSet<u64> = sockets.iter().map(|socket| socket.inode).collect();
         self.0.retain(|inode, _| inodes.contains(inode));

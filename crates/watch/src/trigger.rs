@@ -92,11 +92,10 @@ impl Trigger {
         }
     }
 
-    /// The delays that the incident may be about: of a thread with a rule, its own; else the longest
-    /// ones that fit the trigger. `delays` begin with the longest. A launch is explained as a whole.
-    /// Of a silent server, that is what is left if none of its threads was held up. `threads` are
-    /// those of the server, or of the process that a mark is about; `recorded` is the time of the
-    /// recording.
+    /// The delays that may have caused the trigger, the likeliest first: the longest of `delays`, which
+    /// begin with the longest, that are of its kind and thread. For a launch, it is the launch as a
+    /// whole; for a silent server, the silent time comes after the delays of its threads. `threads`
+    /// are those of the server, or of the process of a mark; `recorded` is the time of the recording.
     pub fn fitting(
         &self,
         delays: &[Delay],

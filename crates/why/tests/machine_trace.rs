@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod invented;
+
 use std::collections::BTreeMap;
 
+use invented::possible;
 use proptest::prelude::*;
 use unjank_host::process::listing::ListedProcess;
 use unjank_host::sched::ThreadId;
@@ -89,18 +92,6 @@ fn processes_losses_and_gaps_come_back() {
         let annex = read.annex.unwrap();
         assert_eq!((annex.thread, annex.kernel_threads), (0, [2, 17].into()));
     }
-}
-
-/// Events with a switch, without which a trace is refused, and without interrupts of the processor
-/// itself: those with other names than the kernel's are not read.
-fn possible(bytes: &[u8]) -> Vec<u8> {
-    const SWITCH: [u8; 4] = [0, 8, 1, 7];
-    const VECTORS: [u8; 2] = [11, 12];
-    let mut events = SWITCH.to_vec();
-    events.extend(
-        bytes.chunks_exact(4).filter(|event| !VECTORS.contains(&(event[0] & 31))).flatten(),
-    );
-    events
 }
 
 proptest! {

@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod invented;
+
 use std::collections::BTreeMap;
 
+use invented::possible;
 use proptest::prelude::*;
 use unjank_host::Timestamp;
 use unjank_host::input::Stop;
@@ -56,18 +59,6 @@ fn a_launch_with_gaps_comes_back() {
         .runs(0, 160, 0, 7)
         .sleeps(0, 400, 7, 0);
     check(&script, 400);
-}
-
-/// Events with a switch, without which a trace is refused, and without interrupts of the processor
-/// itself: those with other names than the kernel's are not read.
-fn possible(bytes: &[u8]) -> Vec<u8> {
-    const SWITCH: [u8; 4] = [0, 8, 1, 7];
-    const VECTORS: [u8; 2] = [11, 12];
-    let mut events = SWITCH.to_vec();
-    events.extend(
-        bytes.chunks_exact(4).filter(|event| !VECTORS.contains(&(event[0] & 31))).flatten(),
-    );
-    events
 }
 
 proptest! {

@@ -107,10 +107,15 @@ pub fn runs_in_group(root: &Root, number: u32, group: u32) -> bool {
 /// The processes with one of `names` as the kernel's name (`comm`): at most 15
 /// characters.
 pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
+    named(root, |name| names.contains(&name))
+}
+
+/// The processes whose name (`comm`) is wanted, with it.
+pub fn named(root: &Root, is_wanted: impl Fn(&str) -> bool) -> Vec<(u32, String)> {
     let all = root.list("/proc").unwrap_or_default();
     let numbers = all.iter().filter_map(|entry| entry.parse().ok());
     let known = numbers.filter_map(|number| Some((number, root.read(file(number, "comm")).ok()?)));
-    known.filter(|(_, name)| names.contains(&name.as_str())).collect()
+    known.filter(|(_, name)| is_wanted(name)).collect()
 }
 
 /// The live children of process `number`; empty if the kernel does not list them

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decode::Decoder;
+use super::event::EventKind;
 use super::events::{Events, Iter};
 use super::format::Malformed;
 use super::page::{Layout, Page};
@@ -110,6 +111,12 @@ impl Trace {
     fn has_calls_only(&self) -> bool {
         let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
         !self.is_empty() && events.all(|event| event.kind.is_call())
+    }
+
+    /// Whether it has an event of a wanted kind.
+    pub fn has(&self, is_wanted: impl Fn(&EventKind) -> bool) -> bool {
+        let mut events = self.cpus.iter().flat_map(|cpu| &cpu.events);
+        events.any(|event| is_wanted(&event.kind))
     }
 
     /// The trace of the CPU with this number, by binary search.

@@ -60,7 +60,7 @@ impl WakeUps {
         let mut found = [None, None];
         let unseen = match kind {
             EventKind::Switch { prev, .. } => Some(prev.tid),
-            // Whoever makes an event has a CPU.
+            // The current thread of an event runs.
             _ => (context == Context::Thread && current != IDLE).then_some(current),
         };
         if let Some(thread) = unseen

@@ -33,11 +33,8 @@ pub fn run(
     options: &Options,
     stop: &Stop,
 ) -> Result<Findings, SearchError> {
-    let has = |is_wanted: fn(&EventKind) -> bool| {
-        trace.cpus.iter().any(|cpu| cpu.events.iter().any(|event| is_wanted(&event.kind)))
-    };
-    if !has(|kind| matches!(kind, EventKind::BinderSent { .. }))
-        || !has(|kind| matches!(kind, EventKind::BinderReceived { .. }))
+    if !trace.has(|kind| matches!(kind, EventKind::BinderSent { .. }))
+        || !trace.has(|kind| matches!(kind, EventKind::BinderReceived { .. }))
     {
         return Err(SearchError::lacks(MISSING));
     }

@@ -52,11 +52,8 @@ pub fn run(
 
 /// Whether a trace has both events of a wake-up.
 fn has_wake_ups(trace: &Trace) -> bool {
-    let has = |is_wanted: fn(&EventKind) -> bool| {
-        trace.cpus.iter().any(|cpu| cpu.events.iter().any(|event| is_wanted(&event.kind)))
-    };
-    has(|kind| matches!(kind, EventKind::Switch { .. }))
-        && has(|kind| matches!(kind, EventKind::Waking { .. } | EventKind::Wakeup { .. }))
+    trace.has(|kind| matches!(kind, EventKind::Switch { .. }))
+        && trace.has(|kind| matches!(kind, EventKind::Waking { .. } | EventKind::Wakeup { .. }))
 }
 
 #[cfg(test)]

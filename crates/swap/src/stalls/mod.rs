@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(row(&findings, "swap/trace/files", 0), [library, "5", "victim[7]"]);
         assert_eq!(row(&findings, "swap/trace/files", 1)[..2], ["inode 13 on 0,8", "1"]);
         assert_eq!(row(&findings, "swap/trace/readers", 0), ["victim[7]", "", "5", "1"]);
-        // Nobody can tell whether reclaim was recorded.
+        // A recording does not say whether events of reclaim were enabled.
         assert_eq!(findings.verdicts[0].answer, Answer::CannotTell);
         let only = Options { only: Some([ThreadId(9)].into()), ..options() };
         assert_eq!(row(&found(&script, &only).unwrap(), "swap/trace/readers", 0)[0], "hog[9]");

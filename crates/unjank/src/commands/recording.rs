@@ -1,13 +1,16 @@
 //! Recordings in files: options of the commands that read them, and the reading.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use unjank_host::input::{Input, Stop, Stopped};
+use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::trace_file::{self, NamedTimes, Recorded};
 use unjank_host::tracefs::{Moment, Roster, SearchError};
 use unjank_host::{Error, Timestamp};
+use unjank_measure::Findings;
 
 use super::measured::Settings;
 use crate::interrupt;
@@ -25,6 +28,9 @@ pub(super) struct RecordingArgs {
     /// End of the window
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<Moment>,
+    /// Only this process, by its name or number
+    #[arg(long, value_name = "NAME|PID")]
+    process: Option<String>,
 }
 
 /// A recording that was read.
@@ -35,6 +41,10 @@ pub(super) struct Opened {
     pub(super) roster: Roster,
     /// The first and the last moment that count.
     pub(super) window: (Timestamp, Timestamp),
+    /// The threads of the chosen process; `None` for all.
+    pub(super) only: Option<BTreeSet<ThreadId>>,
+    /// The command that explains the recording; `None` if it came from stdin.
+    pub(super) why: Option<String>,
     /// Asks to end.
     pub(super) stop: Stop,
 }
@@ -52,29 +62,44 @@ impl RecordingArgs {
             .with("file", self.file.display().to_string())
             .with("since", nanos(self.since))
             .with("until", nanos(self.until))
+            .with("process", self.process.clone())
     }
 
-    /// Reads the recording.
+    /// Reads the recording and searches it. What the reader has noted becomes warnings.
     ///
     /// # Errors
-    /// It cannot be read, or has nothing in the window.
-    pub(super) fn open(&self) -> Result<Opened> {
+    /// It cannot be read, has nothing in the window, or lacks what is searched for.
+    pub(super) fn search(
+        &self,
+        find: impl FnOnce(&Opened) -> Result<Findings, SearchError>,
+    ) -> Result<Findings> {
+        let mut opened = self.open()?;
+        let mut findings = find(&opened).map_err(|why| self.without(why))?;
+        for note in std::mem::take(&mut opened.recorded.notes) {
+            findings.warn(note);
+        }
+        Ok(findings)
+    }
+
+    fn open(&self) -> Result<Opened> {
         let recorded = read(&self.file, NamedTimes::Skip)?;
         let stop = interrupt::stop();
         let window = recorded.trace.window(self.since, self.until);
         let window = window.map_err(|what| self.lacks(what))?;
         let roster = Roster::of(&recorded.trace, &recorded.processes, &stop);
         let roster = roster.map_err(|Stopped| self.stopped())?;
-        Ok(Opened { recorded, roster, window, stop })
+        let only = self.process.as_ref().map(|process| roster.of_process(process)).transpose();
+        let only = only.map_err(|what| self.lacks(what))?;
+        Ok(Opened { recorded, roster, window, only, why: self.why(), stop })
     }
 
     /// The error that the recording lacks something.
-    pub(super) fn lacks(&self, what: impl std::fmt::Display) -> Error {
+    fn lacks(&self, what: impl std::fmt::Display) -> Error {
         Error::Invalid(format!("{}: {what}", self.file.display()))
     }
 
     /// The error of a search without a result.
-    pub(super) fn without(&self, why: SearchError) -> Error {
+    fn without(&self, why: SearchError) -> Error {
         match why {
             SearchError::Lacks(what) => self.lacks(what),
             SearchError::Stopped => self.stopped(),
@@ -86,8 +111,7 @@ impl RecordingArgs {
         failed(&self.file, io::Error::other(Stopped))
     }
 
-    /// The command that explains this recording, unless it came from stdin.
-    pub(super) fn why(&self) -> Option<String> {
+    fn why(&self) -> Option<String> {
         let file = self.file.to_str().filter(|file| *file != "-")?;
         Some(format!("unjank why {}", shlex::try_quote(file).ok()?))
     }

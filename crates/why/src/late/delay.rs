@@ -34,15 +34,15 @@ pub enum HeldUp {
     Stalled,
     /// TCP sent a packet again before it was woken: the network lost it, or was slow.
     Network,
-    /// It is the whole launch of a program, which [`delays`](super::delays) does not find.
+    /// The whole launch of a program. [`delays`](super::delays) does not return it.
     Launch,
-    /// A server has not read a socket, which [`delays`](super::delays) does not find either.
+    /// The time in which a server left a socket unread. [`delays`](super::delays) does not return it.
     Silence,
 }
 
 impl HeldUp {
-    /// Whether the cause is known without a path: a signal, or the network.
-    pub const fn is_a_cause(self) -> bool {
+    /// Whether the cause, a signal or the network, is known without a critical path.
+    pub const fn needs_no_path(self) -> bool {
         matches!(self, Self::Stopped | Self::Stalled | Self::Network)
     }
 

@@ -25,9 +25,6 @@ trace of Perfetto needs the category binder_driver, and sched for the waits.")]
 pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// Only calls from or to this process
-    #[arg(long, value_name = "NAME|PID")]
-    process: Option<String>,
     /// A call that takes longer misses its deadline
     #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration)]
     deadline: Nanos,
@@ -40,24 +37,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = args.recording.add_to(Settings::default());
-    let settings =
-        settings.with("process", args.process.clone()).with("deadline", args.deadline.get());
+    let settings = settings.with("deadline", args.deadline.get());
     let command = measured::Command { name: "ipc trace", output: &args.output, settings };
     command.run(|_, _, _| find(args))
 }
 
 fn find(args: &Args) -> Result<Findings> {
-    let Opened { recorded, roster, window, stop } = args.recording.open()?;
-    let only = args.process.as_ref().map(|process| roster.of_process(process)).transpose();
-    let options = Options {
-        only: only.map_err(|what| args.recording.lacks(what))?,
-        window,
+    let options = |opened: &Opened| Options {
+        only: opened.only.clone(),
+        window: opened.window,
         deadline: args.deadline,
         limit: args.limit,
-        why: args.recording.why(),
+        why: opened.why.clone(),
     };
-    let found = trace::run(&recorded.trace, &roster, &options, &stop);
-    let mut findings = found.map_err(|why| args.recording.without(why))?;
-    recorded.notes.into_iter().for_each(|note| findings.warn(note));
-    Ok(findings)
+    args.recording.search(|opened| {
+        trace::run(&opened.recorded.trace, &opened.roster, &options(opened), &opened.stop)
+    })
 }

@@ -28,11 +28,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
     /// Only threads whose names match: * stands for anything, ? for one character
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = values::thread_pattern)]
     thread: Option<ThreadPattern>,
-    /// Only threads of this process
-    #[arg(long, value_name = "NAME|PID")]
-    process: Option<String>,
     /// A thread that waits longer for a CPU is late
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::duration)]
     late: Nanos,
@@ -47,29 +44,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = args.recording.add_to(Settings::default());
     let settings = settings
         .with("thread", args.thread.as_ref().map(ToString::to_string))
-        .with("process", args.process.clone())
         .with("late", args.late.get());
     let command = measured::Command { name: "jitter trace", output: &args.output, settings };
     command.run(|_, _, _| find(args))
 }
 
 fn find(args: &Args) -> Result<Findings> {
-    let Opened { recorded, roster, window, stop } = args.recording.open()?;
-    let only = args.process.as_ref().map(|process| roster.of_process(process)).transpose();
-    let options = Options {
+    let options = |opened: &Opened| Options {
         thread: args.thread.clone(),
-        only: only.map_err(|what| args.recording.lacks(what))?,
-        window,
+        only: opened.only.clone(),
+        window: opened.window,
         late: args.late,
         limit: args.limit,
-        why: args.recording.why(),
+        why: opened.why.clone(),
     };
-    let found = trace::run(&recorded.trace, &roster, &options, &stop);
-    let mut findings = found.map_err(|why| args.recording.without(why))?;
-    recorded.notes.into_iter().for_each(|note| findings.warn(note));
-    Ok(findings)
-}
-
-fn pattern(text: &str) -> Result<ThreadPattern, String> {
-    ThreadPattern::new(text).map_err(|error| error.to_string())
+    args.recording.search(|opened| {
+        trace::run(&opened.recorded.trace, &opened.roster, &options(opened), &opened.stop)
+    })
 }

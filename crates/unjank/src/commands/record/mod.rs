@@ -60,7 +60,7 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// Records, and says what was recorded.
+/// Records, then prints the number of events and the size.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let place = Destination::open_binary(&args.file)?;
     let root = Root::system();
@@ -102,7 +102,7 @@ fn record(
     }
 }
 
-/// Completes the file, and says what was recorded.
+/// Completes the file, and prints its size, and warnings.
 fn finish(recorded: WholeMachineRecorded<TraceFile>, args: &Args, is_full: bool) -> Result<()> {
     let WholeMachineRecorded { out, events, size, lost, length } = recorded;
     output::unless_reader_left(out.finish())?;

@@ -25,9 +25,6 @@ reuse and thrashing of single pages: unjank swap analyze.")]
 pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
-    /// Only threads of this process, and kswapd
-    #[arg(long, value_name = "NAME|PID")]
-    process: Option<String>,
     /// Rows of each table, or all
     #[arg(long, value_name = "N", default_value = "10", value_parser = values::rows)]
     limit: usize,
@@ -37,24 +34,19 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = args.recording.add_to(Settings::default());
-    let settings = settings.with("process", args.process.clone());
     let command = measured::Command { name: "swap trace", output: &args.output, settings };
     command.run(|_, _, _| find(args))
 }
 
 fn find(args: &Args) -> Result<Findings> {
-    let Opened { recorded, roster, window, stop } = args.recording.open()?;
-    let only = args.process.as_ref().map(|process| roster.of_process(process)).transpose();
-    let paths = recorded.annex.map(|annex| annex.files).unwrap_or_default();
-    let options = Options {
-        only: only.map_err(|what| args.recording.lacks(what))?,
-        window,
-        paths: paths.into_iter().collect(),
+    let options = |opened: &Opened| Options {
+        only: opened.only.clone(),
+        window: opened.window,
+        paths: opened.recorded.annex.iter().flat_map(|annex| annex.files.clone()).collect(),
         limit: args.limit,
-        why: args.recording.why(),
+        why: opened.why.clone(),
     };
-    let found = stalls::run(&recorded.trace, &roster, &options, &stop);
-    let mut findings = found.map_err(|why| args.recording.without(why))?;
-    recorded.notes.into_iter().for_each(|note| findings.warn(note));
-    Ok(findings)
+    args.recording.search(|opened| {
+        stalls::run(&opened.recorded.trace, &opened.roster, &options(opened), &opened.stop)
+    })
 }

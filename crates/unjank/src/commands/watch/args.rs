@@ -22,7 +22,7 @@ pub(super) struct ServiceArgs {
     pub(super) buffers: Bytes,
     /// Record the system calls and page faults of these programs, too, in as much memory again:
     /// 'firefox'; may be repeated
-    #[arg(long, value_name = "NAME", value_parser = pattern)]
+    #[arg(long, value_name = "NAME", value_parser = values::thread_pattern)]
     pub(super) calls_of: Vec<ThreadPattern>,
     /// Threads that must not wait for a CPU longer than this after a wake-up: 'pipewire*=5ms'; may
     /// be repeated
@@ -69,11 +69,6 @@ pub(super) struct ServiceArgs {
     pub(super) socket: PathBuf,
     #[command(flatten)]
     pub(super) kept: KeptArgs,
-}
-
-/// Parses `firefox*`.
-pub(super) fn pattern(text: &str) -> Result<ThreadPattern, String> {
-    ThreadPattern::new(text).map_err(|error| error.to_string())
 }
 
 /// Parses `pipewire*=5ms`.

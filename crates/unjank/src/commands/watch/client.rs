@@ -1,4 +1,4 @@
-//! The service as those who ask it know it.
+//! What clients need to know of the service `watch`: its socket, its unit, the text of its state.
 
 use unjank_watch::status::Status;
 

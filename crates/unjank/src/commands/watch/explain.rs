@@ -2,6 +2,7 @@
 
 use unjank_host::input::Stop;
 use unjank_host::machine::throttling;
+use unjank_host::process::pid;
 use unjank_host::sched::ThreadId;
 use unjank_host::thread_pattern::ThreadPattern;
 use unjank_host::{Machine, Root, Timestamp, threads};
@@ -46,7 +47,7 @@ pub(super) fn explain(
     };
     let accepts = |explained: &Explained, delay: &Delay| {
         // A signal, or a lost packet, is no part of a path.
-        if delay.by.is_a_cause() {
+        if delay.by.needs_no_path() {
             return true;
         }
         let culprit = Culprit::of(explained);
@@ -85,21 +86,16 @@ pub(super) fn explain(
     Ok(Some((id, incident)))
 }
 
-/// The threads of a process that is named by its number, or of all with this name; threads of this
-/// name, too, which may have ended.
+/// The threads of the process with this number, or of all processes with this name, and recorded
+/// threads of this name, which may have ended.
 fn threads_of(process: &str, history: &History, root: &Root) -> Vec<ThreadId> {
     let of = |number: u32| threads::ids(root, number).unwrap_or_default();
     if let Ok(number) = process.parse() {
         return of(number);
     }
     let Ok(pattern) = ThreadPattern::new(process) else { return Vec::new() };
-    let is_named = |number: &u32| {
-        let comm = root.read(format!("/proc/{number}/comm"));
-        comm.is_ok_and(|name| pattern.matches(name.trim_end()))
-    };
-    let numbers = root.list("/proc").unwrap_or_default();
-    let numbers = numbers.iter().filter_map(|name| name.parse().ok());
-    let mut all: Vec<ThreadId> = numbers.filter(is_named).flat_map(of).collect();
+    let processes = pid::named(root, |name| pattern.matches(name));
+    let mut all: Vec<ThreadId> = processes.into_iter().flat_map(|(number, _)| of(number)).collect();
     let recorded = history.lives().map(|(thread, _)| thread);
     all.extend(recorded.filter(|thread| {
         history.name(*thread).is_some_and(|name| pattern.matches(&name.to_string()))

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::args::{launch_rule, pattern, rule, silence_rule};
+use super::args::{launch_rule, rule, silence_rule};
 use super::client::Watch;
 use crate::commands::installation::options::{WithOptions, size, typed, word};
 use crate::commands::unit;
 use crate::commands::why::open_tracefs;
+use crate::values;
 
 /// The service, and its options.
 const SERVICE: WithOptions = WithOptions {
@@ -102,7 +103,7 @@ fn options(args: &InstallArgs) -> String {
 }
 
 fn program(text: &str) -> Result<String, String> {
-    pattern(text)?;
+    values::thread_pattern(text)?;
     word(text)
 }
 

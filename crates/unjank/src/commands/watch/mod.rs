@@ -5,6 +5,8 @@ mod client;
 mod explain;
 mod install;
 pub(crate) mod mark;
+mod polling;
+mod pressure;
 mod serve;
 
 use std::process::ExitCode;

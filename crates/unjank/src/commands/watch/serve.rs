@@ -1,13 +1,11 @@
 //! Runs the service.
 
-use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 use anyhow::{Context as _, Result};
 use sd_notify::NotifyState;
@@ -15,26 +13,23 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
-use unjank_host::pressure_trigger::{PressureTrigger, wait_for_any};
 use unjank_host::process::pid;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::wait::{WakeEvent, until_readable};
 use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_launch::remedy::learned::Learned;
 use unjank_watch::budget::Budget;
-use unjank_watch::lateness::Lateness;
 use unjank_watch::launches::Launches;
 use unjank_watch::metrics;
-use unjank_watch::pressure::{Resource, register};
-use unjank_watch::programs::Programs;
 use unjank_watch::recorder::{Frozen, Recorder, RecorderOptions};
 use unjank_watch::redact::Redaction;
-use unjank_watch::silence::Silence;
 use unjank_watch::status::{MarkOutcome, Status};
 use unjank_watch::trigger::{MARK_REACHES_BACK, Trigger};
 
 use super::args::ServiceArgs;
 use super::explain::explain;
+use super::polling::Polling;
+use super::pressure::Pressure;
 use crate::commands::incidents::Kept;
 use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
@@ -42,11 +37,9 @@ use crate::commands::session;
 use crate::commands::why::open_tracefs;
 use crate::{exit, interrupt, output};
 
-/// The time between two looks at threads with a rule.
-const BETWEEN_LOOKS: Nanos = Nanos::from_millis(1_000);
-/// The same while a launch goes on.
+/// The time between two looks at the processes of a launch.
 const WHILE_LAUNCHING: Nanos = Nanos::from_millis(100);
-/// Whether the kernel remembers the names of threads (`Documentation/trace/ftrace.rst`).
+/// Whether the kernel saves the names of threads (`Documentation/trace/ftrace.rst`).
 const COMMAND_NAMES: &str = "/sys/kernel/tracing/options/record-cmd";
 /// Failures in a row after which the service ends.
 const PATIENCE: u32 = 3;
@@ -87,10 +80,8 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let now = Timestamp::now();
     let mut serving = Serving {
         args,
-        lateness: Lateness::new(&root, args.late.clone()),
+        polling: Polling::new(args, &root),
         launches,
-        silence: Silence::new(&root, args.silent.clone()),
-        programs: Programs::new(&root, args.calls_of.clone()),
         learned,
         budget: Budget::new(args.per_hour),
         redaction: args.redact.then(Redaction::default),
@@ -119,12 +110,13 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// Starts the recorder. Trace instances inherit the option that the kernel remembers the name of each
-/// thread at each switch, which costs more than the event itself and serves only readers of text. So
-/// it is off while they are created.
+/// Starts the recorder. A trace instance inherits `record-cmd` when it is created: the kernel then
+/// saves the name of each thread at each switch, for readers of the text format, which costs as much
+/// as the event. So the option is off meanwhile.
 fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<Recorder> {
     let session = session::open(root, args.state_dir.as_deref())?;
-    // It goes on if tracefs is somewhere else, or somebody holds the option.
+    // Without this change, recording costs more and works as well: tracefs may be mounted elsewhere,
+    // or another session may hold the option.
     let off = session.change(COMMAND_NAMES, "0");
     let calls = !args.calls_of.is_empty();
     let wanted = RecorderOptions { memory: args.buffers, calls };
@@ -137,7 +129,7 @@ fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<
     Ok(recorder)
 }
 
-/// A stream that becomes readable at each SIGUSR1.
+/// A stream that becomes readable after a SIGUSR1.
 fn signalled_marks() -> std::io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     pipe::register(SIGUSR1, theirs)?;
@@ -145,81 +137,12 @@ fn signalled_marks() -> std::io::Result<UnixStream> {
     Ok(ours)
 }
 
-/// Pressure that the kernel reports.
-struct Pressure {
-    fired: Receiver<Resource>,
-    wake: Arc<WakeEvent>,
-}
-
-impl Pressure {
-    /// Registers the triggers, and waits for them in a thread of its own, which sleeps until one
-    /// fires.
-    fn listen(args: &ServiceArgs, root: &Root, missing: &mut Vec<String>) -> Result<Self> {
-        let wake = Arc::new(WakeEvent::new()?);
-        let (sender, fired) = channel();
-        let limits = [args.cpu_pressure, args.memory_pressure, args.io_pressure];
-        let (mut triggers, mut resources) = (Vec::new(), Vec::new());
-        for (resource, limit) in Resource::ALL.into_iter().zip(limits) {
-            if limit == Nanos::ZERO {
-                continue;
-            }
-            match register(root, resource, limit) {
-                Ok(trigger) => {
-                    triggers.push(trigger);
-                    resources.push(resource);
-                }
-                Err(error) => missing.push(format!("{} pressure: {error}", resource.name())),
-            }
-        }
-        if !triggers.is_empty() {
-            let wake = Arc::clone(&wake);
-            thread::Builder::new()
-                .name("pressure".to_owned())
-                .spawn(move || report_pressure(&triggers, &resources, &sender, &wake))
-                .context("while starting a thread")?;
-        }
-        Ok(Self { fired, wake })
-    }
-
-    /// The resources whose pressure was reported since the last call, each once.
-    fn reported(&self) -> BTreeSet<Resource> {
-        self.wake.reset();
-        self.fired.try_iter().collect()
-    }
-}
-
-fn report_pressure(
-    triggers: &[PressureTrigger],
-    resources: &[Resource],
-    sender: &Sender<Resource>,
-    wake: &WakeEvent,
-) {
-    loop {
-        let fired = match wait_for_any(triggers) {
-            Ok(fired) => fired,
-            Err(error) => {
-                output::remark(&format!("pressure is no longer watched: {error}"));
-                return;
-            }
-        };
-        let resources = resources.iter().zip(fired).filter(|(_, fired)| *fired);
-        for (&resource, _) in resources {
-            if sender.send(resource).is_err() {
-                return;
-            }
-        }
-        wake.send();
-    }
-}
-
 struct Serving<'a> {
     args: &'a ServiceArgs,
     root: Root,
     recorder: Recorder,
-    lateness: Lateness,
+    polling: Polling,
     launches: Launches,
-    silence: Silence,
-    programs: Programs,
     /// The lengths of launches that are kept.
     learned: Learned,
     budget: Budget,
@@ -256,32 +179,27 @@ impl Serving<'_> {
         pressure: &Pressure,
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
-        let (mut next_report, mut next_look) = (Timestamp::now(), Timestamp::now());
-        let looks =
-            self.lateness.is_needed() || self.silence.is_needed() || self.programs.is_needed();
+        let mut next_report = Timestamp::now();
         loop {
             if next_report <= Timestamp::now() {
                 next_report = Timestamp::now() + between_reports();
                 self.report();
             }
-            if looks && next_look <= Timestamp::now() {
-                next_look = Timestamp::now() + BETWEEN_LOOKS;
-                for trigger in self.look() {
-                    self.trigger(&trigger)?;
-                }
+            for trigger in self.polling.poll(&self.recorder) {
+                self.trigger(&trigger)?;
             }
             let now = Timestamp::now();
             let launch = self.launches.is_busy().then_some(now + WHILE_LAUNCHING);
-            let reading = self.launches.next_reading(now);
-            let look = looks.then_some(next_look);
-            let until = [end, Some(next_report), look, launch, reading].into_iter().flatten().min();
-            let [asks, signal, mark, stalls, programs] = until_readable(
+            let times = [end, Some(next_report), launch];
+            let more = [self.polling.next(), self.launches.next_reading(now)];
+            let until = times.into_iter().chain(more).flatten().min();
+            let [asks, signal, mark, stalls, execs] = until_readable(
                 [
                     Some(asked.as_fd()),
                     Some(signals.as_fd()),
                     Some(marks.as_fd()),
                     Some(pressure.wake.as_fd()),
-                    self.launches.programs(now),
+                    self.launches.execs(now),
                 ],
                 until,
             )?;
@@ -297,7 +215,7 @@ impl Serving<'_> {
                 while marks.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
                 self.trigger(&Trigger::Mark(None))?;
             }
-            if programs {
+            if execs {
                 self.launches.read(Timestamp::now())?;
             }
             if self.launches.is_busy() {
@@ -314,31 +232,6 @@ impl Serving<'_> {
                 return Ok(());
             }
         }
-    }
-
-    /// Looks at the threads and servers that have a rule, and for programs whose calls are recorded.
-    fn look(&mut self) -> Vec<Trigger> {
-        let now = Timestamp::now();
-        let mut triggers: Vec<Trigger> = Vec::new();
-        let new = self.programs.look(now);
-        if !new.is_empty()
-            && let Err(error) = self.recorder.record_calls_of(&new)
-        {
-            output::remark(&format!("system calls of new threads are not recorded: {error}"));
-        }
-        if let Some((thread, limit)) = self.lateness.look(now) {
-            triggers.push(Trigger::Late { thread, limit });
-        }
-        if self.silence.is_needed() {
-            match self.silence.look(now) {
-                Ok(silent) => triggers.extend(silent.map(Trigger::Silence)),
-                Err(error) => {
-                    output::remark(&format!("sockets are no longer watched: {error}"));
-                    self.silence = Silence::new(&self.root, Vec::new());
-                }
-            }
-        }
-        triggers
     }
 
     /// Freezes and explains, within the budget.
@@ -440,6 +333,8 @@ impl Serving<'_> {
     fn pause(&mut self, paused: bool) -> Result<()> {
         if paused != self.paused {
             self.recorder.pause(paused)?;
+            // The next recording does not follow it without a gap.
+            self.without_incident = None;
             self.paused = paused;
             self.recorded_since = Timestamp::now();
         }
@@ -456,7 +351,7 @@ impl Serving<'_> {
             paused: self.paused,
             buffers: self.recorder.memory(),
             recorded: now.since(self.recorded_since),
-            watched: (self.lateness.len() + self.silence.len()) as u64,
+            watched: self.polling.watched(),
             incidents: self.incidents,
             nothing_found: self.nothing_found,
             left_out: self.budget.left_out(),
@@ -480,6 +375,8 @@ impl Serving<'_> {
 
     fn report(&mut self) {
         self.keep_learned();
+        let now = Timestamp::now();
+        self.without_incident.take_if(|last| now.since(last.at) > MARK_REACHES_BACK);
         let status = self.status();
         let words = format!("{} incidents explained", status.incidents);
         let _not_a_service_of_systemd =

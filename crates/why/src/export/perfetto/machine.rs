@@ -35,7 +35,7 @@ pub struct MachineTrace<W> {
     bytes: u64,
 }
 
-/// What was written of a CPU.
+/// The state of a CPU between two parts.
 #[derive(Debug, Default)]
 struct WrittenCpu {
     /// The time of its last event.
@@ -43,7 +43,7 @@ struct WrittenCpu {
     gaps: Vec<Gap>,
 }
 
-/// What is known when a recording has ended.
+/// Facts that are written at the end of a recording.
 #[derive(Debug, Default)]
 pub struct MachineTraceEnd {
     /// When it ended.

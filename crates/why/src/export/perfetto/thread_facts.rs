@@ -41,7 +41,7 @@ const MANY: usize = 1 << 16;
 const RECENT: Nanos = Nanos::from_millis(1_000);
 
 impl SeenThreads {
-    /// Knows what an event says of threads.
+    /// Adds the facts of an event about its threads.
     pub(super) fn see(&mut self, event: &Event) {
         match event.kind {
             EventKind::Switch { next: task, .. }
