@@ -1,7 +1,8 @@
 //! Decodes the bytes of a record into an [`Event`], without an allocation for
 //! each record.
 
-use super::event::{BinderRole, Context, Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::binder_role::BinderRole;
+use super::event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::format::{Field, Format};
 use super::lock_flags::LockFlags;
 use super::name::{Comm, Label};

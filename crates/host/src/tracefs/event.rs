@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::binder_role::BinderRole;
 use super::lock_flags::LockFlags;
 use super::name::{Comm, Label};
 use super::storage::StorageEvent;
@@ -226,43 +227,6 @@ pub enum EventKind {
     Storage(StorageEvent),
     /// The current thread entered or left a system call.
     SystemCall(SystemCall),
-}
-
-/// The part that a transaction of binder has in a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BinderRole {
-    /// A call whose caller waits for a reply.
-    #[default]
-    Call,
-    /// A call without a reply.
-    OneWay,
-    /// The reply to a call.
-    Reply,
-}
-
-impl BinderRole {
-    /// `TF_ONE_WAY` of `include/uapi/linux/android/binder.h`.
-    const ONE_WAY: u64 = 0x01;
-
-    /// The role by the fields `reply` and `flags`.
-    pub(super) fn of(reply: u64, flags: u64) -> Self {
-        if reply != 0 {
-            Self::Reply
-        } else if flags & Self::ONE_WAY != 0 {
-            Self::OneWay
-        } else {
-            Self::Call
-        }
-    }
-
-    /// The fields `reply` and `flags`: the inverse of `of`.
-    pub fn fields(self) -> [u64; 2] {
-        match self {
-            Self::Call => [0, 0],
-            Self::OneWay => [0, Self::ONE_WAY],
-            Self::Reply => [1, 0],
-        }
-    }
 }
 
 /// The state of a thread that a switch took from its CPU.

@@ -10,6 +10,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `mount` | finds tracefs, or mounts it privately |
+//! | `binder_role` | what a transaction of binder is for |
 //! | `options`, `buffer` | the events and the buffer size of an instance |
 //! | `instance`, `read`, `raw_pages` | one private trace, and reading its ring buffer |
 //! | `leftovers` | instances of dead processes, found by name |
@@ -33,6 +34,7 @@
 //! that way, and 180 ms as text, before parsing; and because a thread whose
 //! name contains a line feed or `==>` cannot forge an event in it.
 
+mod binder_role;
 mod buffer;
 mod capture;
 mod decode;
@@ -68,10 +70,11 @@ pub mod trace_file;
 mod tripwire;
 mod wakeups;
 
+pub use binder_role::BinderRole;
 pub use buffer::{buffer_per_cpu, online_cpus};
 pub use capture::Capture;
 pub use decode::Decoder;
-pub use event::{BinderRole, Context, Event, EventKind, Irq, PrevState, Softirq, Task};
+pub use event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 pub use events::{Events, Iter as EventsIter};
 pub use frames::{Frame, Jank};
 pub use gaps::Gaps;

@@ -1,7 +1,8 @@
 //! Builds synthetic traces event by event, for the tests of all crates that
 //! explain traces.
 
-use super::event::{BinderRole, Context, Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::binder_role::BinderRole;
+use super::event::{Context, Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::lock_flags::LockFlags;
 use super::name::Comm;
 use super::storage::{DeviceRequest, FilePages, StorageEvent};

@@ -236,7 +236,8 @@ impl ExactSizeIterator for Iter<'_> {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{BinderRole, Context, EventKind, Irq, PrevState, Softirq, Task};
+    use super::super::binder_role::BinderRole;
+    use super::super::event::{Context, EventKind, Irq, PrevState, Softirq, Task};
     use super::super::lock_flags::LockFlags;
     use super::super::name::Comm;
     use super::super::script::Script;

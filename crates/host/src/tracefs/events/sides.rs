@@ -1,6 +1,7 @@
 //! Side tables for content that does not fit into a packed event.
 
-use super::super::event::{BinderRole, Event, EventKind, Irq, PrevState, Softirq, Task};
+use super::super::binder_role::BinderRole;
+use super::super::event::{Event, EventKind, Irq, PrevState, Softirq, Task};
 use super::super::lock_flags::LockFlags;
 use super::super::name::Label;
 use super::super::system_call::SystemCall;

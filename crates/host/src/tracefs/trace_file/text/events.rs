@@ -2,7 +2,8 @@
 //! (`include/trace/events`), or as `trace-cmd report` does, with and without
 //! `-R`.
 
-use super::super::super::event::{BinderRole, EventKind, Irq, PrevState, Softirq, Task};
+use super::super::super::binder_role::BinderRole;
+use super::super::super::event::{EventKind, Irq, PrevState, Softirq, Task};
 use super::super::super::lock_flags::LockFlags;
 use super::super::super::name::{Comm, Label, Name};
 use super::super::super::storage::{DeviceRequest, FilePages, StorageEvent};
