@@ -17,12 +17,15 @@ pub struct Processes {
 impl Processes {
     /// The processes with this name, or with a path that ends in it.
     pub fn named(&self, name: &str) -> impl Iterator<Item = u32> {
-        let is_path_of =
-            |path: &str| path.starts_with('/') && path.rsplit('/').next() == Some(name);
-        let is_named = move |named: &str| named == name || is_path_of(named);
-        let found = self.names.iter().filter(move |(_, named)| is_named(named));
+        let found = self.names.iter().filter(move |(_, listed)| is_named(listed, name));
         found.map(|(&process, _)| process)
     }
+}
+
+/// Whether a listed name of a process is this one, or a path that ends in it.
+pub(super) fn is_named(listed: &str, name: &str) -> bool {
+    let is_path = listed.starts_with('/');
+    listed == name || is_path && listed.rsplit('/').next() == Some(name)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use super::event::{EventKind, Task};
 use super::moment::seconds;
 use super::name::Comm;
-use super::processes::Processes;
+use super::processes::{Processes, is_named};
 use super::storage::StorageEvent;
 use super::trace::Trace;
 use crate::clock::Timestamp;
@@ -151,16 +151,21 @@ impl Roster {
         long.cloned().or_else(|| self.name_of(process).map(|name| name.to_string()))
     }
 
-    /// The threads of the processes with this number or name. A thread of unknown process is taken
-    /// for a process.
+    /// The threads of the processes with this number or name: that of the command line, the last part
+    /// of its path, or that of the first thread. A thread of unknown process is taken for a process.
     ///
     /// # Errors
     /// A message for the user: there is no such process.
     pub fn of_process(&self, wanted: &str) -> Result<BTreeSet<ThreadId>, String> {
         let number = wanted.parse().ok().map(ThreadId);
-        let is_wanted = |process: ThreadId| match number {
-            Some(number) => process == number,
-            None => self.process_name(process).is_some_and(|name| name == wanted),
+        let is_wanted = |process: ThreadId| {
+            if let Some(number) = number {
+                return process == number;
+            }
+            let listed = self.long_names.get(&process);
+            let first = self.name_of(process);
+            listed.is_some_and(|listed| is_named(listed, wanted))
+                || first.is_some_and(|name| name.as_bytes() == wanted.as_bytes())
         };
         let threads = self.names.keys().chain(self.processes.keys());
         let found = threads.filter(|thread| is_wanted(self.process(**thread).unwrap_or(**thread)));
@@ -222,6 +227,7 @@ mod tests {
             script.runs(2, 60, 21, 5).happens(2, 70, Context::Thread, EventKind::Storage(executed));
         let mut listed = Processes::default();
         listed.names.insert(20, "com.example.calendar".to_owned());
+        listed.names.insert(5, "/opt/browser".to_owned());
         listed.of_threads.insert(ThreadId(21), 20);
         Roster::of(&script.trace(), &listed, &Stop::default()).unwrap()
     }
@@ -235,7 +241,7 @@ mod tests {
         );
         assert_eq!(roster.thread_label(ThreadId(9)), "hog[9]");
         assert_eq!(roster.process_label(ThreadId(9)), None, "thread 7 may not be the first");
-        assert_eq!(roster.process_label(ThreadId(5)).as_deref(), Some("t5[5]"));
+        assert_eq!(roster.process_label(ThreadId(5)).as_deref(), Some("/opt/browser[5]"));
         assert_eq!(roster.process_label(ThreadId(21)).unwrap(), "com.example.calendar[20]");
         assert_eq!(roster.thread_label(ThreadId(99)), "thread 99");
     }
@@ -249,7 +255,10 @@ mod tests {
         assert_eq!(threads("victim"), Ok(vec![7, 8, 9]));
         assert_eq!(threads("7"), Ok(vec![7, 8, 9]));
         assert_eq!(threads("com.example.calendar"), Ok(vec![20, 21]));
-        let missing = "the recording has no process called nobody; it has t5[5], victim[7], \
+        for name in ["/opt/browser", "browser", "t5"] {
+            assert_eq!(threads(name), Ok(vec![5]), "{name}");
+        }
+        let missing = "the recording has no process called nobody; it has /opt/browser[5], victim[7], \
                        com.example.calendar[20]";
         assert_eq!(threads("nobody"), Err(missing.to_owned()));
         assert!(threads("99").unwrap_err().starts_with("the recording has no process 99; "));
