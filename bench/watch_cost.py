@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What `unjank watch` costs: pairs of trials while it records and while it is paused.
 
-    sudo bench/watch_cost.py target/release/unjank [--pairs 20] [--seconds 2] [--idle 60] [--json]
+    sudo bench/watch_cost.py target/release/unjank [--pairs 100] [--seconds 1] [--idle 60] [--json]
 
-Three workloads: two threads of two processes that wake each other over pipes on one CPU, as fast as
-they can; launches of a shell with a child; and nothing. For the first two, a pair is a trial while the
-service records and one while it is paused, in random order. Prints the median of the pairs' relative
-differences with a 95 % interval (bootstrap), and the cost of one context switch, from which follows
-that of 100,000 a second. For the third, the CPU time and the wake-ups of the service's threads, and its
-memory with the buffers of the kernel.
+Four workloads: two processes that wake each other over pipes on one CPU, as fast as they can; launches
+of a shell with a child; `unjank jitter native`, which measures how late a thread wakes from a sleep,
+with its default period; and nothing. For the first three, a pair is a trial while the service records
+and one while it is paused, in random order. Prints the median of the pairs' relative differences with a
+95 % interval (bootstrap), and the cost of one context switch, from which follows that of 100,000 a
+second. For the fourth, the CPU time and the wake-ups of the service's threads, and its memory with the
+buffers of the kernel.
 """
 
 import argparse
@@ -26,8 +27,8 @@ import time
 RATE = 100_000  # switches a second
 
 
-def ping_pong(seconds):
-    """Round trips a second between two processes on one CPU; each is two switches."""
+def ping_pong(_unjank, seconds):
+    """Seconds of a switch between two processes on one CPU; a round trip has two."""
     there, from_here = os.pipe()
     here, from_there = os.pipe()
     child = os.fork()
@@ -49,17 +50,30 @@ def ping_pong(seconds):
         os.close(fd)
     os.waitpid(child, 0)
     os.sched_setaffinity(0, range(os.cpu_count()))
-    return trips / took
+    return {"switch": took / trips / 2}
 
 
-def launches(seconds):
-    """Launches a second of a shell that launches another program."""
+def launches(_unjank, seconds):
+    """Seconds of a launch of a shell that launches another program."""
     done, begun = 0, time.monotonic()
     end = begun + seconds
     while time.monotonic() < end:
         subprocess.run(["sh", "-c", "ls / > /dev/null; :"], check=True)
         done += 1
-    return done / (time.monotonic() - begun)
+    return {"launch": (time.monotonic() - begun) / done}
+
+
+def jitter(unjank, seconds):
+    """Seconds of lateness after a sleep, of an ordinary thread and of a real-time one."""
+    command = [unjank, "jitter", "native", "--for", f"{seconds / 2}s", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    late = {}
+    for series in json.loads(done.stdout)["series"]:
+        if "cpu" not in series["labels"]:
+            policy = series["labels"]["policy"].partition(":")[0]
+            late[f"late, {policy}, p50"] = series["summary"]["p50"] / 1e9
+            late[f"late, {policy}, p99"] = series["summary"]["p99"] / 1e9
+    return late
 
 
 def interval(values, rng):
@@ -73,8 +87,8 @@ def interval(values, rng):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("unjank")
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=2, help="of a trial")
+    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=1, help="of a trial")
     parser.add_argument("--idle", type=float, default=60, help="seconds without work")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
@@ -119,52 +133,52 @@ def main():
             "buffers": after["buffers"],
         }
     }
-    for name, work in (("ping-pong", ping_pong), ("launches", launches)):
-        differences, per_switch, rates = [], [], []
+    for work in (ping_pong, launches, jitter):
+        trials = {"resume": [], "pause": []}
         for pair in range(options.pairs):
-            rate = {}
-            order = ["resume", "pause"]
+            order = list(trials)
             rng.shuffle(order)
             for state in order:
                 ask(state)
-                rate[state] = work(options.seconds)
-            differences.append(rate["pause"] / rate["resume"] - 1)
-            rates.append(rate["pause"])
-            per_switch.append((1 / rate["resume"] - 1 / rate["pause"]) / 2)
-            print(f"{name} {pair + 1}: {differences[-1]:+.2%}", file=sys.stderr)
-        result[name] = {
-            "n": options.pairs,
-            "rate_paused": statistics.median(rates),
-            "slower": statistics.median(differences),
-            "interval": interval(differences, rng),
-        }
-        if work is ping_pong:
-            result[name]["seconds_per_switch"] = statistics.median(per_switch)
-            result[name]["share_at_100k"] = statistics.median(per_switch) * RATE
-            result[name]["share_interval"] = [it * RATE for it in interval(per_switch, rng)]
+                trials[state].append(work(options.unjank, options.seconds))
+            print(f"{work.__name__} {pair + 1}", file=sys.stderr)
+        for name in trials["pause"][0]:
+            pairs = [
+                (on[name], off[name]) for on, off in zip(trials["resume"], trials["pause"])
+            ]
+            slower = [on / off - 1 for on, off in pairs]
+            result[name] = {
+                "n": options.pairs,
+                "seconds_paused": statistics.median(off for _, off in pairs),
+                "slower": statistics.median(slower),
+                "interval": interval(slower, rng),
+            }
+            if work is ping_pong:
+                costs = [on - off for on, off in pairs]
+                result[name]["cost"] = statistics.median(costs)
+                result[name]["share_at_100k"] = statistics.median(costs) * RATE
+                result[name]["share_interval"] = [it * RATE for it in interval(costs, rng)]
     ask("resume")
     if options.json:
         print(json.dumps(result))
         return
-    idle = result["idle"]
+    idle = result.pop("idle")
     print(
-        f"idle for {idle['seconds']:.0f} s: {idle['cpu_share']:.3%} of a CPU, "
-        f"{idle['wakeups_per_second']:.2f} wake-ups a second, {idle['resident'] / 2**20:.1f} MiB "
-        f"and {idle['buffers'] / 2**20:.0f} MiB of buffers"
+        f"idle: {idle['cpu_share']:.3%} of a CPU, {idle['wakeups_per_second']:.2f} wake-ups a second, "
+        f"{idle['resident'] / 2**20:.1f} MiB and {idle['buffers'] / 2**20:.0f} MiB of buffers"
     )
-    for name in ("ping-pong", "launches"):
-        row = result[name]
-        low, high = row["interval"]
+    for name, of in result.items():
+        low, high = of["interval"]
         print(
-            f"{name}: {row['slower']:+.2%} ({low:+.2%} to {high:+.2%}), n = {row['n']} pairs, "
-            f"{row['rate_paused']:.0f} a second while paused"
+            f"{name}: {of['seconds_paused'] * 1e6:.2f} us while paused, {of['slower']:+.2%} "
+            f"({low:+.2%} to {high:+.2%}, n = {of['n']} pairs)"
         )
-    row = result["ping-pong"]
-    low, high = row["share_interval"]
-    print(
-        f"a switch costs {row['seconds_per_switch'] * 1e9:.0f} ns: {row['share_at_100k']:.2%} "
-        f"({low:.2%} to {high:.2%}) of a CPU at 100,000 a second"
-    )
+        if "cost" in of:
+            low, high = of["share_interval"]
+            print(
+                f"    {of['cost'] * 1e9:.0f} ns each: {of['share_at_100k']:.2%} of a CPU at {RATE:,} "
+                f"switches a second ({low:.2%} to {high:.2%})"
+            )
 
 
 if __name__ == "__main__":

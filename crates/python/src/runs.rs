@@ -48,7 +48,7 @@ impl Store {
         limit: Option<u32>,
     ) -> PyResult<String> {
         py.detach(|| {
-            let entries = self.open()?.list(&Filter { command, limit });
+            let entries = self.open()?.list(&Filter { command, limit, ..Filter::default() });
             serde_json::to_string(&entries.map_err(|error| of_store(&error))?).map_err(of_json)
         })
     }

@@ -13,19 +13,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
-use watch_service::{Pair, SIGSTOP, Service, send, stall};
-
-/// The trace instances of a process.
-fn instances(process: u32) -> Vec<String> {
-    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.contains(&format!("-{process}-"))).collect()
-}
+use watch_service::{Pair, SIGSTOP, Service, instances, send, stall};
 
 #[test]
 fn a_stutter_is_explained_after_it_happened() {
@@ -72,6 +66,29 @@ fn a_stutter_is_explained_after_it_happened() {
     let (ended_well, said) = service.end("-TERM");
     assert!(ended_well, "{said}");
     assert_eq!(instances(process), Vec::<String>::new());
+}
+
+#[test]
+fn buffers_grow_until_they_hold_a_time() {
+    let mut program = Command::new(unjank_needs::unjank!());
+    // It looks at them when it reports to systemd: once a second here.
+    program.env("WATCHDOG_USEC", "2000000").env_remove("WATCHDOG_PID");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let wanted = ["--keep", "1h", "--buffers", "16MiB"];
+    let Some(service) = Service::start_by(program, directory, &wanted) else { return };
+    let buffers = || service.status()["buffers"].as_u64().unwrap();
+    assert!(buffers() < 8 << 20, "{}", buffers());
+    let busy = ["-c", "while :; do /bin/true; done"];
+    let mut busy = Command::new("sh").args(busy).spawn().unwrap();
+    until("the buffers have their limit", || buffers() >= 16 << 20);
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    assert!(buffers() <= 17 << 20, "{}", buffers());
+    let mut pair = Pair::new();
+    stall(&mut pair);
+    assert!(service.mark().contains(": cat was stopped by a signal"));
+    let (ended_well, said) = service.end("-TERM");
+    assert!(ended_well, "{said}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `unjank watch` goes on when it is stopped, when the disk is full, when triggers come in
-//! thousands, and beside programs with hostile names.
+//! `unjank watch` goes on when it is stopped, when tracefs is unmounted, when the disk is full, when
+//! triggers come in thousands, and beside programs with hostile names.
 //!
 //! Needs root and tracefs. Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it was
 //! skipped.
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use unjank_needs::printed::stdout;
 use unjank_needs::wait::until;
-use watch_service::{Pair, SIGCONT, SIGSTOP, Service, send, stall};
+use watch_service::{Pair, SIGCONT, SIGSTOP, Service, instances, send, stall};
 
 /// A small file system in memory, which is unmounted in any case.
 struct SmallDisk(PathBuf);
@@ -47,6 +47,28 @@ fn a_service_that_was_stopped_for_a_while_goes_on() {
     stall(&mut pair);
     let found = service.mark();
     assert!(found.contains(": cat was stopped by a signal"), "{found}");
+}
+
+#[test]
+fn an_unmounted_tracefs_makes_no_difference() {
+    for signal in ["-TERM", "-KILL"] {
+        let Some(service) = Service::start_apart(&[]) else { return };
+        let process = service.child.id();
+        let unmounted = Command::new("nsenter")
+            .args(["--mount", "--target", &process.to_string()])
+            .args(["umount", "--lazy", "/sys/kernel/tracing"])
+            .status()
+            .unwrap();
+        assert!(unmounted.success());
+        let mut pair = Pair::new();
+        stall(&mut pair);
+        let found = service.mark();
+        assert!(found.contains(": cat was stopped by a signal"), "{found}");
+        let (ended_well, said) = service.end(signal);
+        assert_eq!(ended_well, signal == "-TERM", "{said}");
+        // The keeper of a killed service removes them.
+        until("no instance is left", || instances(process).is_empty());
+    }
 }
 
 #[test]
@@ -116,7 +138,9 @@ fn names_of_threads_cannot_steer_a_terminal() {
     std::thread::sleep(Duration::from_secs(2));
     send(SIGCONT, victim.id());
     std::thread::sleep(Duration::from_millis(200));
-    let found = service.mark();
+    // Other tests stop programs at the same time.
+    let found = service.asked(&["mark", "--process", &victim.id().to_string()]);
+    let found = stdout(&found).to_owned();
     victim.kill().unwrap();
     victim.wait().unwrap();
     assert!(found.contains("evil"), "{found}");

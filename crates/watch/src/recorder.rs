@@ -4,7 +4,7 @@
 use unjank_host::sched::ThreadId;
 use unjank_host::threads::of_kernel;
 use unjank_host::tracefs::{Instance, InstanceOptions, RawPages, Trace, Tracefs, online_cpus};
-use unjank_host::{Bytes, Result, Root, Timestamp, Unsupported};
+use unjank_host::{Bytes, Nanos, Result, Root, Timestamp, Unsupported};
 use unjank_why::record::PROGRAM_EVENTS;
 
 /// The events that are recorded: those from which it is known which thread waited for what. They
@@ -33,8 +33,11 @@ pub const EVENTS: &[&str] = &[
     "tcp/tcp_retransmit_skb",
 ];
 
-/// The smallest buffer of a CPU.
+/// The smallest buffer of one instance and CPU.
 const LEAST: Bytes = Bytes::from_kib(256);
+
+/// The part of a buffer's size that is added as room.
+const ROOM: f64 = 1.25;
 
 /// Two pairs of trace instances, of which one always records.
 #[derive(Debug)]
@@ -43,8 +46,8 @@ pub struct Recorder {
     sides: [Side; 2],
     /// The one that records: an index of `sides`.
     active: usize,
-    /// The size of all buffers of all CPUs.
-    memory: Bytes,
+    /// The number of CPUs.
+    cpus: u64,
 }
 
 /// Options of [`Recorder::start`].
@@ -101,20 +104,32 @@ impl Recorder {
             side.take_pages()?;
         }
         sides[0].start()?;
-        let buffers = if wanted.calls { 4 } else { 2 };
-        let memory = Bytes(buffer.get().saturating_mul(buffers * cpus.max(1)));
-        Ok(Self { root: root.clone(), sides, active: 0, memory })
+        Ok(Self { root: root.clone(), sides, active: 0, cpus })
     }
 
     /// Events that this kernel does not have.
     pub fn notes(&self) -> impl Iterator<Item = &Unsupported> {
-        let [side, _] = &self.sides;
-        side.machine.notes().iter().chain(side.programs.iter().flat_map(Instance::notes))
+        self.sides[0].instances().flat_map(Instance::notes)
     }
 
     /// The memory of the kernel's buffers.
     pub fn memory(&self) -> Bytes {
-        self.memory
+        let buffers = self.sides.iter().flat_map(Side::instances).map(|it| it.buffer().get());
+        Bytes(buffers.sum::<u64>().saturating_mul(self.cpus.max(1)))
+    }
+
+    /// Enlarges all buffers, if a full one holds less than this time, so that it will hold it, but
+    /// at most to `most` for the events of the whole machine.
+    ///
+    /// # Errors
+    /// A file of an instance cannot be read or written; the memory is not available.
+    pub fn hold(&self, time: Nanos, most: Bytes) -> Result<()> {
+        let active = &self.sides[self.active];
+        let held = active.instances().filter_map(|it| it.held().transpose());
+        let held = held.collect::<Result<Vec<Nanos>>>()?.into_iter().min();
+        let now = active.machine.buffer();
+        let Some(size) = enlarged(now, held, time, per_cpu(most, self.cpus)) else { return Ok(()) };
+        self.sides.iter().flat_map(Side::instances).try_for_each(|it| it.resize(size))
     }
 
     /// Also records the system calls and page faults of these threads, and of those that they
@@ -188,14 +203,16 @@ impl Side {
         Ok(Self { machine, programs, dropped: 0 })
     }
 
+    fn instances(&self) -> impl Iterator<Item = &Instance> {
+        std::iter::once(&self.machine).chain(&self.programs)
+    }
+
     fn start(&self) -> Result<()> {
-        self.machine.start()?;
-        self.programs.iter().try_for_each(Instance::start)
+        self.instances().try_for_each(Instance::start)
     }
 
     fn stop(&self) -> Result<()> {
-        self.machine.stop()?;
-        self.programs.iter().try_for_each(Instance::stop)
+        self.instances().try_for_each(Instance::stop)
     }
 
     /// What was recorded, in the kernel's form.
@@ -231,9 +248,30 @@ fn per_cpu(memory: Bytes, cpus: u64) -> Bytes {
     Bytes((memory.get() / 2 / cpus.max(1)).max(LEAST.get()))
 }
 
+/// The size of a buffer that will hold `wanted`, with some room, if it is full and holds less now.
+fn enlarged(now: Bytes, held: Option<Nanos>, wanted: Nanos, most: Bytes) -> Option<Bytes> {
+    let held = held.filter(|held| *held < wanted && now < most)?;
+    let factor = wanted.as_secs_f64() / held.as_secs_f64().max(1e-3) * ROOM;
+    Some(Bytes((now.get() as f64 * factor) as u64).min(most))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_buffer_grows_until_it_holds_the_time_or_has_its_limit() {
+        let mib = Bytes::from_mib;
+        let grown = |held: Option<u64>, most| {
+            enlarged(mib(1), held.map(Nanos::from_millis), Nanos::from_millis(10_000), mib(most))
+        };
+        assert_eq!(grown(None, 64), None, "not full");
+        assert_eq!(grown(Some(10_000), 64), None);
+        assert_eq!(grown(Some(2_500), 64), Some(mib(5)), "four times, and a quarter more");
+        assert_eq!(grown(Some(2_500), 4), Some(mib(4)));
+        assert_eq!(grown(Some(2_500), 1), None, "its limit");
+        assert_eq!(grown(Some(0), 64), Some(mib(64)));
+    }
 
     #[test]
     fn both_instances_share_the_memory_among_the_cpus() {

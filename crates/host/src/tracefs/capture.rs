@@ -35,7 +35,7 @@ impl Instance {
     pub fn capture(&self, pages: &RawPages, events: &[&str]) -> Result<Capture> {
         let root = self.tracefs.root();
         let read = |name: &str| -> Result<String> {
-            let own = self.dir.join(name);
+            let own = self.dir().join(name);
             root.read(if root.exists(&own) { own } else { self.tracefs.path(name) })
         };
         let mut formats = Vec::new();
@@ -49,7 +49,7 @@ impl Instance {
         let statistics = self
             .cpus()?
             .into_iter()
-            .map(|cpu| Ok((cpu, root.read(self.dir.join(format!("per_cpu/cpu{cpu}/stats")))?)));
+            .map(|cpu| Ok((cpu, root.read(self.dir().join(format!("per_cpu/cpu{cpu}/stats")))?)));
         let statistics = statistics.collect::<Result<Vec<_>>>()?;
         Ok(Capture {
             layout: self.layout,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use procfs_core::process::MountInfo;
-use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, open, statfs};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
@@ -29,8 +29,9 @@ const NEEDS_ROOT: &str = "tracing needs root (CAP_SYS_ADMIN)";
 pub struct Tracefs {
     root: Root,
     base: PathBuf,
-    /// Keeps a private mount alive.
-    _mount: Option<Arc<OwnedFd>>,
+    /// The directory of the mount, which stays usable after somebody has unmounted it (`umount -l`).
+    /// It keeps a private mount alive. `None` in a synthetic root.
+    mount: Option<Arc<OwnedFd>>,
 }
 
 impl Tracefs {
@@ -48,7 +49,9 @@ impl Tracefs {
         let mounts = root.read("/proc/self/mountinfo").unwrap_or_default();
         for base in mount_points(&mounts) {
             if is_tracefs(&base) && may_make_instances(&base) {
-                return Support::Yes(Self { root: root.clone(), base, _mount: None });
+                let mount = open(&base, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+                let mount = mount.ok().map(Arc::new);
+                return Support::Yes(Self { root: root.clone(), base, mount });
             }
         }
         Self::mount_privately(root)
@@ -58,7 +61,7 @@ impl Tracefs {
     fn in_directory(root: &Root) -> Support<Self> {
         let base = PathBuf::from(MOUNT_POINT);
         if root.exists(base.join("instances")) {
-            Support::Yes(Self { root: root.clone(), base, _mount: None })
+            Support::Yes(Self { root: root.clone(), base, mount: None })
         } else {
             Support::no(format!("{MOUNT_POINT} does not exist"))
         }
@@ -77,11 +80,11 @@ impl Tracefs {
             Ok(mount) => mount,
             Err(error) => return Support::no(reason(error)),
         };
-        let base = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        let base = path_of(&mount);
         if !may_make_instances(&base) {
             return Support::no(NEEDS_ROOT);
         }
-        Support::Yes(Self { root: root.clone(), base, _mount: Some(Arc::new(mount)) })
+        Support::Yes(Self { root: root.clone(), base, mount: Some(Arc::new(mount)) })
     }
 
     /// The tree in which the results of [`path`](Self::path) are resolved.
@@ -91,8 +94,16 @@ impl Tracefs {
 
     /// The path of a file of tracefs, for the methods of [`Root`].
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.base.join(name)
+        match &self.mount {
+            Some(mount) if !is_tracefs(&self.base) => path_of(mount).join(name),
+            _ => self.base.join(name),
+        }
     }
+}
+
+/// The path of an open directory for this process.
+fn path_of(directory: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
 }
 
 /// The writable mount points that show tracefs from its root, from the text of

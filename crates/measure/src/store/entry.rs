@@ -34,6 +34,18 @@ pub struct Filter {
     pub command: Option<String>,
     /// The largest number of runs, newest first.
     pub limit: Option<u32>,
+    /// Which run is newer.
+    pub order: Order,
+}
+
+/// Which of two runs is the newer one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one that started later, by the clock at that time.
+    #[default]
+    Started,
+    /// The one that was stored later. The clock may have been set back in between.
+    Stored,
 }
 
 /// The runs to keep.
@@ -47,16 +59,21 @@ pub enum Keep {
 
 const COLUMNS: &str = "id, command, started_at, elapsed, host, tool, labels, octet_length(record)";
 
-/// The order of all lists.
+/// The order of lists, unless [`Order::Stored`] is wanted.
 const NEWEST_FIRST: &str = "ORDER BY started DESC, id DESC";
 
 pub(super) fn list(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Entry>> {
     let command = filter.command.as_deref();
     let limit = filter.limit.map_or(-1, i64::from);
+    let order = match filter.order {
+        Order::Started => NEWEST_FIRST,
+        // A new row has a larger number than all rows (https://www.sqlite.org/autoinc.html).
+        Order::Stored => "ORDER BY rowid DESC",
+    };
     let sql = format!(
         "SELECT {COLUMNS} FROM run \
          WHERE ?1 IS NULL OR command = ?1 OR substr(command, 1, length(?1) + 1) = ?1 || ' ' \
-         {NEWEST_FIRST} LIMIT ?2"
+         {order} LIMIT ?2"
     );
     connection.prepare(&sql)?.query_map(params![command, limit], entry)?.collect()
 }

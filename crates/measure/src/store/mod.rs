@@ -33,7 +33,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use crate::error::{Error, Result};
 use crate::record::RunRecord;
 
-pub use entry::{Entry, Filter, Keep};
+pub use entry::{Entry, Filter, Keep, Order};
 pub use schema::VERSION;
 pub use selector::Selector;
 
@@ -148,7 +148,8 @@ impl Store {
     pub fn others_like(&self, runs: &[&RunRecord]) -> Vec<RunRecord> {
         let commands: BTreeSet<&str> = runs.iter().map(|run| run.command.as_str()).collect();
         let of_command = |command: &str| {
-            let filter = Filter { command: Some(command.to_owned()), limit: Some(REPEATS) };
+            let command = Some(command.to_owned());
+            let filter = Filter { command, limit: Some(REPEATS), ..Filter::default() };
             self.list(&filter).unwrap_or_default()
         };
         let entries = commands.into_iter().flat_map(of_command);

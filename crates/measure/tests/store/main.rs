@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use unjank_host::{ErrorClass, Machine, Nanos, Timestamp};
 use unjank_measure::record::{Run, Tool};
-use unjank_measure::store::{Filter, Keep, Selector, Store, Stored};
+use unjank_measure::store::{Filter, Keep, Order, Selector, Store, Stored};
 use unjank_measure::{Error, Fact, Findings, RunRecord, Series, Start, Unit};
 
 /// A run of `command` that started `seconds` after 1970.
@@ -136,10 +136,25 @@ fn a_list_can_be_of_one_command_or_of_a_delay() {
         store.put(&record(seconds, command)).unwrap();
     }
     let listed = |command: &str| {
-        let filter = Filter { command: Some(command.to_owned()), limit: None };
+        let filter = Filter { command: Some(command.to_owned()), ..Filter::default() };
         store.list(&filter).unwrap().len()
     };
     assert_eq!(["jitter", "jitter jvm", "jit", "lock probe x", ""].map(listed), [2, 1, 0, 0, 0]);
+}
+
+#[test]
+fn the_run_that_was_stored_last_is_known_after_the_clock_was_set_back() {
+    let bench = Bench::new();
+    let mut store = bench.store();
+    for (seconds, command) in [(3, "first"), (1, "second"), (2, "third")] {
+        store.put(&record(seconds, command)).unwrap();
+    }
+    let listed = |order| {
+        let entries = store.list(&Filter { order, ..Filter::default() }).unwrap();
+        entries.into_iter().map(|entry| entry.command).collect::<Vec<String>>()
+    };
+    assert_eq!(listed(Order::Started), ["first", "third", "second"]);
+    assert_eq!(listed(Order::Stored), ["third", "second", "first"]);
 }
 
 #[test]

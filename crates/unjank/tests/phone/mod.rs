@@ -24,7 +24,7 @@ fn missing() -> Option<String> {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         return Some("QEMU is not installed".to_owned());
     }
-    let examples = ["exercise", "peer_death", "boost_kills", "tier_device"].map(example);
+    let examples = ["exercise", "peer_death", "boost_kills", "tier_device", "suspend"].map(example);
     if let Some(program) = examples.iter().find(|program| !program.is_file()) {
         return Some(format!("no {} (cargo build --workspace --examples)", program.display()));
     }

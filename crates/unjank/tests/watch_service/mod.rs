@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -30,13 +31,25 @@ impl Service {
 
     /// As `start`, with all files in a directory of `parent`.
     pub(super) fn start_in(parent: &Path, options: &[&str]) -> Option<Self> {
+        Self::start_by(Command::new(unjank_needs::unjank!()), parent, options)
+    }
+
+    /// As `start`, in a mount namespace of its own.
+    pub(super) fn start_apart(options: &[&str]) -> Option<Self> {
+        let mut apart = Command::new("unshare");
+        apart.args(["--mount", "--propagation", "private", unjank_needs::unjank!()]);
+        Self::start_by(apart, Path::new(env!("CARGO_TARGET_TMPDIR")), options)
+    }
+
+    /// `program` becomes the program under test.
+    pub(super) fn start_by(mut program: Command, parent: &Path, options: &[&str]) -> Option<Self> {
         let has_tracefs = Path::new("/sys/kernel/tracing").exists();
         if !root() || !is_there("tracefs", has_tracefs) {
             return None;
         }
         let directory = tempfile::tempdir_in(parent).unwrap();
         let quiet = ["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"];
-        let mut child = Command::new(unjank_needs::unjank!())
+        let mut child = program
             .arg("watch")
             .arg("--socket")
             .arg(directory.path().join("watch.sock"))
@@ -106,6 +119,13 @@ impl Drop for Service {
         let _ends_anyway = self.child.kill();
         let _ends_anyway = self.child.wait();
     }
+}
+
+/// The trace instances of a process.
+pub(super) fn instances(process: u32) -> Vec<String> {
+    let names = fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.contains(&format!("-{process}-"))).collect()
 }
 
 pub(super) fn send(signal: &str, process: u32) {

@@ -1,13 +1,14 @@
 //! One private trace: created (`setup`), started, stopped, read, and removed
 //! when dropped.
 
+mod fill;
 mod setup;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::decode::Decoder;
@@ -41,12 +42,11 @@ pub use setup::keep_instances_with;
 pub struct Instance {
     pub(super) tracefs: Tracefs,
     name: String,
-    pub(super) dir: PathBuf,
     notes: Vec<Unsupported>,
     pub(super) layout: Layout,
     pub(super) decoder: Decoder,
     /// The number of pages in the buffer of one CPU.
-    pages: usize,
+    pages: AtomicUsize,
     /// `None` only during the removal.
     files: Option<Files>,
     /// The readers of all CPUs' buffers, opened at the first read.
@@ -76,6 +76,11 @@ impl Instance {
     /// The name of its directory below `instances`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its directory, for the methods of [`Root`](crate::Root).
+    pub(super) fn dir(&self) -> PathBuf {
+        self.tracefs.path("instances").join(&self.name)
     }
 
     /// Requested events that do not exist, or are not decoded.
@@ -111,7 +116,7 @@ impl Instance {
     /// # Errors
     /// If writing `set_event_pid` fails.
     pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
-        let path = self.dir.join("set_event_pid");
+        let path = self.dir().join("set_event_pid");
         let error = |source| Error::file("write", &path, source);
         let numbers: Vec<String> = threads.iter().map(|thread| thread.0.to_string()).collect();
         // Opened without truncation, so the kernel adds to the list.
@@ -130,7 +135,7 @@ impl Instance {
     /// If the kernel rejects the expression, or has no such event.
     pub fn filter(&self, event: &str, expression: &str) -> Result<()> {
         check_name(event)?;
-        self.tracefs.root().write(self.dir.join(format!("events/{event}/filter")), expression)
+        self.tracefs.root().write(self.dir().join(format!("events/{event}/filter")), expression)
     }
 
     /// The files by which another process of this user can mark and stop this
@@ -243,7 +248,7 @@ impl Instance {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.is_empty() {
             for cpu in self.cpus()? {
-                let path = self.dir.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+                let path = self.dir().join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
                 readers.push(CpuReader::open(self.tracefs.root(), &path, cpu, &self.layout)?);
             }
         }
@@ -254,7 +259,7 @@ impl Instance {
     /// pages of its buffer, plus 8. Without a limit, a CPU that records as fast
     /// as it is read would prolong the call for ever.
     fn most_pages(&self) -> usize {
-        self.pages.saturating_mul(2).saturating_add(8)
+        self.pages.load(Ordering::Relaxed).saturating_mul(2).saturating_add(8)
     }
 
     /// The number of events that the kernel has lost so far.
@@ -264,7 +269,7 @@ impl Instance {
     pub fn lost(&self) -> Result<Lost> {
         let mut lost = Lost::default();
         for cpu in self.cpus()? {
-            let path = self.dir.join(format!("per_cpu/cpu{cpu}/stats"));
+            let path = self.dir().join(format!("per_cpu/cpu{cpu}/stats"));
             let text = self.tracefs.root().read(&path)?;
             lost.add_stats(&text).map_err(|error| malformed(&path, &error))?;
         }
@@ -277,7 +282,7 @@ impl Instance {
     /// # Errors
     /// The file that could not be read or written.
     pub fn save_text(&self, to: &Path) -> Result<u64> {
-        let from = self.dir.join("trace");
+        let from = self.dir().join("trace");
         let mut text = File::open(self.tracefs.root().resolve(&from))
             .map_err(|source| Error::file("open", &from, source))?;
         let whole = WholeFile::create(to, Existing::Replace, Readers::AsUsual)?;
@@ -303,13 +308,13 @@ impl Instance {
         let _goes_anyway = (&files.tracing_on).write_all(b"0");
         drop(files);
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-        let _goes_anyway = self.tracefs.root().write(self.dir.join("events/enable"), "0");
-        remove_instance_dir(self.tracefs.root(), &self.dir)
+        let _goes_anyway = self.tracefs.root().write(self.dir().join("events/enable"), "0");
+        remove_instance_dir(self.tracefs.root(), &self.dir())
     }
 
     /// The path of an event's `format` file.
     pub(super) fn format_of(&self, event: &str) -> PathBuf {
-        let own = self.dir.join("events").join(event).join("format");
+        let own = self.dir().join("events").join(event).join("format");
         // Instances do not have the events of the system `ftrace`.
         if self.tracefs.root().exists(&own) {
             own
@@ -319,14 +324,14 @@ impl Instance {
     }
 
     pub(super) fn cpus(&self) -> Result<Vec<usize>> {
-        let names = self.tracefs.root().list(self.dir.join("per_cpu"))?;
+        let names = self.tracefs.root().list(self.dir().join("per_cpu"))?;
         Ok(names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect())
     }
 
     fn write_file(&self, file: fn(&Files) -> &File, name: &str, value: &[u8]) -> Result<()> {
         let Some(files) = &self.files else { return Ok(()) };
         let written = file(files).write(value).map(|_all_or_cut_by_the_kernel| ());
-        written.map_err(|source| Error::file("write", self.dir.join(name), source))
+        written.map_err(|source| Error::file("write", self.dir().join(name), source))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Mutex, OnceLock};
 
 use super::{Files, Instance, malformed};
@@ -73,11 +73,10 @@ impl Tracefs {
         Ok(Instance {
             tracefs: self.clone(),
             name,
-            dir: dir.to_owned(),
             notes,
             layout,
             decoder,
-            pages,
+            pages: AtomicUsize::new(pages),
             files: Some(files),
             readers: Mutex::default(),
             started: AtomicU64::new(u64::MAX),

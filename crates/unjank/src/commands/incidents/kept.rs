@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use unjank_host::files::{Existing, Readers, WholeFile, make_private_directory};
 use unjank_host::{Bytes, Error};
 use unjank_launch::remedy::learned::Learned;
-use unjank_measure::store::{Entry, Filter, Selector};
+use unjank_measure::store::{Entry, Filter, Order, Selector};
 use unjank_measure::{RunRecord, Store};
 use unjank_why::export;
 use unjank_why::report::Explained;
@@ -113,9 +113,10 @@ fn lock(recordings: &Path) -> Result<fs::File> {
 }
 
 impl Kept {
-    /// The incidents, newest first.
+    /// The incidents, the last one that was kept first.
     pub(crate) fn list(&self, limit: Option<u32>) -> Result<Vec<Entry>> {
-        let filter = Filter { command: Some(COMMAND.to_owned()), limit };
+        let command = Some(COMMAND.to_owned());
+        let filter = Filter { command, limit, order: Order::Stored };
         Ok(self.store.list(&filter)?)
     }
 

@@ -71,7 +71,8 @@ fn runs(args: &Args) -> Result<Vec<RunRecord>> {
         return args.runs.iter().map(|name| args.store.find(name)).collect();
     }
     let store = args.store.open()?;
-    let filter = Filter { command: args.command.clone(), limit: Some(args.limit) };
+    let filter =
+        Filter { command: args.command.clone(), limit: Some(args.limit), ..Filter::default() };
     let mut entries = store.list(&filter)?;
     entries.reverse();
     entries.into_iter().map(|entry| Ok(store.get(&Selector::Prefix(entry.id))?)).collect()

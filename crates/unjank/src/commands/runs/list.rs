@@ -33,7 +33,7 @@ pub(crate) struct Args {
 /// Prints the list.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let store = args.store.open()?;
-    let filter = Filter { command: args.command.clone(), limit: args.limit };
+    let filter = Filter { command: args.command.clone(), limit: args.limit, ..Filter::default() };
     let entries = store.list(&filter)?;
     if args.json {
         output::print(&output::json(&entries)?)?;

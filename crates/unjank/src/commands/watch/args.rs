@@ -20,6 +20,9 @@ pub(super) struct ServiceArgs {
     /// seconds fit
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = values::bytes)]
     pub(super) buffers: Bytes,
+    /// Begin with an eighth of the buffers, and enlarge them when they hold less than this time
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(super) keep: Option<Nanos>,
     /// Record the system calls and page faults of these programs, too, in as much memory again:
     /// 'firefox'; may be repeated
     #[arg(long, value_name = "NAME", value_parser = values::thread_pattern)]

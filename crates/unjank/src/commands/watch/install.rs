@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::args::{launch_rule, rule, silence_rule};
 use super::client::Watch;
-use crate::commands::installation::options::{WithOptions, size, typed, word};
+use crate::commands::installation::options::{WithOptions, size, time, typed, word};
 use crate::commands::unit;
 use crate::commands::why::open_tracefs;
 use crate::values;
@@ -33,6 +33,9 @@ pub(super) struct InstallArgs {
     /// Memory of the kernel's buffers
     #[arg(long, value_name = "SIZE", value_parser = size)]
     buffers: Option<String>,
+    /// Begin with an eighth of the buffers, and enlarge them when they hold less than this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    keep: Option<String>,
     /// Record the system calls and page faults of these programs, too: 'firefox'; may be repeated
     #[arg(long, value_name = "NAME", value_parser = program)]
     calls_of: Vec<String>,
@@ -87,7 +90,8 @@ pub(super) fn uninstall(args: &UninstallArgs) -> Result<ExitCode> {
 
 /// The given options, as they are typed.
 fn options(args: &InstallArgs) -> String {
-    let valued = [("--buffers", &args.buffers), ("--most-kept", &args.most_kept)];
+    let valued =
+        [("--buffers", &args.buffers), ("--keep", &args.keep), ("--most-kept", &args.most_kept)];
     let rules = [
         ("--calls-of", &args.calls_of),
         ("--late", &args.late),

@@ -16,7 +16,7 @@ use unjank_host::files::Destination;
 use unjank_host::process::pid;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{Nanos, Root, Support, Timestamp};
+use unjank_host::{Bytes, Nanos, Root, Support, Timestamp};
 use unjank_launch::remedy::learned::Learned;
 use unjank_watch::budget::Budget;
 use unjank_watch::launches::Launches;
@@ -39,6 +39,8 @@ use crate::{exit, interrupt, output};
 
 /// The time between two looks at the processes of a launch.
 const WHILE_LAUNCHING: Nanos = Nanos::from_millis(100);
+/// The part of the buffers to begin with, if they may grow.
+const TO_BEGIN_WITH: u64 = 8;
 /// Whether the kernel saves the names of threads (`Documentation/trace/ftrace.rst`).
 const COMMAND_NAMES: &str = "/sys/kernel/tracing/options/record-cmd";
 /// Failures in a row after which the service ends.
@@ -119,7 +121,11 @@ fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<
     // or another session may hold the option.
     let off = session.change(COMMAND_NAMES, "0");
     let calls = !args.calls_of.is_empty();
-    let wanted = RecorderOptions { memory: args.buffers, calls };
+    let memory = match args.keep {
+        Some(_) => Bytes(args.buffers.get() / TO_BEGIN_WITH),
+        None => args.buffers,
+    };
+    let wanted = RecorderOptions { memory, calls };
     let recorder = Recorder::start(tracefs, root, &wanted);
     drop(off);
     let (recorder, reports) = session::end(Some(session), recorder)?;
@@ -377,6 +383,11 @@ impl Serving<'_> {
         self.keep_learned();
         let now = Timestamp::now();
         self.without_incident.take_if(|last| now.since(last.at) > MARK_REACHES_BACK);
+        if let Some(time) = self.args.keep
+            && let Err(error) = self.recorder.hold(time, self.args.buffers)
+        {
+            output::remark(&format!("the buffers are not enlarged: {error}"));
+        }
         let status = self.status();
         let words = format!("{} incidents explained", status.incidents);
         let _not_a_service_of_systemd =

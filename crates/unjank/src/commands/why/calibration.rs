@@ -22,7 +22,7 @@ pub(super) fn read(output: &OutputArgs, root: &Root) -> Result<Findings> {
     let mut outcomes = Vec::new();
     if path.exists() {
         let store = Store::open(&path)?;
-        let filter = Filter { command: Some("why".to_owned()), limit: None };
+        let filter = Filter { command: Some("why".to_owned()), ..Filter::default() };
         let own = Machine::read(root).summary();
         for entry in store.list(&filter)?.into_iter().filter(|run| run.host == own) {
             match store.get(&Selector::Prefix(entry.id.clone())) {

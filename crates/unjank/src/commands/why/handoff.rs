@@ -22,7 +22,7 @@ pub(super) fn stored(output: &OutputArgs, root: &Root) -> Option<Handoff> {
     }
     let path = output.store.clone().or_else(paths::store).filter(|path| path.exists())?;
     let store = Store::open_patiently(&path, PATIENCE).ok()?;
-    let filter = Filter { command: Some("lock probe".to_owned()), limit: None };
+    let filter = Filter { command: Some("lock probe".to_owned()), ..Filter::default() };
     let own = Machine::read(root).summary();
     let mut runs = store.list(&filter).ok()?.into_iter().filter(|run| run.host == own);
     runs.find_map(|run| {
