@@ -109,8 +109,8 @@ fn policies_match_their_papers_in_the_long_run() {
             if at % 500 == 499 { Step::Remove(page) } else { Step::Request(page) }
         })
         .collect();
-    let climbing = "w-tinylfu:climb=1".parse().unwrap();
-    for policy in Policy::ALL.iter().chain([&climbing]) {
+    let chosen = ["w-tinylfu:climb=1", "lhd:period=3"].map(|typed| typed.parse().unwrap());
+    for policy in Policy::ALL.iter().chain(&chosen) {
         for capacity in [1, 2, 10, 99, 100, 250, 1_000, 2_000] {
             compare_with_naive(*policy, capacity, 1_000, &steps);
         }

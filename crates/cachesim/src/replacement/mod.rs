@@ -12,6 +12,7 @@
 //! | [`fifo`] | first in, first out | |
 //! | [`lru`] | least recently used | |
 //! | [`clock`] | second chance | Corbató, *A Paging Experiment with the Multics System*, 1968 |
+//! | [`clock_pro`] | CLOCK-Pro | Jiang, Chen, Zhang, USENIX ATC 2005 |
 //! | [`sieve`] | SIEVE | Zhang et al., NSDI 2024 |
 //! | [`s3_fifo`] | S3-FIFO | Yang et al., SOSP 2023 |
 //! | [`two_q`] | 2Q | Johnson, Shasha, VLDB 1994 |
@@ -24,12 +25,14 @@
 //! | [`lecar`] | `LeCaR` | Vietri et al., `HotStorage` 2018 |
 //! | [`hyperbolic`] | hyperbolic caching | Blankstein, Sen, Freedman, USENIX ATC 2017 |
 //! | [`larc`] | LARC | Huang et al., MSST 2013 |
+//! | [`lhd`] | least hit density | Beckmann, Chen, Cidon, NSDI 2018 |
 //! | [`mq`] | MQ | Zhou, Philbin, Li, USENIX ATC 2001 |
 
 pub mod arc;
 pub mod car;
 mod climber;
 pub mod clock;
+pub mod clock_pro;
 mod counts;
 pub(crate) mod evict_any_time;
 pub mod fifo;
@@ -39,6 +42,7 @@ pub(crate) mod indexed_heap;
 pub mod larc;
 pub mod lecar;
 pub mod lfu;
+pub mod lhd;
 pub(crate) mod links;
 pub mod lirs;
 pub(crate) mod lists;
@@ -58,11 +62,13 @@ pub mod w_tiny_lfu;
 pub use arc::Arc;
 pub use car::Car;
 pub use clock::Clock;
+pub use clock_pro::ClockPro;
 pub use fifo::Fifo;
 pub use hyperbolic::Hyperbolic;
 pub use larc::Larc;
 pub use lecar::LeCar;
 pub use lfu::{Lfu, LfuDa};
+pub use lhd::Lhd;
 pub use lirs::Lirs;
 pub use lru::Lru;
 pub use mq::Mq;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use super::parameters::Slot;
 use super::{
-    Arc, Car, Clock, Fifo, Hyperbolic, Larc, LeCar, Lfu, LfuDa, Lirs, Lru, Mq, Replacement, S3Fifo,
-    Sieve, Slru, TwoQ, WTinyLfu, WTinyLfuExact,
+    Arc, Car, Clock, ClockPro, Fifo, Hyperbolic, Larc, LeCar, Lfu, LfuDa, Lhd, Lirs, Lru, Mq,
+    Replacement, S3Fifo, Sieve, Slru, TwoQ, WTinyLfu, WTinyLfuExact,
 };
-use super::{clock, hyperbolic, lecar, lirs, mq, s3_fifo, slru, two_q, w_tiny_lfu};
+use super::{clock, hyperbolic, lecar, lhd, lirs, mq, s3_fifo, slru, two_q, w_tiny_lfu};
 use crate::page::Space;
 
 /// Generic code for a policy of any type.
@@ -68,6 +68,8 @@ policies! {
     Lru = "lru";
     /// Second chance.
     Clock(chosen: clock::Parameters) = "clock";
+    /// CLOCK-Pro.
+    ClockPro = "clock-pro";
     /// SIEVE.
     Sieve = "sieve";
     /// S3-FIFO.
@@ -96,6 +98,8 @@ policies! {
     LeCar(chosen: lecar::Parameters) = "lecar";
     /// Hyperbolic caching.
     Hyperbolic(chosen: hyperbolic::Parameters) = "hyperbolic";
+    /// Least hit density.
+    Lhd(chosen: lhd::Parameters) = "lhd";
     /// Multi-queue.
     Mq(chosen: mq::Parameters) = "mq";
 }
@@ -273,6 +277,9 @@ mod tests {
             ("lecar:seed=1", "lecar"),
             ("hyperbolic:sample=4", "hyperbolic"),
             ("hyperbolic:seed=1", "hyperbolic"),
+            ("lhd:sample=4", "lhd"),
+            ("lhd:period=300", "lhd"),
+            ("lhd:seed=1", "lhd"),
             ("mq:life=0.1", "mq"),
             ("mq:history=0", "mq"),
         ] {
@@ -296,7 +303,8 @@ mod tests {
             for capacity in [1, 1_000, 100_000, 1_000_000] {
                 let space = Space::new(capacity, 100_000).unwrap();
                 let bytes = policy.visit(space, Bytes);
-                // Plus the sentinels of the lists, W-TinyLFU's sketch, and heaps.
+                // Plus the sentinels of the lists, W-TinyLFU's sketch, heaps, and LHD's densities.
+                let always = if policy.name() == "lhd" { 4_000_000 } else { 256 };
                 let (page, that_fits) = match policy.name() {
                     "w-tinylfu" => (16, 16),
                     "lfu" | "lfu-da" => (8, 24),
@@ -304,7 +312,7 @@ mod tests {
                     _ => (16, 0),
                 };
                 let fit = capacity.min(100_000) as usize;
-                let most = page * 100_000 + that_fits * fit + 256;
+                let most = page * 100_000 + that_fits * fit + always;
                 assert!(bytes <= most, "{policy} takes {bytes} bytes");
             }
         }

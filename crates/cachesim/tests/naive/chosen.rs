@@ -62,7 +62,7 @@ impl Naive for Lfu {
 }
 
 /// `SplitMix64`.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -71,6 +71,11 @@ impl Random {
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub(super) fn below(&mut self, end: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
 }
 
@@ -103,7 +108,7 @@ impl Naive for Hyperbolic {
         if self.pages.len() == self.capacity {
             let mut lowest: Option<(usize, f64)> = None;
             for _ in 0..64 {
-                let at = (((self.random.next() >> 32) * self.pages.len() as u64) >> 32) as usize;
+                let at = self.random.below(self.pages.len() as u32) as usize;
                 let (_, since, requests) = self.pages[at];
                 let priority = f64::from(requests) / f64::from(self.now - since);
                 if lowest.is_none_or(|(_, least)| priority < least) {

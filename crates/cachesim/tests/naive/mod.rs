@@ -2,6 +2,8 @@
 
 mod adaptive;
 mod chosen;
+mod clock_pro;
+mod density;
 mod frequent;
 mod queues;
 mod segmented;
@@ -24,6 +26,7 @@ pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive
         Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
         Policy::Lru => Box::new(queues::Lru::new(capacity)),
         Policy::Clock(_) => Box::new(queues::Clock::new(capacity)),
+        Policy::ClockPro => Box::new(clock_pro::ClockPro::new(capacity)),
         Policy::Sieve => Box::new(queues::Sieve::new(capacity)),
         Policy::S3Fifo(_) => Box::new(segmented::S3Fifo::new(capacity)),
         Policy::TwoQ(_) => Box::new(segmented::TwoQ::new(capacity)),
@@ -43,6 +46,7 @@ pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive
         Policy::Car => Box::new(adaptive::Car::new(capacity)),
         Policy::LeCar(_) => Box::new(chosen::LeCar::new(capacity)),
         Policy::Hyperbolic(_) => Box::new(chosen::Hyperbolic::new(capacity)),
+        Policy::Lhd(chosen) => Box::new(density::Lhd::new(capacity, chosen.period.get())),
         Policy::Mq(_) => Box::new(frequent::Mq::new(capacity)),
     }
 }

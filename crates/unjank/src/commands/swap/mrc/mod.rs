@@ -26,7 +26,7 @@ use crate::output;
   unjank swap mrc web.oracleGeneral.zst --policy sieve,arc --sample 0.01 --csv curve.csv
 
 Policies and their parameters, with the values of their papers:
-  fifo, lru, sieve, arc, larc, car, lfu, lfu-da
+  fifo, lru, clock-pro, sieve, arc, larc, car, lfu, lfu-da
   clock:bits=1
   slru:segments=2
   s3-fifo:small=0.1:ghost=0.9:moves=2    queues as shares of the cache
@@ -36,6 +36,7 @@ Policies and their parameters, with the values of their papers:
   mq:queues=8:life=4:history=4           life and history for each page that fits
   lecar:history=0.5:seed=0               chooses at random
   hyperbolic:sample=64:seed=0            the same
+  lhd:sample=32:period=8:seed=0          the same
   belady, belady-bypass                  the fewest misses possible, without or with bypass
 
 Every page event but a clean drop is a request. All requests are simulated, so numbers are

@@ -36,8 +36,9 @@ A policy (--policy) is RULE/REPLACEMENT: which pages enter the tier, and which p
                reject-first=TIMES (windows of so many times the tier),
                refault (came back sooner than the page of the tier that stays
                away for the longest), gate=LIFE (counters of four bits), age (mmd's)
-  REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu,
-               w-tinylfu-exact, larc, slru, lfu, lfu-da, car, lecar, hyperbolic, mq
+  REPLACEMENT  fifo, lru, clock, clock-pro, sieve, s3-fifo, 2q, arc, lirs,
+               w-tinylfu, w-tinylfu-exact, larc, slru, lfu, lfu-da, car, lecar,
+               hyperbolic, lhd, mq
   refault      refault/lru: unjank's own
   paper        second/lru: Bahn & Kim
   mmd          age/lru: Android's memory daemon, with its constants
