@@ -55,7 +55,7 @@ impl ClockPro {
         self.clock.remove(place)
     }
 
-    fn to_head(&mut self, place: usize) {
+    fn move_to_head(&mut self, place: usize) {
         // A hand at the last entry goes on to the first one.
         let entry = self.take(place);
         self.clock.push(entry);
@@ -74,7 +74,7 @@ impl ClockPro {
         if self.clock[0].kind == Kind::Gone {
             self.take(0);
         } else {
-            self.to_head(0);
+            self.move_to_head(0);
         }
     }
 
@@ -85,10 +85,10 @@ impl ClockPro {
                 self.pass_first();
             } else if first.referenced {
                 first.referenced = false;
-                self.to_head(0);
+                self.move_to_head(0);
             } else {
                 first.kind = Kind::Cold;
-                self.to_head(0);
+                self.move_to_head(0);
             }
         }
         while self.count(Kind::Hot) > 0 && self.clock[0].kind != Kind::Hot {
@@ -116,7 +116,7 @@ impl ClockPro {
                     return page;
                 }
                 (Kind::Cold, true, in_test) => {
-                    self.to_head(place);
+                    self.move_to_head(place);
                     let last = self.clock.last_mut().unwrap();
                     last.referenced = false;
                     last.in_test = !in_test;

@@ -117,29 +117,26 @@ impl Naive for Lhd {
 
     fn request(&mut self, page: u32) -> Option<u32> {
         let mut left = None;
-        let place = match self.place(page) {
-            Some(place) => {
-                let (class, age) = (self.class(place), self.age(place));
-                self.events[class][age][0] += 1.0;
-                let cached = &mut self.cached[place];
-                self.budget += usize::from(std::mem::take(&mut cached.explores));
-                cached.hit_ages = [age, cached.hit_ages[0]];
-                place
-            }
-            None => {
-                left = (self.cached.len() == self.capacity).then(|| self.evict());
-                let hit_ages = [0, AGES];
-                self.cached.push(Cached { page, last: 0, hit_ages, explores: false });
-                self.admitted.push(page);
-                self.cached.len() - 1
-            }
+        let place = if let Some(place) = self.place(page) {
+            let (class, age) = (self.class(place), self.age(place));
+            self.events[class][age][0] += 1.0;
+            let cached = &mut self.cached[place];
+            self.budget += usize::from(std::mem::take(&mut cached.explores));
+            cached.hit_ages = [age, cached.hit_ages[0]];
+            place
+        } else {
+            left = (self.cached.len() == self.capacity).then(|| self.evict());
+            let hit_ages = [0, AGES];
+            self.cached.push(Cached { page, last: 0, hit_ages, explores: false });
+            self.admitted.push(page);
+            self.cached.len() - 1
         };
         let explores = self.random.below(32) == 0 && self.budget > 0;
         self.budget -= usize::from(explores);
         let cached = &mut self.cached[place];
         (cached.last, cached.explores) = (self.now, explores);
         self.now += 1;
-        if self.now % self.period == 0 {
+        if self.now.is_multiple_of(self.period) {
             self.compute();
         }
         left
