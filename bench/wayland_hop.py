@@ -77,7 +77,8 @@ def main():
     while not os.path.exists(os.path.join(place, name)):
         time.sleep(0.01)
     own = [sys.executable, os.path.abspath(__file__), "--client", str(options.calls), out]
-    proxied = [options.unjank, "launch", "bench", "-n", "1", "--no-store", "--ready", "window", "--"]
+    launch = [options.unjank, "launch", "bench", "--pairs", "1", "--warm-up", "0", "--no-store"]
+    proxied = [*launch, "--ready", "window", "--"]
 
     def median(command):
         if os.path.exists(out):

@@ -81,6 +81,7 @@ fn text_without_flags_is_refused() {
 fn other_files_are_refused_by_what_is_wrong_with_them() {
     assert_eq!(fault(b"hello\n"), "it is neither a trace.dat nor the text of ftrace");
     assert_eq!(fault(b""), "it is neither a trace.dat nor the text of ftrace");
+    assert!(fault(b"PERFILE2\x68\0\xff\xfe").starts_with("perf record wrote it"));
     let changed = |name: &str, at: usize, byte: u8| {
         let mut bytes = bytes(name);
         bytes[at] = byte;

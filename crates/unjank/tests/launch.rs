@@ -153,18 +153,35 @@ fn fact<'a>(record: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn a_condition_alone_is_compared_with_itself() {
-    // With --b the same as --a it is the same question.
-    for options in [&["--pairs", "8"][..], &["--pairs", "8", "--b", "as-is"]] {
-        let (code, record) = alone(&[options, &["--", "true"]].concat());
-        assert_eq!(code, Some(0));
-        for arm in ["as is", "as is again"] {
-            assert_eq!(series(&record, "launch/bench/total", arm)["n"], 8);
-        }
-        let floor = fact(&record, "launch/bench/total/noise_floor").expect("a noise floor");
-        assert!(floor["value"].as_f64().unwrap() > 0.0, "{floor}");
-        assert_eq!((&floor["unit"], &floor["n"]), (&Value::from("ratio"), &Value::from(8)));
+fn without_another_condition_launches_are_only_measured() {
+    let (code, record) = alone(&["--pairs", "8", "--", "true"]);
+    assert_eq!((code, record["verdicts"].as_array().unwrap().len()), (Some(0), 0));
+    assert_eq!(series(&record, "launch/bench/total", "as is")["n"], 16);
+    assert_eq!(record["series"].as_array().unwrap().len(), 1);
+    let headline = record["headline"].as_str().unwrap();
+    assert!(headline.starts_with("Launching true takes "), "{headline}");
+    assert!(headline.ends_with(", the median of 16 launches"), "{headline}");
+    let row = &record["tables"][0]["rows"][0];
+    assert_eq!((&row[0], &row[4]["value"]), (&"total".into(), &16.0.into()), "{row}");
+    assert!(row[1]["interval"].is_array(), "{row}");
+    let floor = fact(&record, "launch/bench/total/noise_floor").unwrap();
+    assert!(floor["value"].as_f64().unwrap() > 0.0, "{floor}");
+    let (_, loads) = alone(&["--pairs", "2", "--load", "0,1ms", "--basic", "1ms"]);
+    let headline = loads["headline"].as_str().unwrap();
+    assert!(headline.starts_with("Launching the load app takes "), "{headline}");
+    assert_eq!(loads["tables"][0]["rows"].as_array().unwrap().len(), 3, "two loads and the rest");
+}
+
+#[test]
+fn a_condition_is_compared_with_itself() {
+    let (code, same) = alone(&["--pairs", "8", "--b", "as-is", "--", "true"]);
+    assert_eq!(code, Some(0));
+    for arm in ["as is", "as is again"] {
+        assert_eq!(series(&same, "launch/bench/total", arm)["n"], 8);
     }
+    let floor = fact(&same, "launch/bench/total/noise_floor").expect("a noise floor");
+    assert!(floor["value"].as_f64().unwrap() > 0.0, "{floor}");
+    assert_eq!((&floor["unit"], &floor["n"]), (&Value::from("ratio"), &Value::from(8)));
     let others = record(&["--pairs", "7", "--", "true"]);
     assert!(fact(&others, "launch/bench/total/noise_floor").is_none());
 }
@@ -184,7 +201,10 @@ fn three_pairs_have_medians_but_no_interval() {
 
 #[test]
 fn launches_that_all_failed_are_no_success() {
-    let (code, record) = alone(&["--pairs", "7", "--", "false"]);
+    let (code, record) = alone(&["--pairs", "2", "--", "false"]);
+    let failed = fact(&record, "launch/bench/failed").unwrap();
+    assert_eq!((code, &failed["n"]), (Some(1), &Value::from(4)));
+    let (code, record) = alone(&["--pairs", "7", "--b", "as-is", "--", "false"]);
     assert_eq!(code, Some(1));
     let failed = fact(&record, "launch/bench/failed").unwrap();
     assert_eq!((&failed["value"], &failed["n"]), (&Value::from(7.0), &Value::from(7)));

@@ -8,6 +8,7 @@ use unjank_measure::record::{Answer, Direction};
 use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
 
+use super::alone;
 use super::condition::Condition;
 use super::launcher::{Launch, LaunchEnd};
 use super::options::{Options, Workload};
@@ -23,6 +24,8 @@ pub(super) struct Comparison<'a> {
     arms: [&'a str; 2],
     /// Whether both arms are the same condition.
     of_itself: bool,
+    /// Whether it is not compared, but measured by itself.
+    is_alone: bool,
     /// Whether the baseline is compared with several others, so that its
     /// launches need the label `against`.
     one_of_several: bool,
@@ -33,12 +36,12 @@ pub(super) struct Comparison<'a> {
 }
 
 /// A value in which launches are compared.
-struct Metric {
-    name: String,
+pub(super) struct Metric {
+    pub(super) name: String,
     /// The beginning of the question; the arms follow.
     text: String,
-    unit: Unit,
-    value: fn(&Launch) -> Option<f64>,
+    pub(super) unit: Unit,
+    pub(super) value: fn(&Launch) -> Option<f64>,
 }
 
 impl<'a> Comparison<'a> {
@@ -51,6 +54,7 @@ impl<'a> Comparison<'a> {
         Self {
             arms: [&options.baseline.name, &other.name],
             of_itself: other.is_baseline,
+            is_alone: options.is_alone,
             one_of_several: options.others.len() > 1,
             origin,
             plan: Plan { pairs: options.pairs, warm_up: options.warm_up, seed },
@@ -147,8 +151,15 @@ impl<'a> Comparison<'a> {
                 effect.reason = format!("no launch under {arm} succeeded");
             }
         }
-        conclusion.note(findings);
-        self.note_facts(metric, &conclusion, change, findings);
+        if self.is_alone {
+            let median = conclusion.median();
+            let floor = median.and_then(|median| noise_floor(&metric.name, median));
+            let floor = floor.map(|fact| fact.value);
+            alone::note(metric, self.arms[0], trials, self.origin, floor, findings);
+        } else {
+            conclusion.note(findings);
+            self.note_facts(metric, &conclusion, change, findings);
+        }
         let differs = conclusion
             .median()
             .filter(|median| matches!(median.answer, Answer::Better | Answer::Worse));
@@ -170,16 +181,27 @@ impl<'a> Comparison<'a> {
         self.arms.into_iter().zip(sides).filter(|(_, failed)| *failed).map(|(arm, _)| arm).collect()
     }
 
+    /// The launches of each arm; of a condition by itself, all of them.
+    fn launches<'t>(&self, trials: &'t Trials<Launch>) -> Vec<(&'a str, Vec<&'t Launch>)> {
+        let [a, b] = self.arms;
+        let all = |sides: fn(&Pair<Launch>) -> Vec<&Launch>| -> Vec<&Launch> {
+            trials.pairs.iter().flat_map(sides).collect()
+        };
+        if self.is_alone {
+            return vec![(a, all(|pair| vec![&pair.a, &pair.b]))];
+        }
+        vec![(a, all(|pair| vec![&pair.a])), (b, all(|pair| vec![&pair.b]))]
+    }
+
     /// Adds all launches of either arm; those that were never ready count as missed.
     fn note_series(&self, metric: &Metric, trials: &Trials<Launch>, findings: &mut Findings) {
-        let sides = [|pair: &Pair<Launch>| pair.a.clone(), |pair: &Pair<Launch>| pair.b.clone()];
-        for (arm, side) in self.arms.into_iter().zip(sides) {
+        for (arm, launches) in self.launches(trials) {
             let mut series = Series::of(&metric.name, metric.unit).with_label("arm", arm);
             if self.one_of_several {
                 series = series.with_label("against", self.arms[1]);
             }
-            for launch in trials.pairs.iter().map(side) {
-                match (metric.value)(&launch) {
+            for launch in launches {
+                match (metric.value)(launch) {
                     Some(value) if launch.was_ready() => series.record_value(value as u64),
                     _ => series.miss(1),
                 }
@@ -221,12 +243,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn note_failures(&self, workload: &str, trials: &Trials<Launch>, findings: &mut Findings) {
-        let launches = |side: fn(&Pair<Launch>) -> &Launch| trials.pairs.iter().map(side);
-        for (arm, launches) in self
-            .arms
-            .into_iter()
-            .zip([launches(|pair| &pair.a).collect::<Vec<_>>(), launches(|pair| &pair.b).collect()])
-        {
+        for (arm, launches) in self.launches(trials) {
             let place =
                 if workload.is_empty() { arm.to_owned() } else { format!("{workload}, {arm}") };
             let n = launches.len();

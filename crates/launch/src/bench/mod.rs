@@ -14,8 +14,10 @@
 //! | `launcher` | one launch: pause, start, end |
 //! | `running` | the medians so far |
 //! | `findings` | from launches to answers |
+//! | `alone` | the launch time under one condition, without a comparison |
 //! | `rows`, `tables` | the answers as rows of a table |
 
+mod alone;
 mod applied;
 mod condition;
 pub mod conditions;
@@ -62,7 +64,9 @@ use running::RunningMedians;
 /// that report the time of their generated load; each with the label `arm`.
 /// Facts: the medians, and the differences within pairs as shares; the same for
 /// `launch/bench/…/energy`. For a condition that is compared with itself
-/// ([`Condition::again`]), `launch/bench/…/noise_floor`.
+/// ([`Condition::again`]), `launch/bench/…/noise_floor`. If the baseline is
+/// [only measured](Options::is_alone), there are one series, a table with its
+/// median, the noise floor and a headline.
 ///
 /// # Errors
 /// `Invalid` options; a program that does not start, or ends before it is
@@ -118,6 +122,13 @@ pub fn run(
             "before each launch all files were written to storage and dropped from memory \
              (drop_caches); other programs had to read them again",
         );
+    }
+    if options.is_alone {
+        let program = match options.workloads.first() {
+            Some(workload) if !workload.times_itself => workload.program.name(),
+            _ => "the load app".to_owned(),
+        };
+        findings.headline = alone::headline(&program, &findings);
     }
     let tables = tables::tables(&findings);
     findings.tables.extend(tables);

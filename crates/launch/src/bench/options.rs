@@ -20,6 +20,9 @@ pub struct Options {
     pub baseline: Condition,
     /// The conditions that are each compared with the baseline.
     pub others: Vec<Condition>,
+    /// Whether the baseline is only measured. The one other condition is then itself
+    /// ([`Condition::again`]), so that pairs show the noise.
+    pub is_alone: bool,
     /// Pairs of launches of each workload under each of the other conditions.
     pub pairs: usize,
     /// Pairs of launches before these that do not count.
@@ -140,6 +143,7 @@ mod tests {
             workloads: vec![workload],
             baseline: named("as is"),
             others: vec![named("b")],
+            is_alone: false,
             pairs: 1,
             warm_up: 0,
             pause: Nanos::ZERO,

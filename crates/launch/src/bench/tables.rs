@@ -72,7 +72,7 @@ fn cells(findings: &Findings, row: &Row) -> [Cell; 7] {
 }
 
 /// `launch/bench/load-200ms/total` as `load 200ms, total`.
-fn what(name: &str) -> String {
+pub(super) fn what(name: &str) -> String {
     let rest = name.strip_prefix("launch/bench/").unwrap_or(name);
     rest.replacen("load-", "load ", 1).replace('/', ", ")
 }

@@ -66,6 +66,7 @@ pub fn launches(
     bench::Options {
         workloads,
         baseline,
+        is_alone: false,
         others: vec![service],
         pairs,
         warm_up: 1,

@@ -42,6 +42,9 @@ use crate::input::{Input, Stop, Stopped};
 /// The number of bytes by which the form of a recording is recognised.
 const START: u64 = 64;
 
+/// The beginning of `perf.data` (`PERF_MAGIC` in `tools/perf/util/header.c`).
+const PERF_DATA: &[u8] = b"PERFILE2";
+
 /// Reads a recording: `trace.dat` and Perfetto's traces by their first bytes, else text.
 ///
 /// # Errors
@@ -59,6 +62,11 @@ pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
         dat::read(bytes, stop)?
     } else if perfetto::begins(bytes) {
         perfetto::read(bytes, NamedTimes::Read, stop)?
+    } else if bytes.starts_with(PERF_DATA) {
+        return Err(Fault::of_file(
+            "perf record wrote it, and its form is not read; record with unjank record, or with \
+             trace-cmd record -e sched",
+        ));
     } else {
         text::read(bytes, stop)?
     };

@@ -102,6 +102,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         }],
         baseline: Condition { name: "as is".to_owned(), ..Condition::default() },
         others: vec![spinning],
+        is_alone: false,
         pairs: args.pairs(),
         warm_up: 1,
         pause: PAUSE,

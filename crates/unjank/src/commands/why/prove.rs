@@ -201,6 +201,7 @@ impl Experiment {
             workloads: vec![workload],
             baseline,
             others: vec![other],
+            is_alone: false,
             pairs: self.pairs,
             warm_up: 1,
             pause: self.plan.gap,

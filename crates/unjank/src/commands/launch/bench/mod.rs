@@ -55,8 +55,8 @@ A condition (--a, --b) is one of
                               the condition holds; cold, nice=N, rt=POLICY, memory.low=SIZE and
                               env:NAME=VALUE may be among the knobs
 
-Without --b, or with a --b equal to --a, the condition is compared with itself:
-this shows the noise of the machine.
+Without --b, launches are only measured. With a --b equal to --a, the condition is
+compared with itself, which shows the noise of the machine.
 
 A condition is in force from the pause before a launch to its end. Launches
 alternate (A B B A); a launch that is never ready counts as --timeout long. With
@@ -66,13 +66,13 @@ pub(crate) struct Args {
     /// Condition that the others are compared with
     #[arg(long, value_name = "CONDITION", default_value = "as-is")]
     a: String,
-    /// Condition to compare with it; repeatable [default: --a again]
+    /// Condition to compare with it; repeatable [default: none, launches are only measured]
     #[arg(long, value_name = "CONDITION")]
     b: Vec<String>,
     /// When a launch is over: exit, stdout:REGEX, notify, port:N, window or activity
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "load")]
     ready: Ready,
-    /// Pairs of launches, for each load and each --b
+    /// Pairs of launches, for each load and each --b; without --b, two launches each
     #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
     /// Six pairs, the fewest that can decide: wider intervals
@@ -139,7 +139,8 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     };
     let baseline = condition(&args.a)?;
     let mut others: Vec<Condition> = args.b.iter().map(condition).collect::<Result<_>>()?;
-    if others.is_empty() {
+    let is_alone = others.is_empty();
+    if is_alone {
         others.push(baseline.again());
     }
     // The baseline may be among the others once; twice is a mistake.
@@ -160,6 +161,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         workloads,
         baseline,
         others,
+        is_alone,
         pairs: args.pairs(),
         warm_up: args.warm_up,
         pause: args.gap,

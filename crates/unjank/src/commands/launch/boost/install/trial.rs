@@ -60,6 +60,7 @@ impl Trial<'_> {
         let options = Options {
             workloads: load_app::workloads(&[LOAD], &app, self.root, &mut findings)?,
             baseline: Condition { name: "as is".to_owned(), ..Condition::default() },
+            is_alone: false,
             others: methods.into_iter().map(|method| self.condition(method)).collect(),
             pairs: self.pairs,
             warm_up: 1,
