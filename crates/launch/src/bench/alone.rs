@@ -7,9 +7,8 @@ use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::stats::repetitions::interval_of_median;
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
-use super::findings::{Metric, NOISE_FLOOR};
 use super::launcher::Launch;
-use super::tables::what;
+use super::metric::{Metric, NOISE_FLOOR, what};
 
 /// The name of the table.
 const TABLE: &str = "launch/bench/launches";

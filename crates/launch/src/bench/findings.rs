@@ -11,13 +11,11 @@ use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
 use super::alone;
 use super::condition::Condition;
 use super::launcher::{Launch, LaunchEnd};
+use super::metric::{Metric, NOISE_FLOOR};
 use super::options::{Options, Workload};
 
 /// The last segment of a fact: launches that failed, of n.
 const FAILED: &str = "failed";
-/// The last segment of a fact: the smallest difference, as a share of the
-/// median, that would have been found four times out of five.
-pub(super) const NOISE_FLOOR: &str = "noise_floor";
 
 /// All launches under the baseline and one other condition.
 pub(super) struct Comparison<'a> {
@@ -33,15 +31,6 @@ pub(super) struct Comparison<'a> {
     origin: Option<Origin>,
     plan: Plan,
     cells: Vec<(&'a Workload, Trials<Launch>)>,
-}
-
-/// A value in which launches are compared.
-pub(super) struct Metric {
-    pub(super) name: String,
-    /// The beginning of the question; the arms follow.
-    text: String,
-    pub(super) unit: Unit,
-    pub(super) value: fn(&Launch) -> Option<f64>,
 }
 
 impl<'a> Comparison<'a> {

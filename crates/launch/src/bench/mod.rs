@@ -14,6 +14,7 @@
 //! | `launcher` | one launch: pause, start, end |
 //! | `running` | the medians so far |
 //! | `findings` | from launches to answers |
+//! | `metric` | the values in which launches are compared |
 //! | `alone` | the launch time under one condition, without a comparison |
 //! | `rows`, `tables` | the answers as rows of a table |
 
@@ -23,6 +24,7 @@ mod condition;
 pub mod conditions;
 mod findings;
 mod launcher;
+mod metric;
 mod options;
 mod pause;
 mod ready;

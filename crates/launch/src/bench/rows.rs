@@ -3,7 +3,7 @@
 use unjank_measure::record::Answer;
 use unjank_measure::{Fact, Findings, Verdict};
 
-use super::findings::NOISE_FLOOR;
+use super::metric::NOISE_FLOOR;
 
 /// One comparison and its answer.
 #[derive(Debug, Clone, PartialEq)]

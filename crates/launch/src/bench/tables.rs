@@ -2,6 +2,7 @@
 
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
+use super::metric::what;
 use super::rows::{Row, rows};
 
 /// A table for each pair of conditions.
@@ -71,12 +72,6 @@ fn cells(findings: &Findings, row: &Row) -> [Cell; 7] {
     ]
 }
 
-/// `launch/bench/load-200ms/total` as `load 200ms, total`.
-pub(super) fn what(name: &str) -> String {
-    let rest = name.strip_prefix("launch/bench/").unwrap_or(name);
-    rest.replacen("load-", "load ", 1).replace('/', ", ")
-}
-
 /// A median in its unit.
 pub(crate) fn median(fact: &Fact) -> Cell {
     Number::new(fact.value).of(fact.unit).into()
@@ -85,16 +80,4 @@ pub(crate) fn median(fact: &Fact) -> Cell {
 /// A change as a share, and its interval.
 pub(crate) fn change(fact: Option<&Fact>) -> Cell {
     Cell::maybe(fact.map(|fact| Number::new(fact.value).within(fact.interval)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_written_in_words() {
-        assert_eq!(what("launch/bench/load-200ms/total"), "load 200ms, total");
-        assert_eq!(what("launch/bench/basic"), "basic");
-        assert_eq!(what("launch/bench/energy"), "energy");
-    }
 }
