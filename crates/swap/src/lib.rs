@@ -9,6 +9,7 @@
 //! | [`mrc`] | miss-ratio curves of a trace under any policy |
 //! | `launches` | assigns events to launches |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
+//! | [`policy_program`] | a replacement policy in a program of the user's own |
 //! | [`record`] | records the page-ins and page-outs of this machine as a trace |
 //! | [`remedy`] | a tier that keeps what comes back |
 //! | [`score`](mod@score) | policies by their distance from the offline optimum |
@@ -25,6 +26,7 @@ pub mod explain;
 mod launches;
 pub mod mrc;
 pub mod paper;
+pub mod policy_program;
 pub mod probe;
 pub mod record;
 pub mod remedy;

@@ -198,3 +198,47 @@ fn wrong_options_are_errors() {
     let none = stdout(mrc().arg(&trace).args(["--operations", "write", "--sizes", "1p"]));
     assert!(none.contains("\n1 requests for 1 different pages"), "{none}");
 }
+
+/// The program in the manual, which is FIFO.
+fn fifo(directory: &Path) -> PathBuf {
+    let page = include_str!("../../../docs/reference/swap/mrc.md");
+    let (_, rest) = page.split_once("```python\n").unwrap();
+    let (program, _) = rest.split_once("```").unwrap();
+    let path = directory.join("fifo.py");
+    fs::write(&path, program).unwrap();
+    path
+}
+
+#[test]
+fn a_policy_may_be_a_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace.csv");
+    let pages = (0_u64..20_000).map(|at| format!("{}\n", at * at % 1_009 * at % 307));
+    fs::write(&trace, pages.collect::<String>()).unwrap();
+    let program = format!("exec:python3 {}", fifo(directory.path()).display());
+    let mrc = |policy: &str, more: &[&str]| {
+        let mut command = Command::new(unjank_needs::unjank!());
+        command.args(["swap", "mrc", "--no-store", "--json", "--columns", "page"]);
+        command.args(["--policy", policy, "--sizes", "10p,100p,200p"]).args(more);
+        command.arg(&trace).output().unwrap()
+    };
+    for sample in [&[][..], &["--sample", "0.5"]] {
+        let output = mrc(&format!("{program},fifo"), sample);
+        let record: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        let table = &record["tables"].as_array().unwrap().iter();
+        let table = table.clone().find(|it| it["name"] == "swap/mrc/miss_ratio").unwrap();
+        let [mine, fifo] = &table["rows"].as_array().unwrap()[..] else { panic!("{table}") };
+        let numbers = |row: &Value| -> Vec<String> {
+            let cells = row.as_array().unwrap()[1..].iter();
+            cells.map(|cell| format!("{} {}", cell["value"], cell["interval"])).collect()
+        };
+        assert_eq!(mine[0], program.as_str());
+        assert_eq!(numbers(mine), numbers(fifo));
+    }
+    let failed = mrc("exec:false", &[]);
+    assert_eq!(failed.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(said.contains("exec:false, with room for 10 of "), "{said}");
+    assert!(said.contains("request 0: it has closed its "), "{said}");
+}

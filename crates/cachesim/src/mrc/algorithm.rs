@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::external::External;
 use crate::bounds::Belady;
 use crate::replacement::{Policy, UnknownPolicy};
 
@@ -13,6 +14,8 @@ pub enum Algorithm {
     Online(Policy),
     /// An optimum that knows all requests.
     Offline(Belady),
+    /// A policy of another program.
+    External(External),
 }
 
 /// The offline optima by their names on the command line.
@@ -36,6 +39,7 @@ impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Online(policy) => policy.fmt(f),
+            Self::External(external) => f.pad(external.policy().name()),
             Self::Offline(Belady::Demand) => f.pad(OFFLINE[0].0),
             Self::Offline(Belady::Bypass) => f.pad(OFFLINE[1].0),
         }

@@ -136,7 +136,7 @@ pub struct Sample {
 }
 
 /// Why a sample cannot be simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
     /// A capacity of zero, or above [`MAX_PAGES`](crate::page::MAX_PAGES).
     #[error(transparent)]
@@ -144,6 +144,9 @@ pub enum SampleError {
     /// Too many requests for an offline optimum.
     #[error(transparent)]
     TooManyRequests(#[from] TooManyRequests),
+    /// A policy of another program failed.
+    #[error("{0}")]
+    External(String),
 }
 
 /// A miss ratio, and the interval that holds that of the whole trace.
@@ -273,6 +276,10 @@ impl Sample {
         let space = Space::new(room as u64, self.footprint().into())?;
         let misses = match algorithm {
             Algorithm::Online(policy) => policy.visit(space, Misses { sample: self, group, stop }),
+            Algorithm::External(external) => external
+                .policy()
+                .misses(space, &mut self.requested(group), stop)
+                .map_err(SampleError::External)?,
             Algorithm::Offline(belady) => {
                 let mut some = None;
                 let uses = match group {

@@ -1,5 +1,6 @@
 //! `unjank swap`: the delay of swapped-out pages.
 
+mod algorithms;
 pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod convert;

@@ -11,7 +11,7 @@ use unjank_measure::monitor::Part;
 use unjank_measure::{Findings, Monitor};
 use unjank_swap::score::{self, TraceMisses};
 
-use super::mrc::flatten;
+use super::algorithms::{self, flatten};
 use super::reading::{self, ReadingArgs};
 use super::requests::RequestArgs;
 use crate::commands::measured::{self, Outcome, OutputArgs, Settings};
@@ -35,7 +35,8 @@ pub(crate) struct Args {
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
     /// Replacement policies with parameters, or all of them
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "all")]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "all",
+          value_parser = algorithms::parse)]
     policy: Vec<Algorithms>,
     /// Sizes of the cache, as shares of a trace's different pages
     #[arg(long, value_name = "PERCENT,…", value_delimiter = ',', default_value = "0.1%,1%,10%",

@@ -11,6 +11,7 @@ use unjank_host::files::Destination;
 use unjank_measure::{Findings, Monitor};
 use unjank_swap::mrc::{self, Curve, Requests, Sizes};
 
+use super::algorithms::{self, flatten};
 use super::reading::{self, ReadingArgs};
 use super::requests::RequestArgs;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -38,6 +39,7 @@ Policies and their parameters, with the values of their papers:
   hyperbolic:sample=64:seed=0            the same
   lhd:sample=32:period=8:seed=0          the same
   belady, belady-bypass                  the fewest misses possible, without or with bypass
+  exec:COMMAND                           a program of your own (docs/reference/swap/mrc.md)
 
 Every page event but a clean drop is a request. All requests are simulated, so numbers are
 exact. With --sample only the requests for a share of the pages are simulated, and numbers
@@ -47,7 +49,8 @@ pub(crate) struct Args {
     #[arg(value_name = "TRACE", required = true)]
     trace: Vec<PathBuf>,
     /// Replacement policies with parameters, all of them, or belady
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "lru")]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "lru",
+          value_parser = algorithms::parse)]
     policy: Vec<Algorithms>,
     /// Sizes of the cache: 64MiB, 10% (of the trace's different pages), 5000p (pages); or a number
     /// of sizes, each half of the next, up to all pages
@@ -109,17 +112,6 @@ fn curves(
     Ok(Some((requests, curves)))
 }
 
-/// Each policy once, in the order of the command line.
-pub(super) fn flatten(typed: &[Algorithms]) -> Vec<Algorithm> {
-    let mut policies: Vec<Algorithm> = Vec::new();
-    for policy in typed.iter().flat_map(|policies| &policies.0) {
-        if !policies.contains(policy) {
-            policies.push(*policy);
-        }
-    }
-    policies
-}
-
 fn settings(args: &Args, policies: &[Algorithm]) -> Settings {
     let traces: Vec<String> = args.trace.iter().map(|path| path.display().to_string()).collect();
     let policies: Vec<String> = policies.iter().map(ToString::to_string).collect();
@@ -128,17 +120,4 @@ fn settings(args: &Args, policies: &[Algorithm]) -> Settings {
         .with("policy", policies)
         .with("sizes", args.sizes.to_string());
     args.requests.add_to(settings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_policy_that_is_named_twice_is_simulated_once() {
-        let typed = ["2q", "all", "2q:kin=0.25"].map(|typed| typed.parse().unwrap());
-        let policies = flatten(&typed);
-        assert_eq!(policies.len(), unjank_cachesim::Policy::ALL.len());
-        assert_eq!(policies[0].to_string(), "2q");
-    }
 }
