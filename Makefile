@@ -6,7 +6,7 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build install uninstall dist wheel java c install-c uninstall-c test attacks lint bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
+.PHONY: help checkup build install uninstall dist wheel java c install-c uninstall-c test test-aarch64 attacks lint lint-packages bench bench-coverage fuzz setup setup-java setup-test setup-dist setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
@@ -18,8 +18,10 @@ help:
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make install-c install it with its header and pkg-config file; make uninstall-c'
 	@echo 'make test      install what tests need, and run them (more of them as root)'
+	@echo 'make test-aarch64   run the unit tests of all libraries for aarch64, under qemu-user'
 	@echo 'make attacks   repeat the tests of attacks against the release build (needs root)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
+	@echo 'make lint-packages   build each crate from its package alone (seven minutes)'
 	@echo 'make bench     measure the speed of unjank itself, compared with other tools'
 	@echo 'make bench-coverage   how far runs agree: 40 checkups idle and beside a load (an hour)'
 	@echo 'make fuzz      fuzz each parser for two minutes (needs nightly Rust)'
@@ -53,6 +55,9 @@ install-c uninstall-c:
 test: setup-test
 	./scripts/test.sh
 
+test-aarch64: setup-test
+	./scripts/aarch64.sh
+
 attacks: setup-test
 	./scripts/attacks.sh
 
@@ -69,6 +74,9 @@ lint: setup setup-java
 	./scripts/fuzz.sh check
 	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null
 	./scripts/java.sh lint
+
+lint-packages: setup
+	$(CARGO) package --locked --workspace --exclude unjank-needs --allow-dirty --quiet
 
 bench: setup-bench build
 	$(CARGO) bench --locked --workspace

@@ -16,7 +16,7 @@ formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet s
 fuzz() {
     mkdir -p "fuzz/corpus/$2"
     cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/jitter/fixtures \
-        crates/swap/fixtures profiles -- \
+        crates/swap/fixtures crates/launch/profiles -- \
         -max_total_time="$seconds" -max_len=65536 -verbosity=0
     echo "$2: nothing found in $seconds s"
 }
