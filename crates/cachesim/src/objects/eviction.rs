@@ -3,7 +3,7 @@
 
 use crate::page::{Page, Space, SpaceError};
 use crate::replacement::evict_any_time::EvictAnyTime;
-use crate::replacement::{Clock, Fifo, Lru, Replacement, Sieve, lfu::Frequent};
+use crate::replacement::{Clock, Fifo, Lfu, LfuDa, Lru, Replacement, Sieve};
 
 /// A policy that evicts one object at a time, whenever it is asked.
 pub trait Eviction {
@@ -73,6 +73,6 @@ by_pages! {
     Lru;
     Clock;
     Sieve;
-    Frequent<false>;
-    Frequent<true>;
+    Lfu;
+    LfuDa;
 }

@@ -1,84 +1,197 @@
 //! LFU: evicts the page with the fewest requests since it came into the cache; of several, the one
-//! whose last request is longest ago. With dynamic ageing (LFU-DA), pages that were requested often
-//! in the past leave as well.
+//! whose last request is longest ago.
 //!
-//! Source of the ageing: Arlitt, Cherkasova, Dilley, Friedrich, Jin, *Evaluating Content Management
-//! Techniques for Web Proxy Caches*, Performance Evaluation Review 2000. A page's rank is the number
-//! of its requests plus the rank of the page that left last.
+//! Pages with equally many requests are in one bucket, by their last request, and the buckets are in
+//! the order of their requests, so that a request takes constant time (Shah, Mitra, Matani, *An O(1)
+//! algorithm for implementing the LFU cache eviction scheme*, 2010).
 
 use super::Replacement;
 use super::evict_any_time::EvictAnyTime;
-use super::indexed_heap::IndexedHeap;
 use crate::page::{Page, Space};
 
-/// LFU.
-pub type Lfu = Frequent<false>;
-/// LFU with dynamic ageing.
-pub type LfuDa = Frequent<true>;
+/// No page, or no bucket.
+const NONE: u32 = u32::MAX;
 
-/// Requests, and time of the last one.
-type Rank = (u64, u64);
-
-/// The pages of the cache by their requests.
-pub struct Frequent<const AGEING: bool> {
-    space: Space,
-    /// The rank of the page that left last.
-    age: u64,
-    /// The number of the current request.
-    now: u64,
-    /// Requests of each page since it came into the cache.
-    requests: Box<[u32]>,
-    ranks: IndexedHeap<Rank>,
+/// The neighbours of a page in its bucket.
+#[derive(Clone, Copy)]
+struct Link {
+    /// `NONE` if the page is not in the cache.
+    bucket: u32,
+    /// Towards the page whose last request is longest ago.
+    older: u32,
+    newer: u32,
 }
 
-impl<const AGEING: bool> Frequent<AGEING> {
+/// The pages with so many requests.
+#[derive(Clone, Copy)]
+struct Bucket {
+    requests: u32,
+    oldest: u32,
+    newest: u32,
+    /// The bucket with the next fewer requests. Unused buckets are a list by `more`.
+    fewer: u32,
+    more: u32,
+}
+
+/// The pages of the cache in buckets.
+pub struct Lfu {
+    space: Space,
+    pages: u32,
+    links: Box<[Link]>,
+    /// One for each page that fits, and one for a page on its way to the next.
+    buckets: Box<[Bucket]>,
+    /// The bucket with the fewest requests.
+    fewest: u32,
+    unused: u32,
+}
+
+impl Lfu {
     /// An empty cache.
     pub fn new(space: Space) -> Self {
-        let requests = vec![0; space.footprint() as usize].into_boxed_slice();
-        Self { space, age: 0, now: 0, requests, ranks: IndexedHeap::new(space) }
+        let nowhere = Link { bucket: NONE, older: NONE, newer: NONE };
+        let buckets = space.capacity().min(space.footprint()) + 1;
+        let unused = |more| Bucket { requests: 0, oldest: NONE, newest: NONE, fewer: NONE, more };
+        let chain = (1..=buckets).map(|next| unused(if next == buckets { NONE } else { next }));
+        Self {
+            space,
+            pages: 0,
+            links: vec![nowhere; space.footprint() as usize].into_boxed_slice(),
+            buckets: chain.collect(),
+            fewest: NONE,
+            unused: 0,
+        }
     }
 
-    fn count(&mut self, page: Page) {
-        let requests = &mut self.requests[page.index()];
-        *requests = requests.saturating_add(1);
-        self.now += 1;
-        self.ranks.set(page, (self.age + u64::from(*requests), self.now));
+    fn bucket(&mut self, number: u32) -> &mut Bucket {
+        &mut self.buckets[number as usize]
+    }
+
+    /// The bucket for so many requests, behind the bucket `fewer`, which has the next fewer ones
+    /// (`NONE`: there is none). It is made if it is missing.
+    fn bucket_behind(&mut self, fewer: u32, requests: u32) -> u32 {
+        let more = if fewer == NONE { self.fewest } else { self.bucket(fewer).more };
+        if more != NONE && self.bucket(more).requests == requests {
+            return more;
+        }
+        let new = self.unused;
+        self.unused = self.bucket(new).more;
+        *self.bucket(new) = Bucket { requests, oldest: NONE, newest: NONE, fewer, more };
+        if more != NONE {
+            self.bucket(more).fewer = new;
+        }
+        if fewer == NONE {
+            self.fewest = new;
+        } else {
+            self.bucket(fewer).more = new;
+        }
+        new
+    }
+
+    /// Adds a page as the newest one of a bucket.
+    fn add(&mut self, page: Page, number: u32) {
+        let bucket = self.bucket(number);
+        let older = std::mem::replace(&mut bucket.newest, page.0);
+        if older == NONE {
+            bucket.oldest = page.0;
+        } else {
+            self.links[older as usize].newer = page.0;
+        }
+        self.links[page.index()] = Link { bucket: number, older, newer: NONE };
+    }
+
+    /// Takes a page out of its bucket, which may be empty then.
+    fn unlink(&mut self, page: Page) -> u32 {
+        let Link { bucket: number, older, newer } = self.links[page.index()];
+        if older == NONE {
+            self.bucket(number).oldest = newer;
+        } else {
+            self.links[older as usize].newer = newer;
+        }
+        if newer == NONE {
+            self.bucket(number).newest = older;
+        } else {
+            self.links[newer as usize].older = older;
+        }
+        number
+    }
+
+    /// Gives a bucket back if it is empty.
+    fn give_back_if_empty(&mut self, number: u32) {
+        let Bucket { oldest, fewer, more, .. } = *self.bucket(number);
+        if oldest != NONE {
+            return;
+        }
+        if fewer == NONE {
+            self.fewest = more;
+        } else {
+            self.bucket(fewer).more = more;
+        }
+        if more != NONE {
+            self.bucket(more).fewer = fewer;
+        }
+        self.bucket(number).more = self.unused;
+        self.unused = number;
+    }
+
+    fn take(&mut self, page: Page) {
+        let bucket = self.unlink(page);
+        self.give_back_if_empty(bucket);
+        self.links[page.index()].bucket = NONE;
+        self.pages -= 1;
     }
 }
 
-impl<const AGEING: bool> EvictAnyTime for Frequent<AGEING> {
+impl EvictAnyTime for Lfu {
     fn evict_one(&mut self) -> Option<Page> {
-        let ((rank, _), page) = self.ranks.pop()?;
-        if AGEING {
-            self.age = rank;
+        if self.fewest == NONE {
+            return None;
         }
+        let page = Page(self.bucket(self.fewest).oldest);
+        self.take(page);
         Some(page)
     }
 }
 
-impl<const AGEING: bool> Replacement for Frequent<AGEING> {
+impl Replacement for Lfu {
     fn contains(&self, page: Page) -> bool {
-        self.ranks.contains(page)
+        self.links[page.index()].bucket != NONE
     }
 
     fn hit(&mut self, page: Page) {
-        self.count(page);
+        let from = self.links[page.index()].bucket;
+        let Bucket { requests, oldest, newest, more, .. } = *self.bucket(from);
+        let next = requests.saturating_add(1);
+        // Alone in its bucket, a page takes it along.
+        let is_next_free = more == NONE || self.bucket(more).requests != next;
+        if oldest == newest && is_next_free {
+            self.bucket(from).requests = next;
+            return;
+        }
+        let to = if next == requests { from } else { self.bucket_behind(from, next) };
+        self.unlink(page);
+        self.add(page, to);
+        self.give_back_if_empty(from);
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
-        let full = self.ranks.len() == self.space.capacity();
+        let full = self.pages == self.space.capacity();
         let victim = if full { self.evict_one() } else { None };
-        self.requests[page.index()] = 0;
-        self.count(page);
+        let bucket = self.bucket_behind(NONE, 1);
+        self.add(page, bucket);
+        self.pages += 1;
         victim
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        self.ranks.take(page)
+        let there = self.contains(page);
+        if there {
+            self.take(page);
+        }
+        there
     }
 
     fn len(&self) -> u32 {
-        self.ranks.len()
+        self.pages
     }
 
     fn space(&self) -> Space {
@@ -86,6 +199,6 @@ impl<const AGEING: bool> Replacement for Frequent<AGEING> {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.requests) + self.ranks.bytes()
+        size_of_val(&*self.links) + size_of_val(&*self.buckets)
     }
 }

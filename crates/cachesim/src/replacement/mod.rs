@@ -20,7 +20,8 @@
 //! | [`lirs`] | LIRS | Jiang, Zhang, SIGMETRICS 2002 |
 //! | [`w_tiny_lfu`] | W-TinyLFU, with Caffeine's sketch or exact counters | Einziger, Friedman, Manes, ACM TOS 2017 |
 //! | [`slru`] | segmented LRU | Karedla, Love, Wherry, IEEE Computer 1994 |
-//! | [`lfu`] | LFU, and LFU with dynamic ageing | Arlitt et al., PER 2000 |
+//! | [`lfu`] | least frequently used | buckets: Shah, Mitra, Matani, 2010 |
+//! | [`lfu_da`] | LFU with dynamic ageing | Arlitt et al., PER 2000 |
 //! | [`car`] | CAR | Bansal, Modha, FAST 2004 |
 //! | [`lecar`] | `LeCaR` | Vietri et al., `HotStorage` 2018 |
 //! | [`hyperbolic`] | hyperbolic caching | Blankstein, Sen, Freedman, USENIX ATC 2017 |
@@ -42,6 +43,7 @@ pub(crate) mod indexed_heap;
 pub mod larc;
 pub mod lecar;
 pub mod lfu;
+pub mod lfu_da;
 pub mod lhd;
 pub(crate) mod links;
 pub mod lirs;
@@ -67,7 +69,8 @@ pub use fifo::Fifo;
 pub use hyperbolic::Hyperbolic;
 pub use larc::Larc;
 pub use lecar::LeCar;
-pub use lfu::{Lfu, LfuDa};
+pub use lfu::Lfu;
+pub use lfu_da::LfuDa;
 pub use lhd::Lhd;
 pub use lirs::Lirs;
 pub use lru::Lru;

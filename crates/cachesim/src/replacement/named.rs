@@ -307,7 +307,8 @@ mod tests {
                 let always = if policy.name() == "lhd" { 4_000_000 } else { 256 };
                 let (page, that_fits) = match policy.name() {
                     "w-tinylfu" => (16, 16),
-                    "lfu" | "lfu-da" => (8, 24),
+                    "lfu" => (12, 20),
+                    "lfu-da" => (8, 24),
                     "lecar" => (21, 24),
                     _ => (16, 0),
                 };
