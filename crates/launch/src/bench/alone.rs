@@ -4,7 +4,7 @@
 use unjank_host::energy::Origin;
 use unjank_measure::experiment::{Pair, Trials};
 use unjank_measure::stats::bootstrap::quantile;
-use unjank_measure::stats::repetitions::interval_of_median;
+use unjank_measure::stats::order::quantile_interval;
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
 use super::launcher::Launch;
@@ -25,8 +25,8 @@ pub(super) fn note(
 ) {
     let both = |pair: &Pair<Launch>| [pair.a.clone(), pair.b.clone()];
     let launches: Vec<Launch> = trials.pairs.iter().flat_map(both).collect();
-    let values: Vec<f64> = launches.iter().filter_map(metric.value).collect();
-    let Some(median) = quantile(&mut values.clone(), 0.5) else {
+    let mut values: Vec<f64> = launches.iter().filter_map(metric.value).collect();
+    let Some(median) = quantile(&mut values, 0.5) else {
         findings.warn(format!("{}: no launch has the value", metric.name));
         return;
     };
@@ -37,23 +37,23 @@ pub(super) fn note(
             None => fact,
         }
     };
-    let interval = interval_of_median(&values);
+    values.sort_by(f64::total_cmp);
+    // As that of the series.
+    let ranks = quantile_interval(values.len() as u64, 0.5);
+    let interval = ranks.map(|ranks| ranks.map(|rank| values[rank as usize - 1]));
     // Times are a series, which has its median.
     if metric.unit != Unit::Nanoseconds {
         let mut fact = Fact::new(format!("{}/median", metric.name), median, metric.unit);
         (fact.interval, fact.n) = (interval, Some(values.len() as u64));
         findings.facts.push(labelled(fact));
     }
-    let ends = values.iter().fold([f64::INFINITY, 0.0_f64], |[least, most], value| {
-        [least.min(*value), most.max(*value)]
-    });
     let late = launches.iter().filter(|launch| !launch.was_ready()).count();
     let number = |value| Cell::from(Number::new(value).of(metric.unit));
     let row = [
         what(&metric.name).into(),
         Number::new(median).of(metric.unit).within(interval).into(),
-        number(ends[0]),
-        number(ends[1]),
+        number(values[0]),
+        number(values[values.len() - 1]),
         (values.len() as f64).into(),
         Cell::maybe((late > 0).then_some(late as f64)),
     ];
