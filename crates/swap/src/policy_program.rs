@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The cache has room for CAPACITY pages; page numbers are below FOOTPRINT. After each block of COUNT
-//! requests it gives as many answers, and waits for the next block. It ends with its input. An answer
-//! is [`HIT`], [`ROOM`], or the page that left for the requested one: that one itself, if it does not
+//! requests it gives as many answers, and waits for the next block. It ends with its input, within
+//! five seconds; otherwise it and all of its process group are killed. An answer is [`HIT`], [`ROOM`], or the page that left for the requested one: that one itself, if it does not
 //! come into the cache. Every answer is checked: it is a hit exactly if the page is there, only pages
 //! leave that are there, and no more are there than fit.
 
@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 
 use unjank_cachesim::mrc::ExternalPolicy;
 use unjank_cachesim::{Page, Space};
-use unjank_host::process::Helper;
+use unjank_host::process::group::ProcessGroup;
 use unjank_host::wait::until_readable;
 use unjank_host::{Nanos, Timestamp};
 
@@ -34,6 +34,8 @@ pub const ROOM: u32 = u32::MAX - 1;
 const BLOCK: usize = 4096;
 /// The time between two checks for a stop.
 const LOOK: Nanos = Nanos::from_millis(100);
+/// The time between two checks whether the program has ended, and the longest time for that.
+const END: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(5_000)];
 
 /// A program that is a replacement policy.
 #[derive(Debug)]
@@ -73,6 +75,7 @@ impl ExternalPolicy for PolicyProgram {
         loop {
             let block: Vec<Page> = requests.take(BLOCK).collect();
             if block.is_empty() {
+                running.end(stop);
                 return Ok(Some(misses));
             }
             let answers = running.answers(&block, stop).map_err(|what| wrong(request, what))?;
@@ -88,7 +91,7 @@ impl ExternalPolicy for PolicyProgram {
 
 /// The program for one cache.
 struct Running {
-    _process: Helper,
+    group: ProcessGroup,
     requests: PipeWriter,
     answers: PipeReader,
 }
@@ -100,10 +103,21 @@ impl Running {
         let ((stdin, requests), (answers, stdout)) = (pipe()?, pipe()?);
         let mut command = Command::new(program);
         command.args(arguments).stdin(stdin).stdout(stdout).stderr(Stdio::inherit());
-        let process = Helper::start_tied(&mut command).map_err(|why| why.to_string())?;
-        let mut running = Self { _process: process, requests, answers };
+        let group = ProcessGroup::start(&mut command).map_err(|why| why.to_string())?;
+        let mut running = Self { group, requests, answers };
         running.send(&[space.capacity(), space.footprint()])?;
         Ok(running)
+    }
+
+    /// Ends its input, and waits until it has ended, for what it does then.
+    fn end(self, stop: &dyn Fn() -> bool) {
+        let Self { group, requests, answers: _open } = self;
+        drop(requests);
+        let [look, longest] = END;
+        let until = Timestamp::now() + longest;
+        while group.is_alive() && Timestamp::now() < until && !stop() {
+            (Timestamp::now() + look).sleep_until();
+        }
     }
 
     fn send(&mut self, numbers: &[u32]) -> Result<(), String> {
@@ -233,5 +247,25 @@ mod tests {
         // Its first answer is the capacity, which it got.
         assert!(said(&["cat"]).ends_with("page 2 left, which is not there"), "{}", said(&["cat"]));
         assert_eq!(misses_of(&["sleep", "60"], true), Ok(None), "a stop ends it");
+    }
+
+    /// A cache that admits nothing: each page leaves at once.
+    const NOTHING: &str = "import sys, struct
+read = sys.stdin.buffer.read
+read(8)
+while header := read(4):
+    (count,) = struct.unpack('=I', header)
+    sys.stdout.buffer.write(read(4 * count))
+    sys.stdout.flush()
+open(sys.argv[1], 'w').write('ended')
+";
+
+    #[test]
+    fn a_program_may_do_something_at_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let mark = directory.path().join("mark");
+        let command = ["python3", "-c", NOTHING, mark.to_str().unwrap()];
+        assert_eq!(misses_of(&command, false), Ok(Some(9)));
+        assert_eq!(std::fs::read_to_string(mark).unwrap(), "ended");
     }
 }

@@ -13,7 +13,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -69,33 +68,10 @@ fn a_stutter_is_explained_after_it_happened() {
 }
 
 #[test]
-fn buffers_grow_until_they_hold_a_time() {
-    let mut program = Command::new(unjank_needs::unjank!());
-    // It looks at them when it reports to systemd: once a second here.
-    program.env("WATCHDOG_USEC", "2000000").env_remove("WATCHDOG_PID");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let wanted = ["--keep", "1h", "--buffers", "16MiB"];
-    let Some(service) = Service::start_by(program, directory, &wanted) else { return };
-    let buffers = || service.status()["buffers"].as_u64().unwrap();
-    assert!(buffers() < 8 << 20, "{}", buffers());
-    let busy = ["-c", "while :; do /bin/true; done"];
-    let mut busy = Command::new("sh").args(busy).spawn().unwrap();
-    until("the buffers have their limit", || buffers() >= 16 << 20);
-    busy.kill().unwrap();
-    busy.wait().unwrap();
-    assert!(buffers() <= 17 << 20, "{}", buffers());
-    let mut pair = Pair::new();
-    stall(&mut pair);
-    assert!(service.mark().contains(": cat was stopped by a signal"));
-    let (ended_well, said) = service.end("-TERM");
-    assert!(ended_well, "{said}");
-}
-
-#[test]
 fn a_mark_can_be_about_one_process() {
     let Some(service) = Service::start(&[]) else { return };
     let (mut one, mut other) = (Pair::new(), Pair::new());
-    let number = one.0.id().to_string();
+    let number = one.0.0.id().to_string();
     std::thread::scope(|scope| {
         scope.spawn(|| stall(&mut one));
         scope.spawn(|| stall(&mut other));

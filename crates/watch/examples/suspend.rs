@@ -15,7 +15,7 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
@@ -47,13 +47,14 @@ fn run(unjank: &str) -> Answer {
     fs::create_dir_all(DIRECTORY)?;
     let socket = format!("{DIRECTORY}/watch.sock");
     let store = format!("{DIRECTORY}/watch.sqlite");
-    let mut service = Command::new(unjank)
+    let service = Command::new(unjank)
         .args(["watch", "--socket", &socket, "--store", &store])
         .args(["--state-dir", &format!("{DIRECTORY}/journal")])
         .args(["--cpu-pressure", "0", "--memory-pressure", "0", "--io-pressure", "0"])
         .stderr(Stdio::piped())
         .spawn()?;
-    let mut said = BufReader::new(service.stderr.take().ok_or("no stderr")?);
+    let mut service = Ended(service);
+    let mut said = BufReader::new(service.0.stderr.take().ok_or("no stderr")?);
     let mut line = String::new();
     said.read_line(&mut line)?;
     let mark = |after: &str| -> Answer {
@@ -72,8 +73,7 @@ fn run(unjank: &str) -> Answer {
     let list = ["incidents", "list", "--json", "--store", &store];
     let list = Command::new(unjank).args(list).output()?;
     println!("list: {}", String::from_utf8(list.stdout)?.replace('\n', ""));
-    kill_process(pid(&service)?, Signal::TERM)?;
-    let ended = service.wait()?;
+    let ended = service.end()?;
     let mut rest = String::new();
     said.read_to_string(&mut rest)?;
     let left = fs::read_dir("/sys/kernel/tracing/instances").map_or(0, Iterator::count);
@@ -81,6 +81,24 @@ fn run(unjank: &str) -> Answer {
     eprint!("{rest}");
     fs::remove_dir_all(DIRECTORY)?;
     Ok(())
+}
+
+/// A service that ends in any case, so that it removes its trace instances.
+struct Ended(Child);
+
+impl Ended {
+    fn end(&mut self) -> Answer<ExitStatus> {
+        kill_process(pid(&self.0)?, Signal::TERM)?;
+        Ok(self.0.wait()?)
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ends_anyway = self.end();
+        }
+    }
 }
 
 /// Suspends the machine, without the last step, which would cut its power: the kernel resumes after
@@ -97,8 +115,9 @@ fn suspend() -> Answer<i128> {
     let before = uncounted();
     fs::write("/sys/module/suspend/parameters/pm_test_delay", "2")?;
     fs::write("/sys/power/pm_test", "core")?;
-    fs::write("/sys/power/state", "mem")?;
+    let suspended = fs::write("/sys/power/state", "mem");
     fs::write("/sys/power/pm_test", "none")?;
+    suspended?;
     Ok((uncounted() - before) / 1_000_000)
 }
 

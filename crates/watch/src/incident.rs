@@ -34,6 +34,9 @@ pub struct Incident {
     pub usual: Option<Nanos>,
 }
 
+/// The function in which a thread that a signal has stopped sleeps (`kernel/signal.c`).
+const STOPPED: &str = "do_signal_stop";
+
 impl Incident {
     /// The incident of an explained delay. `sleeps_in` is the function of the kernel in which its
     /// thread sleeps, for the cause of a silent server that the recording does not show.
@@ -55,6 +58,10 @@ impl Incident {
                 (format!("{who} was stopped by a signal"), true)
             }
             (HeldUp::Network, _) => ("network: TCP sent a packet again".to_owned(), true),
+            // The kernel has not recorded the stop.
+            (HeldUp::Silence, _) if sleeps_in == Some(STOPPED) => {
+                ("stopped by a signal".to_owned(), true)
+            }
             (HeldUp::Silence, Some(culprit)) if culprit.is_unknown => {
                 let cause = sleeps_in.map(|function| format!("asleep in {function}"));
                 let is_known = cause.is_some();

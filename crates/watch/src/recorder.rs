@@ -119,17 +119,22 @@ impl Recorder {
     }
 
     /// Enlarges all buffers, if a full one holds less than this time, so that it will hold it, but
-    /// at most to `most` for the events of the whole machine.
+    /// at most to `most` for the events of the whole machine. The kernel does not record into a buffer
+    /// while it enlarges it. So the other side takes over, and what was recorded is returned.
     ///
     /// # Errors
     /// A file of an instance cannot be read or written; the memory is not available.
-    pub fn hold(&self, time: Nanos, most: Bytes) -> Result<()> {
+    pub fn hold(&mut self, time: Nanos, most: Bytes) -> Result<Option<Frozen>> {
         let active = &self.sides[self.active];
         let held = active.instances().filter_map(|it| it.held().transpose());
         let held = held.collect::<Result<Vec<Nanos>>>()?.into_iter().min();
-        let now = active.machine.buffer();
-        let Some(size) = enlarged(now, held, time, per_cpu(most, self.cpus)) else { return Ok(()) };
-        self.sides.iter().flat_map(Side::instances).try_for_each(|it| it.resize(size))
+        let now = active.instances().map(Instance::buffer).min().unwrap_or_default();
+        let size = enlarged(now, held, time, per_cpu(most, self.cpus));
+        let Some(size) = size else { return Ok(None) };
+        self.sides[1 - self.active].resize(size)?;
+        let frozen = self.freeze()?;
+        self.sides[1 - self.active].resize(size)?;
+        Ok(Some(frozen))
     }
 
     /// Also records the system calls and page faults of these threads, and of those that they
@@ -207,6 +212,11 @@ impl Side {
         std::iter::once(&self.machine).chain(&self.programs)
     }
 
+    /// Changes the buffer size for each CPU. Not while it records.
+    fn resize(&self, buffer: Bytes) -> Result<()> {
+        self.instances().try_for_each(|it| it.resize(buffer))
+    }
+
     fn start(&self) -> Result<()> {
         self.instances().try_for_each(Instance::start)
     }
@@ -249,10 +259,12 @@ fn per_cpu(memory: Bytes, cpus: u64) -> Bytes {
 }
 
 /// The size of a buffer that will hold `wanted`, with some room, if it is full and holds less now.
+/// `None` if it would hardly grow: sizes are whole pages.
 fn enlarged(now: Bytes, held: Option<Nanos>, wanted: Nanos, most: Bytes) -> Option<Bytes> {
-    let held = held.filter(|held| *held < wanted && now < most)?;
+    let held = held.filter(|held| *held < wanted)?;
     let factor = wanted.as_secs_f64() / held.as_secs_f64().max(1e-3) * ROOM;
-    Some(Bytes((now.get() as f64 * factor) as u64).min(most))
+    let size = Bytes((now.get() as f64 * factor) as u64).min(most);
+    (size.get() > now.get().saturating_add(now.get() / 8)).then_some(size)
 }
 
 #[cfg(test)]
@@ -270,6 +282,9 @@ mod tests {
         assert_eq!(grown(Some(2_500), 64), Some(mib(5)), "four times, and a quarter more");
         assert_eq!(grown(Some(2_500), 4), Some(mib(4)));
         assert_eq!(grown(Some(2_500), 1), None, "its limit");
+        let most = Bytes(mib(1).get() + 4_000);
+        let hardly = enlarged(mib(1), Some(Nanos(1)), Nanos::from_millis(1), most);
+        assert_eq!(hardly, None, "less than a page");
         assert_eq!(grown(Some(0), 64), Some(mib(64)));
     }
 

@@ -8,19 +8,18 @@ use unjank_measure::stats::order::quantile_interval;
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
 use super::launcher::Launch;
-use super::metric::{Metric, NOISE_FLOOR, what};
+use super::metric::{Metric, what};
 
 /// The name of the table.
 const TABLE: &str = "launch/bench/launches";
 
-/// Adds a row with the median of the launches in one metric. `floor` is the smallest difference that
-/// would have been found, as a share of the median.
+/// Adds a row with the median of the launches in one metric. `floor` is the noise floor.
 pub(super) fn note(
     metric: &Metric,
     arm: &str,
     trials: &Trials<Launch>,
     origin: Option<Origin>,
-    floor: Option<f64>,
+    floor: Option<Fact>,
     findings: &mut Findings,
 ) {
     let both = |pair: &Pair<Launch>| [pair.a.clone(), pair.b.clone()];
@@ -57,10 +56,8 @@ pub(super) fn note(
         (values.len() as f64).into(),
         Cell::maybe((late > 0).then_some(late as f64)),
     ];
-    if let Some(floor) = floor {
-        let name = format!("{}/{NOISE_FLOOR}", metric.name);
-        findings.facts.push(labelled(Fact::new(name, floor, Unit::Ratio)));
-    }
+    let share = floor.as_ref().map(|floor| floor.value);
+    findings.facts.extend(floor.map(labelled));
     let place = findings.tables.iter().position(|table| table.name == TABLE);
     let place = place.unwrap_or_else(|| {
         findings.tables.push(empty(arm));
@@ -68,12 +65,12 @@ pub(super) fn note(
     });
     let table = &mut findings.tables[place];
     table.rows.push(row.to_vec());
-    if let Some(floor) = floor {
+    if let Some(share) = share {
         table.notes.push(format!(
             "{}: between two conditions, {} pairs would not show a difference below {} here.",
             what(&metric.name),
             trials.pairs.len(),
-            Unit::Ratio.show(floor)
+            Unit::Ratio.show(share)
         ));
     }
 }
@@ -112,9 +109,11 @@ pub(super) fn headline(program: &str, findings: &Findings) -> Option<String> {
             let time = show(median.value);
             Some(format!("Launching {program} takes {time}{interval}, the median of {n} launches"))
         }
-        [(first, _), .., (last, _)] => {
-            let (first, last) = (show(first.value), show(last.value));
-            Some(format!("Launching {program} takes {first} to {last}, medians of each load"))
+        _ => {
+            let medians = || totals.iter().map(|(median, _)| median.value);
+            let shortest = show(medians().fold(f64::INFINITY, f64::min));
+            let longest = show(medians().fold(0.0, f64::max));
+            Some(format!("Launching {program} takes {shortest} to {longest}, medians of each load"))
         }
     }
 }

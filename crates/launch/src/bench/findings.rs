@@ -117,6 +117,9 @@ impl<'a> Comparison<'a> {
                 all - left
             ));
         }
+        if pairs.is_empty() && self.is_alone {
+            return alone::note(metric, self.arms[0], trials, self.origin, None, findings);
+        }
         if pairs.is_empty() {
             findings.warn(format!("{}: no pair of launches with {a} and {b}", metric.name));
             return;
@@ -143,7 +146,6 @@ impl<'a> Comparison<'a> {
         if self.is_alone {
             let median = conclusion.median();
             let floor = median.and_then(|median| noise_floor(&metric.name, median));
-            let floor = floor.map(|fact| fact.value);
             alone::note(metric, self.arms[0], trials, self.origin, floor, findings);
         } else {
             conclusion.note(findings);

@@ -133,32 +133,35 @@ pub(super) fn send(signal: &str, process: u32) {
     assert!(sent.success());
 }
 
-/// A server that answers each line, and a client that waits for the answers: `cat`.
-pub(super) struct Pair(pub(super) Child);
+/// A program that is killed in the end, after a failed assertion, too.
+pub(super) struct Killed(pub(super) Child);
 
-impl Pair {
-    pub(super) fn new() -> Self {
-        let mut cat = Command::new("cat");
-        Self(cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap())
-    }
-
-    pub(super) fn call(&mut self) {
-        let mut answer = [0; 2];
-        self.0.stdin.as_mut().unwrap().write_all(b"a\n").unwrap();
-        self.0.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
-    }
-}
-
-impl Drop for Pair {
+impl Drop for Killed {
     fn drop(&mut self) {
         let _ends_anyway = self.0.kill();
         let _ends_anyway = self.0.wait();
     }
 }
 
+/// A server that answers each line, and a client that waits for the answers: `cat`.
+pub(super) struct Pair(pub(super) Killed);
+
+impl Pair {
+    pub(super) fn new() -> Self {
+        let mut cat = Command::new("cat");
+        Self(Killed(cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()))
+    }
+
+    pub(super) fn call(&mut self) {
+        let mut answer = [0; 2];
+        self.0.0.stdin.as_mut().unwrap().write_all(b"a\n").unwrap();
+        self.0.0.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
+    }
+}
+
 /// A call to a server that a signal stops for two seconds.
 pub(super) fn stall(pair: &mut Pair) {
-    let server = pair.0.id();
+    let server = pair.0.0.id();
     pair.call();
     send(SIGSTOP, server);
     std::thread::scope(|scope| {

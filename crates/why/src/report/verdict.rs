@@ -78,20 +78,19 @@ pub(super) fn verdict(
 }
 
 /// Whether events of the window were lost, within the time that the recording covers. The recording of
-/// one CPU may begin later than that of another: what was before it is not lost, unless the kernel has
-/// overwritten it.
+/// one CPU may begin later than that of another, and says so: what was before it is not lost.
 fn lost_events(launch: &Explained) -> bool {
     let ends = |cpu: &CpuTrace| Some([cpu.events.first()?.at, cpu.events.last()?.at]);
     let all: Vec<_> = launch.trace.cpus.iter().filter_map(ends).collect();
     let begin = all.iter().map(|[first, _]| *first).min().unwrap_or_default();
     let end = all.iter().map(|[_, last]| *last).max().unwrap_or_default();
     let (from, to) = (launch.from.max(begin), launch.to.min(end));
-    let lost = launch.trace.lost;
-    let is_lost = |gap: &Gap| gap.from > Timestamp::default() || lost.overwritten > 0;
-    let has_gap =
-        |cpu: &CpuTrace| cpu.gaps.iter().any(|gap| is_lost(gap) && gap.overlaps(from, to));
+    let has_gap = |cpu: &CpuTrace| {
+        let is_lost = |gap: &Gap| gap.from > Timestamp::default() || cpu.switches_from.is_none();
+        cpu.gaps.iter().any(|gap| is_lost(gap) && gap.overlaps(from, to))
+    };
     // Events that the kernel dropped leave no gap.
-    lost.dropped > 0 || launch.trace.cpus.iter().any(has_gap)
+    launch.trace.lost.dropped > 0 || launch.trace.cpus.iter().any(has_gap)
 }
 
 /// Whether a saving is at least [`WORTH`], by the interval or range of its share.
@@ -149,8 +148,12 @@ mod tests {
         assert_eq!(next, Some("sudo unjank why --prove=cpu -- git 'st atus'"));
         let gap = verdict_of(vec![explained(&script.loses(1, 150, 160), end)]);
         assert_eq!(gap.answer, Answer::CannotTell);
-        let begins_later = verdict_of(vec![explained(&waits(200).0.loses(1, 0, 60), end)]);
-        assert_eq!(begins_later.answer, Answer::Yes, "the recording of the other CPU");
+        for (begins, answer) in [(None, Answer::CannotTell), (Some(60), Answer::Yes)] {
+            let mut launch = explained(&waits(200).0.loses(1, 0, 60), end);
+            let other = launch.trace.cpus.iter_mut().find(|cpu| cpu.cpu == 1).unwrap();
+            other.switches_from = begins.map(Timestamp::from_nanos);
+            assert_eq!(verdict_of(vec![launch]).answer, answer, "another CPU begins later");
+        }
         let mut dropped = explained(&waits(200).0, end);
         dropped.trace.lost.dropped = 1;
         assert_eq!(verdict_of(vec![dropped]).answer, Answer::CannotTell, "without a gap");

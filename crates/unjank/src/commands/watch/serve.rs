@@ -379,15 +379,28 @@ impl Serving<'_> {
         }
     }
 
+    /// Enlarges the buffers if they hold less than the wanted time. What was recorded until then is
+    /// kept for the next trigger.
+    fn enlarge_buffers(&mut self) {
+        let Some(time) = self.args.keep.filter(|_| !self.paused) else { return };
+        match self.recorder.hold(time, self.args.buffers) {
+            Ok(None) => {}
+            Ok(Some(frozen)) => {
+                self.recorded_since = frozen.at;
+                self.without_incident = Some(match self.without_incident.take() {
+                    Some(earlier) => earlier.followed_by(frozen),
+                    None => frozen,
+                });
+            }
+            Err(error) => output::remark(&format!("the buffers are not enlarged: {error}")),
+        }
+    }
+
     fn report(&mut self) {
         self.keep_learned();
         let now = Timestamp::now();
         self.without_incident.take_if(|last| now.since(last.at) > MARK_REACHES_BACK);
-        if let Some(time) = self.args.keep
-            && let Err(error) = self.recorder.hold(time, self.args.buffers)
-        {
-            output::remark(&format!("the buffers are not enlarged: {error}"));
-        }
+        self.enlarge_buffers();
         let status = self.status();
         let words = format!("{} incidents explained", status.incidents);
         let _not_a_service_of_systemd =
