@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the unit tests of all libraries as programs for aarch64, under an emulator: what depends on the
-# processor is tested without one. The phone tests run the whole program under an ARM kernel.
+# Runs the unit tests of all libraries as programs for aarch64, under qemu-user. The phone tests run
+# the whole program under an ARM kernel.
 # Needs qemu-user, a cross compiler and Rust's standard library for aarch64.
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,8 +21,8 @@ export AR_aarch64_unknown_linux_gnu=aarch64-linux-gnu-ar
 export RUSTFLAGS='-C target-feature=+crt-static -C strip=symbols'
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$emulator"
 
-# Left out are the extensions for other languages, which are libraries for their programs, and what
-# qemu-user 7.2 does not emulate: serial lines of any speed, futex_waitv, sock_diag, the children of a
+# The extensions for other languages are left out: an interpreter loads them. The skipped tests need
+# calls that qemu-user 7.2 does not emulate: serial lines of any speed, futex_waitv, sock_diag, the children of a
 # thread, a parent that waits for vfork, and /proc/self/syscall. The symbols of this program are
 # stripped.
 exec "$cargo" test --locked --workspace --lib --no-fail-fast --target $triple \

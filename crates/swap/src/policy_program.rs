@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The cache has room for CAPACITY pages; page numbers are below FOOTPRINT. After each block of COUNT
-//! requests it gives as many answers, and waits for the next block. It ends with its input, within
-//! five seconds; otherwise it and all of its process group are killed. An answer is [`HIT`], [`ROOM`], or the page that left for the requested one: that one itself, if it does not
+//! requests it gives as many answers, and waits for the next block. When its input ends, it has five
+//! seconds to exit; then its process group is killed. An answer is [`HIT`], [`ROOM`], or the page that left for the requested one: that one itself, if it does not
 //! come into the cache. Every answer is checked: it is a hit exactly if the page is there, only pages
 //! leave that are there, and no more are there than fit.
 
@@ -109,7 +109,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Ends its input, and waits until it has ended, for what it does then.
+    /// Closes its input and waits for it to exit, so that it can finish its own output.
     fn end(self, stop: &dyn Fn() -> bool) {
         let Self { group, requests, answers: _open } = self;
         drop(requests);
@@ -244,7 +244,7 @@ mod tests {
             );
         }
         assert!(said(&["/nowhere"]).contains("/nowhere"), "{}", said(&["/nowhere"]));
-        // Its first answer is the capacity, which it got.
+        // It echoes the capacity, which is not a page in the cache.
         assert!(said(&["cat"]).ends_with("page 2 left, which is not there"), "{}", said(&["cat"]));
         assert_eq!(misses_of(&["sleep", "60"], true), Ok(None), "a stop ends it");
     }

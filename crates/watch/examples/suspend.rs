@@ -5,8 +5,8 @@
 //! suspend UNJANK
 //! ```
 //!
-//! Prints what each mark found, the time that the suspended machine did not count, the triggers of
-//! all incidents, and how many trace instances the service has left. Needs root.
+//! Prints the finding of each mark, the time in suspend, all incidents, and the number of trace
+//! instances that are left. Needs root.
 
 // An example talks to its user.
 #![allow(clippy::print_stdout, clippy::print_stderr)]

@@ -7,10 +7,8 @@
 use super::Replacement;
 use super::parameters::Slot;
 use super::random::Random;
+use super::random_set::RandomSet;
 use crate::page::{Page, Space};
-
-/// The place of a page that is not in the cache.
-const NOWHERE: u32 = u32::MAX;
 
 /// The parameters of hyperbolic caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,11 +37,9 @@ struct Known {
     /// The request with which it came. Wraps.
     since: u32,
     requests: u32,
-    /// Its index among the cached pages.
-    place: u32,
 }
 
-/// The cached pages in no order.
+/// The cached pages, and what happened to them.
 pub struct Hyperbolic {
     space: Space,
     sample: u8,
@@ -51,7 +47,7 @@ pub struct Hyperbolic {
     /// The number of the current request. Wraps.
     now: u32,
     known: Box<[Known]>,
-    cached: Vec<Page>,
+    cached: RandomSet,
 }
 
 impl Hyperbolic {
@@ -62,21 +58,20 @@ impl Hyperbolic {
 
     /// An empty cache with these parameters.
     pub fn with(space: Space, parameters: Parameters) -> Self {
-        let absent = Known { since: 0, requests: 0, place: NOWHERE };
+        let absent = Known { since: 0, requests: 0 };
         Self {
             space,
             sample: parameters.sample.max(1),
             random: Random::new(parameters.seed),
             now: 0,
             known: vec![absent; space.footprint() as usize].into_boxed_slice(),
-            cached: Vec::with_capacity(space.capacity().min(space.footprint()) as usize),
+            cached: RandomSet::new(space),
         }
     }
 
     /// The page of the lowest priority in a sample; the first one of several.
     fn victim(&mut self) -> Option<Page> {
-        let end = self.len();
-        let draw = |_| self.cached[self.random.below(end) as usize];
+        let draw = |_| self.cached.draw(&mut self.random);
         let sampled = (0..self.sample).map(draw);
         // Compares n/t by cross-multiplication, which is exact.
         sampled.reduce(|lowest, page| {
@@ -87,19 +82,11 @@ impl Hyperbolic {
             if requests * oldest < most * age { page } else { lowest }
         })
     }
-
-    fn take(&mut self, page: Page) {
-        let place = std::mem::replace(&mut self.known[page.index()].place, NOWHERE);
-        self.cached.swap_remove(place as usize);
-        if let Some(moved) = self.cached.get(place as usize) {
-            self.known[moved.index()].place = place;
-        }
-    }
 }
 
 impl Replacement for Hyperbolic {
     fn contains(&self, page: Page) -> bool {
-        self.known[page.index()].place != NOWHERE
+        self.cached.contains(page)
     }
 
     fn hit(&mut self, page: Page) {
@@ -114,25 +101,20 @@ impl Replacement for Hyperbolic {
         if self.len() == self.space.capacity() {
             victim = self.victim();
             if let Some(page) = victim {
-                self.take(page);
+                self.cached.take(page);
             }
         }
-        let place = self.len();
-        self.known[page.index()] = Known { since: self.now, requests: 1, place };
-        self.cached.push(page);
+        self.known[page.index()] = Known { since: self.now, requests: 1 };
+        self.cached.add(page);
         victim
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        let there = self.contains(page);
-        if there {
-            self.take(page);
-        }
-        there
+        self.cached.take(page)
     }
 
     fn len(&self) -> u32 {
-        self.cached.len() as u32
+        self.cached.len()
     }
 
     fn space(&self) -> Space {
@@ -140,6 +122,6 @@ impl Replacement for Hyperbolic {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.known) + self.cached.capacity() * size_of::<Page>()
+        size_of_val(&*self.known) + self.cached.bytes()
     }
 }

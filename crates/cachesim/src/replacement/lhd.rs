@@ -4,18 +4,17 @@
 //! Source: Beckmann, Chen, Cidon, *LHD: Improving Cache Hit Rate by Maximizing Hit Density*, NSDI 2018,
 //! with the constants of the authors' program (<https://github.com/CMU-CORGI/LHD>): sixteen classes by
 //! the sum of a page's last two ages at a hit, 20,000 ages, a decay of 0.9, samples of 32 pages and the
-//! last eight new ones, and a hundredth of the cache for pages that stay longer to show what comes
-//! after. Pages have one size, so the number of pages is known from the beginning, and with it the
+//! last eight new ones, and a hundredth of the cache for *explorers*: pages that rarely leave, so that
+//! their late hits are seen. Pages have one size, so the number of pages is known from the beginning, and with it the
 //! requests of one step of age. There, densities are computed anew after 2²⁰ requests; here, where
 //! traces are shorter, after eight for each page that fits, but at least 2¹² and at most 2²⁰.
 
 use super::Replacement;
 use super::parameters::{Share, Slot};
 use super::random::Random;
+use super::random_set::RandomSet;
 use crate::page::{Page, Space};
 
-/// The place of a page that is not in the cache.
-const NOWHERE: u32 = u32::MAX;
 const CLASSES: usize = 16;
 const AGES: usize = 20_000;
 /// The last age: of pages that are that old or older. They leave first.
@@ -24,10 +23,10 @@ const OLDEST: u16 = AGES as u16 - 1;
 const SPAN: u32 = 100;
 const NEW: usize = 8;
 const DECAY: f32 = 0.9;
-/// One request of so many makes its page stay, while there is room for such pages.
-const STAYS: u32 = 32;
-/// The part of the cache for such pages.
-const ROOM_TO_STAY: u32 = 100;
+/// One request of so many makes its page an explorer, while there is room for more.
+const ONE_EXPLORES: u32 = 32;
+/// The cache has room for one explorer among so many pages.
+const EXPLORER_SHARE: u32 = 100;
 /// The least and the most requests between two computations of the densities.
 const PERIODS: [u32; 2] = [1 << 12, 1 << 20];
 
@@ -60,23 +59,20 @@ impl Parameters {
 struct Known {
     /// The number of its last request. Wraps.
     last: u32,
-    /// Its index among the cached pages.
-    place: u32,
     /// Its age at its last hit.
     hit_age: u16,
     class: u8,
-    /// It stays longer than its density says.
-    stays: bool,
+    is_explorer: bool,
 }
 
-/// What happened to the pages of a class at each age, and the densities that follow.
+/// Hits and evictions of the pages of a class at each age, and the densities that follow.
 struct Class {
     hits: Box<[f32]>,
     evictions: Box<[f32]>,
     densities: Box<[f32]>,
 }
 
-/// The cached pages in no order.
+/// The cached pages, and the densities of their classes.
 pub struct Lhd {
     space: Space,
     sample: u8,
@@ -88,10 +84,10 @@ pub struct Lhd {
     /// The requests between two computations of the densities, and until the next one.
     period: u32,
     until_computed: u32,
-    /// How many more pages may stay.
-    may_stay: u32,
+    /// How many more explorers there may be.
+    explorer_budget: u32,
     known: Box<[Known]>,
-    cached: Vec<Page>,
+    cached: RandomSet,
     /// The last pages that came, as a ring.
     new: [Option<Page>; NEW],
     next_new: usize,
@@ -106,7 +102,7 @@ impl Lhd {
 
     /// An empty cache with these parameters.
     pub fn with(space: Space, parameters: Parameters) -> Self {
-        let absent = Known { last: 0, place: NOWHERE, hit_age: 0, class: 0, stays: false };
+        let absent = Known { last: 0, hit_age: 0, class: 0, is_explorer: false };
         let step = (u64::from(space.capacity()) * u64::from(SPAN)).div_ceil(AGES as u64);
         let period = parameters.period.of(space).clamp(PERIODS[0], PERIODS[1]);
         Self {
@@ -117,9 +113,9 @@ impl Lhd {
             shift: step.next_power_of_two().trailing_zeros(),
             period,
             until_computed: period,
-            may_stay: space.capacity() / ROOM_TO_STAY,
+            explorer_budget: space.capacity() / EXPLORER_SHARE,
             known: vec![absent; space.footprint() as usize].into_boxed_slice(),
-            cached: Vec::with_capacity(space.capacity().min(space.footprint()) as usize),
+            cached: RandomSet::new(space),
             new: [None; NEW],
             next_new: 0,
             classes: (0..CLASSES).map(Class::new).collect(),
@@ -138,16 +134,15 @@ impl Lhd {
             return f32::NEG_INFINITY;
         }
         let density = self.classes[usize::from(known.class)].densities[usize::from(age)];
-        if known.stays { density + 1.0 } else { density }
+        if known.is_explorer { density + 1.0 } else { density }
     }
 
     /// The page of the lowest density in a sample and among the new ones; the first one of several.
     fn victim(&mut self) -> Option<Page> {
-        let end = self.len();
         let mut lowest: Option<(f32, Page)> = None;
         for place in 0..usize::from(self.sample) + NEW {
             let page = match place.checked_sub(self.sample.into()) {
-                None => self.cached[self.random.below(end) as usize],
+                None => self.cached.draw(&mut self.random),
                 Some(place) => match self.new[place].filter(|page| self.contains(*page)) {
                     Some(page) => page,
                     None => continue,
@@ -163,11 +158,11 @@ impl Lhd {
 
     /// Ends a request for a page in the cache.
     fn requested(&mut self, page: Page) {
-        let is_drawn = self.random.below(STAYS) == 0;
-        let stays = is_drawn && self.may_stay > 0;
-        self.may_stay -= u32::from(stays);
+        let is_drawn = self.random.below(ONE_EXPLORES) == 0;
+        let is_explorer = is_drawn && self.explorer_budget > 0;
+        self.explorer_budget -= u32::from(is_explorer);
         let known = &mut self.known[page.index()];
-        (known.last, known.stays) = (self.now, stays);
+        (known.last, known.is_explorer) = (self.now, is_explorer);
         self.now = self.now.wrapping_add(1);
         self.until_computed -= 1;
         if self.until_computed == 0 {
@@ -176,30 +171,20 @@ impl Lhd {
         }
     }
 
-    /// A page no longer stays for a reason of its own.
-    fn no_longer_stays(&mut self, page: Page) {
-        let stays = std::mem::replace(&mut self.known[page.index()].stays, false);
-        self.may_stay += u32::from(stays);
-    }
-
-    fn take(&mut self, page: Page) {
-        self.no_longer_stays(page);
-        let place = std::mem::replace(&mut self.known[page.index()].place, NOWHERE);
-        self.cached.swap_remove(place as usize);
-        if let Some(moved) = self.cached.get(place as usize) {
-            self.known[moved.index()].place = place;
-        }
+    fn stop_exploring(&mut self, page: Page) {
+        let was = std::mem::replace(&mut self.known[page.index()].is_explorer, false);
+        self.explorer_budget += u32::from(was);
     }
 }
 
 impl Replacement for Lhd {
     fn contains(&self, page: Page) -> bool {
-        self.known[page.index()].place != NOWHERE
+        self.cached.contains(page)
     }
 
     fn hit(&mut self, page: Page) {
         let age = self.age(page);
-        self.no_longer_stays(page);
+        self.stop_exploring(page);
         let known = &mut self.known[page.index()];
         self.classes[usize::from(known.class)].hits[usize::from(age)] += 1.0;
         known.class = class_of(age + known.hit_age);
@@ -213,13 +198,12 @@ impl Replacement for Lhd {
         if let Some(victim) = victim {
             let (age, class) = (self.age(victim), self.known[victim.index()].class);
             self.classes[usize::from(class)].evictions[usize::from(age)] += 1.0;
-            self.take(victim);
+            self.remove(victim);
         }
-        let place = self.len();
         // As if the hits before had been very far apart.
         self.known[page.index()] =
-            Known { last: self.now, place, hit_age: 0, class: class_of(AGES as u16), stays: false };
-        self.cached.push(page);
+            Known { last: self.now, hit_age: 0, class: class_of(AGES as u16), is_explorer: false };
+        self.cached.add(page);
         self.new[self.next_new] = Some(page);
         self.next_new = (self.next_new + 1) % NEW;
         self.requested(page);
@@ -227,15 +211,12 @@ impl Replacement for Lhd {
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        let there = self.contains(page);
-        if there {
-            self.take(page);
-        }
-        there
+        self.stop_exploring(page);
+        self.cached.take(page)
     }
 
     fn len(&self) -> u32 {
-        self.cached.len() as u32
+        self.cached.len()
     }
 
     fn space(&self) -> Space {
@@ -244,7 +225,7 @@ impl Replacement for Lhd {
 
     fn bytes(&self) -> usize {
         let classes: usize = self.classes.iter().map(Class::bytes).sum();
-        size_of_val(&*self.known) + self.cached.capacity() * size_of::<Page>() + classes
+        size_of_val(&*self.known) + self.cached.bytes() + classes
     }
 }
 
@@ -256,7 +237,7 @@ impl Class {
         Self { hits: none(), evictions: none(), densities }
     }
 
-    /// Computes the densities, and lets what happened before count less from now on.
+    /// Decays the counts of hits and evictions, and computes the densities from them.
     fn compute(&mut self) {
         // Of the pages that reach an age: the hits that follow, how many there are, and the sum of
         // their remaining times.
@@ -276,7 +257,8 @@ impl Class {
     }
 }
 
-/// The class of pages whose last two ages at a hit have this sum: each next one has half of it.
+/// The class by the sum of a page's last two ages at a hit: each class has half the ages of the one
+/// before.
 fn class_of(ages: u16) -> u8 {
     let doublings = (AGES as u16).div_ceil(ages.max(1)).next_power_of_two().trailing_zeros();
     (doublings as usize).min(CLASSES - 1) as u8

@@ -54,6 +54,7 @@ mod named;
 pub mod parameters;
 mod queues;
 mod random;
+mod random_set;
 pub mod s3_fifo;
 pub mod sieve;
 mod sketch;

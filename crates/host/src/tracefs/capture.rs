@@ -46,18 +46,13 @@ impl Instance {
                 formats.push((system.to_owned(), format));
             }
         }
-        let statistics = self
-            .cpus()?
-            .into_iter()
-            .map(|cpu| Ok((cpu, root.read(self.dir().join(format!("per_cpu/cpu{cpu}/stats")))?)));
-        let statistics = statistics.collect::<Result<Vec<_>>>()?;
         Ok(Capture {
             layout: self.layout,
             headers: [read("events/header_page")?, read("events/header_event")?],
             formats,
             clock: read("trace_clock")?,
             cpus: pages.shared(),
-            statistics,
+            statistics: self.stats()?,
             recorded: self.recorded(),
         })
     }

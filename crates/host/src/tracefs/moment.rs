@@ -55,6 +55,23 @@ pub fn seconds(at: Timestamp) -> String {
     format!("{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
+/// Parses seconds as the kernel writes them, with six or nine decimals: `38735.806062`.
+pub(super) fn parse_seconds(text: &str) -> Option<Timestamp> {
+    let (seconds, fraction) = text.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let scale = match fraction.len() {
+        6 => 1_000,
+        9 => 1,
+        _ => return None,
+    };
+    if !digits(seconds) || !digits(fraction) {
+        return None;
+    }
+    let seconds: u64 = seconds.parse().ok()?;
+    let fraction: u64 = fraction.parse().ok()?;
+    Some(Timestamp::from_nanos(seconds.checked_mul(1_000_000_000)?.checked_add(fraction * scale)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::script::{Script, at};

@@ -1,81 +1,87 @@
 //! One condition by itself: how long a launch takes. Its launches are pairs of the condition with
 //! itself, which show how small a difference the noise of the machine would hide.
 
-use unjank_host::energy::Origin;
-use unjank_measure::experiment::{Pair, Trials};
+use unjank_measure::experiment::Trials;
 use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::stats::order::quantile_interval;
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
 use super::launcher::Launch;
-use super::metric::{Metric, what};
+use super::metric::{Metric, in_words};
 
-/// The name of the table.
-const TABLE: &str = "launch/bench/launches";
+/// The launches in one metric.
+pub(super) struct Measured {
+    metric: String,
+    unit: Unit,
+    median: f64,
+    /// The 95 % interval of the median, as that of the series.
+    interval: Option<[f64; 2]>,
+    least: f64,
+    most: f64,
+    n: usize,
+    never_ready: usize,
+    pairs: usize,
+    /// The smallest difference that would have been found, as a share of the median.
+    noise_floor: Option<f64>,
+}
 
-/// Adds a row with the median of the launches in one metric. `floor` is the noise floor.
-pub(super) fn note(
-    metric: &Metric,
-    arm: &str,
-    trials: &Trials<Launch>,
-    origin: Option<Origin>,
-    floor: Option<Fact>,
-    findings: &mut Findings,
-) {
-    let both = |pair: &Pair<Launch>| [pair.a.clone(), pair.b.clone()];
-    let launches: Vec<Launch> = trials.pairs.iter().flat_map(both).collect();
-    let mut values: Vec<f64> = launches.iter().filter_map(metric.value).collect();
-    let Some(median) = quantile(&mut values, 0.5) else {
-        findings.warn(format!("{}: no launch has the value", metric.name));
-        return;
-    };
-    let labelled = |fact: Fact| {
-        let fact = fact.with_label("arm", arm);
-        match origin.filter(|_| metric.unit == Unit::Joules) {
-            Some(origin) => fact.with_label("origin", origin.to_string()),
-            None => fact,
-        }
-    };
-    values.sort_by(f64::total_cmp);
-    // As that of the series.
-    let ranks = quantile_interval(values.len() as u64, 0.5);
-    let interval = ranks.map(|ranks| ranks.map(|rank| values[rank as usize - 1]));
-    // Times are a series, which has its median.
-    if metric.unit != Unit::Nanoseconds {
-        let mut fact = Fact::new(format!("{}/median", metric.name), median, metric.unit);
-        (fact.interval, fact.n) = (interval, Some(values.len() as u64));
-        findings.facts.push(labelled(fact));
+impl Measured {
+    /// `None` if no launch has the value.
+    pub(super) fn of(
+        metric: &Metric,
+        trials: &Trials<Launch>,
+        noise_floor: Option<f64>,
+    ) -> Option<Self> {
+        let launches = || trials.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+        let mut values: Vec<f64> = launches().filter_map(metric.value).collect();
+        let median = quantile(&mut values, 0.5)?;
+        values.sort_by(f64::total_cmp);
+        let ranks = quantile_interval(values.len() as u64, 0.5);
+        Some(Self {
+            metric: metric.name.clone(),
+            unit: metric.unit,
+            median,
+            interval: ranks.map(|ranks| ranks.map(|rank| values[rank as usize - 1])),
+            least: values[0],
+            most: values[values.len() - 1],
+            n: values.len(),
+            never_ready: launches().filter(|launch| !launch.was_ready()).count(),
+            pairs: trials.pairs.len(),
+            noise_floor,
+        })
     }
-    let late = launches.iter().filter(|launch| !launch.was_ready()).count();
-    let number = |value| Cell::from(Number::new(value).of(metric.unit));
-    let row = [
-        what(&metric.name).into(),
-        Number::new(median).of(metric.unit).within(interval).into(),
-        number(values[0]),
-        number(values[values.len() - 1]),
-        (values.len() as f64).into(),
-        Cell::maybe((late > 0).then_some(late as f64)),
-    ];
-    let share = floor.as_ref().map(|floor| floor.value);
-    findings.facts.extend(floor.map(labelled));
-    let place = findings.tables.iter().position(|table| table.name == TABLE);
-    let place = place.unwrap_or_else(|| {
-        findings.tables.push(empty(arm));
-        findings.tables.len() - 1
-    });
-    let table = &mut findings.tables[place];
-    table.rows.push(row.to_vec());
-    if let Some(share) = share {
-        table.notes.push(format!(
+
+    /// The median as a fact. Times have none, because their series has it.
+    pub(super) fn fact(&self) -> Option<Fact> {
+        let mut fact = Fact::new(format!("{}/median", self.metric), self.median, self.unit);
+        (fact.interval, fact.n) = (self.interval, Some(self.n as u64));
+        (self.unit != Unit::Nanoseconds).then_some(fact)
+    }
+
+    fn row(&self) -> Vec<Cell> {
+        let number = |value| Number::new(value).of(self.unit);
+        vec![
+            in_words(&self.metric).into(),
+            number(self.median).within(self.interval).into(),
+            number(self.least).into(),
+            number(self.most).into(),
+            (self.n as f64).into(),
+            Cell::maybe((self.never_ready > 0).then_some(self.never_ready as f64)),
+        ]
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(format!(
             "{}: between two conditions, {} pairs would not show a difference below {} here.",
-            what(&metric.name),
-            trials.pairs.len(),
-            Unit::Ratio.show(share)
-        ));
+            in_words(&self.metric),
+            self.pairs,
+            Unit::Ratio.show(self.noise_floor?)
+        ))
     }
 }
 
-fn empty(arm: &str) -> Table {
+/// Adds the headline and the table.
+pub(super) fn note(program: &str, arm: &str, measured: &[Measured], findings: &mut Findings) {
     let columns = [
         Column::text("launch"),
         Column::of("median (95 % interval)", Unit::Nanoseconds),
@@ -84,36 +90,29 @@ fn empty(arm: &str) -> Table {
         Column::of("n", Unit::Count),
         Column::of("not ready", Unit::Count),
     ];
-    Table::new(TABLE, format!("Launches {arm}"), columns)
+    let mut table = Table::new("launch/bench/launches", format!("Launches {arm}"), columns);
+    table.rows = measured.iter().map(Measured::row).collect();
+    table.notes = measured.iter().filter_map(Measured::note).collect();
+    findings.tables.push(table);
+    findings.headline = headline(program, measured);
 }
 
-/// `Launching xterm takes 123 ms (120–130 ms), the median of 20 launches`; of several programs, the
-/// shortest and the longest median.
-pub(super) fn headline(program: &str, findings: &Findings) -> Option<String> {
-    let rows = findings.tables.iter().filter(|table| table.name == TABLE).flat_map(|it| &it.rows);
-    let totals: Vec<(Number, f64)> = rows
-        .filter_map(|row| match row[..] {
-            [Cell::Text(ref what), Cell::Number(median), _, _, Cell::Number(n), _] => {
-                what.ends_with("total").then_some((median, n.value))
-            }
-            _ => None,
-        })
-        .collect();
+/// `Launching xterm takes 123 ms (120 ms to 130 ms), the median of 20 launches`; of several loads,
+/// the shortest and the longest median.
+fn headline(program: &str, measured: &[Measured]) -> Option<String> {
+    let totals = || measured.iter().filter(|it| it.metric.ends_with("/total"));
     let show = |value| Unit::Nanoseconds.show(value);
-    match totals[..] {
-        [] => None,
-        [(median, n)] => {
-            let interval = median.interval.map_or_else(String::new, |[low, high]| {
-                format!(" ({} to {})", show(low), show(high))
-            });
-            let time = show(median.value);
-            Some(format!("Launching {program} takes {time}{interval}, the median of {n} launches"))
-        }
-        _ => {
-            let medians = || totals.iter().map(|(median, _)| median.value);
-            let shortest = show(medians().fold(f64::INFINITY, f64::min));
-            let longest = show(medians().fold(0.0, f64::max));
-            Some(format!("Launching {program} takes {shortest} to {longest}, medians of each load"))
-        }
+    let first = totals().next()?;
+    if totals().count() > 1 {
+        let shortest = totals().map(|it| it.median).fold(f64::INFINITY, f64::min);
+        let longest = totals().map(|it| it.median).fold(0.0, f64::max);
+        let (shortest, longest) = (show(shortest), show(longest));
+        return Some(format!(
+            "Launching {program} takes {shortest} to {longest}, medians of each load"
+        ));
     }
+    let interval = first.interval.map(|[low, high]| format!(" ({} to {})", show(low), show(high)));
+    let (time, n) = (show(first.median), first.n);
+    let interval = interval.unwrap_or_default();
+    Some(format!("Launching {program} takes {time}{interval}, the median of {n} launches"))
 }

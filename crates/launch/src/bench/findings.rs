@@ -8,7 +8,7 @@ use unjank_measure::record::{Answer, Direction};
 use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
 
-use super::alone;
+use super::alone::{self, Measured};
 use super::condition::Condition;
 use super::launcher::{Launch, LaunchEnd};
 use super::metric::{Metric, NOISE_FLOOR};
@@ -56,6 +56,7 @@ impl<'a> Comparison<'a> {
     }
 
     pub(super) fn note(&self, findings: &mut Findings) {
+        let mut alone = Vec::new();
         for (workload, trials) in &self.cells {
             let segment = match workload.name.as_str() {
                 "" => String::new(),
@@ -72,7 +73,7 @@ impl<'a> Comparison<'a> {
                 unit: Unit::Nanoseconds,
                 value: |launch| Some(launch.total.get() as f64),
             };
-            self.note_answer(&total, trials, findings);
+            self.note_metric(&total, trials, &mut alone, findings);
             self.note_series(&total, trials, findings);
             if self.origin.is_some() {
                 let energy = Metric {
@@ -81,7 +82,7 @@ impl<'a> Comparison<'a> {
                     unit: Unit::Joules,
                     value: |launch| Some(launch.energy?.0),
                 };
-                self.note_answer(&energy, trials, findings);
+                self.note_metric(&energy, trials, &mut alone, findings);
             }
         }
         if self.cells.iter().any(|(workload, _)| workload.times_itself) {
@@ -95,14 +96,55 @@ impl<'a> Comparison<'a> {
                 unit: Unit::Nanoseconds,
                 value: |launch| Some(launch.basic()?.get() as f64),
             };
-            self.note_answer(&basic, &all, findings);
+            self.note_metric(&basic, &all, &mut alone, findings);
             self.note_series(&basic, &all, findings);
+        }
+        if self.is_alone {
+            alone::note(&self.program(), self.arms[0], &alone, findings);
         }
     }
 
-    /// Adds medians, difference and verdict. Pairs in which one launch lacks the
-    /// value do not count.
-    fn note_answer(&self, metric: &Metric, trials: &Trials<Launch>, findings: &mut Findings) {
+    /// The launched program, in words.
+    fn program(&self) -> String {
+        match self.cells.first() {
+            Some((workload, _)) if !workload.times_itself => workload.program.name(),
+            _ => "the load app".to_owned(),
+        }
+    }
+
+    /// Adds medians, difference and verdict; of a condition by itself, adds its launches to `alone`.
+    fn note_metric(
+        &self,
+        metric: &Metric,
+        trials: &Trials<Launch>,
+        alone: &mut Vec<Measured>,
+        findings: &mut Findings,
+    ) {
+        let compared = self.compare(metric, trials, findings);
+        if !self.is_alone {
+            if let Some((conclusion, change)) = compared {
+                conclusion.note(findings);
+                self.note_facts(metric, &conclusion, change, findings);
+            }
+            return;
+        }
+        let floor =
+            compared.and_then(|(conclusion, _)| noise_floor(&metric.name, conclusion.median()?));
+        let measured = Measured::of(metric, trials, floor.as_ref().map(|floor| floor.value));
+        let facts = floor.into_iter().chain(measured.as_ref().and_then(Measured::fact));
+        let labels = self.labels(metric, self.arms[0]);
+        findings.facts.extend(facts.map(|fact| Fact { labels: labels.clone(), ..fact }));
+        alone.extend(measured);
+    }
+
+    /// The difference between the arms, and its median as a share of the baseline. Pairs in which one
+    /// launch lacks the value do not count.
+    fn compare(
+        &self,
+        metric: &Metric,
+        trials: &Trials<Launch>,
+        findings: &mut Findings,
+    ) -> Option<(Conclusion, Option<f64>)> {
         let both = |pair: &Pair<Launch>| {
             let (a, b) = ((metric.value)(&pair.a)?, (metric.value)(&pair.b)?);
             Some(Pair { order: pair.order, a, b })
@@ -117,12 +159,10 @@ impl<'a> Comparison<'a> {
                 all - left
             ));
         }
-        if pairs.is_empty() && self.is_alone {
-            return alone::note(metric, self.arms[0], trials, self.origin, None, findings);
-        }
         if pairs.is_empty() {
-            findings.warn(format!("{}: no pair of launches with {a} and {b}", metric.name));
-            return;
+            let arms = if self.is_alone { String::new() } else { format!(" with {a} and {b}") };
+            findings.warn(format!("{}: no pair of launches{arms}", metric.name));
+            return None;
         }
         let question = Question {
             text: format!("{} under {b} than under {a}?", metric.text),
@@ -143,14 +183,6 @@ impl<'a> Comparison<'a> {
                 effect.reason = format!("no launch under {arm} succeeded");
             }
         }
-        if self.is_alone {
-            let median = conclusion.median();
-            let floor = median.and_then(|median| noise_floor(&metric.name, median));
-            alone::note(metric, self.arms[0], trials, self.origin, floor, findings);
-        } else {
-            conclusion.note(findings);
-            self.note_facts(metric, &conclusion, change, findings);
-        }
         let differs = conclusion
             .median()
             .filter(|median| matches!(median.answer, Answer::Better | Answer::Worse));
@@ -161,6 +193,7 @@ impl<'a> Comparison<'a> {
                 metric.name, median.reason
             ));
         }
+        Some((conclusion, change))
     }
 
     /// The arms without a successful launch.

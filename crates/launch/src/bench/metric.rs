@@ -18,7 +18,7 @@ pub(super) struct Metric {
 }
 
 /// `launch/bench/load-200ms/total` as `load 200ms, total`.
-pub(super) fn what(name: &str) -> String {
+pub(super) fn in_words(name: &str) -> String {
     let rest = name.strip_prefix("launch/bench/").unwrap_or(name);
     rest.replacen("load-", "load ", 1).replace('/', ", ")
 }
@@ -29,8 +29,8 @@ mod tests {
 
     #[test]
     fn names_are_written_in_words() {
-        assert_eq!(what("launch/bench/load-200ms/total"), "load 200ms, total");
-        assert_eq!(what("launch/bench/basic"), "basic");
-        assert_eq!(what("launch/bench/energy"), "energy");
+        assert_eq!(in_words("launch/bench/load-200ms/total"), "load 200ms, total");
+        assert_eq!(in_words("launch/bench/basic"), "basic");
+        assert_eq!(in_words("launch/bench/energy"), "energy");
     }
 }

@@ -125,13 +125,6 @@ pub fn run(
              (drop_caches); other programs had to read them again",
         );
     }
-    if options.is_alone {
-        let program = match options.workloads.first() {
-            Some(workload) if !workload.times_itself => workload.program.name(),
-            _ => "the load app".to_owned(),
-        };
-        findings.headline = alone::headline(&program, &findings);
-    }
     let tables = tables::tables(&findings);
     findings.tables.extend(tables);
     Ok(findings)

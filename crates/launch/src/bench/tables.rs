@@ -2,7 +2,7 @@
 
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
-use super::metric::what;
+use super::metric::in_words;
 use super::rows::{Row, rows};
 
 /// A table for each pair of conditions.
@@ -35,7 +35,7 @@ fn table(findings: &Findings, rows: &[Row]) -> Table {
 
 /// What a row has no column for: the noise floor, and why there is no interval.
 fn remark(row: &Row) -> Option<String> {
-    let (what, n) = (what(&row.name), row.baseline.1.n.unwrap_or(0));
+    let (what, n) = (in_words(&row.name), row.baseline.1.n.unwrap_or(0));
     match (row.noise_floor, &row.difference) {
         (Some(floor), _) => Some(format!(
             "Noise floor, {what}: {} of A. With {n} pairs, a smaller difference is found less often \
@@ -62,7 +62,7 @@ fn cells(findings: &Findings, row: &Row) -> [Cell; 7] {
         .map(|series| series.missed)
         .sum();
     [
-        what(&row.name).into(),
+        in_words(&row.name).into(),
         median(&row.baseline.1),
         median(&row.other.1),
         change(row.difference.as_ref()),

@@ -78,7 +78,7 @@ pub(super) fn verdict(
 }
 
 /// Whether events of the window were lost, within the time that the recording covers. The recording of
-/// one CPU may begin later than that of another, and says so: what was before it is not lost.
+/// one CPU may begin later than that of another (`switches_from`): that is no loss.
 fn lost_events(launch: &Explained) -> bool {
     let ends = |cpu: &CpuTrace| Some([cpu.events.first()?.at, cpu.events.last()?.at]);
     let all: Vec<_> = launch.trace.cpus.iter().filter_map(ends).collect();

@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering;
 use unjank_units::{Bytes, Nanos};
 
 use super::{Instance, malformed};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::tracefs::format::Malformed;
+use crate::tracefs::moment::parse_seconds;
 
 /// The state of one CPU's buffer (`tracing_stats_read` in `kernel/trace/trace.c`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,16 +27,13 @@ impl Instance {
     /// If a `stats` file cannot be read.
     pub fn held(&self) -> Result<Option<Nanos>> {
         let three_quarters = self.buffer().get() / 4 * 3;
-        let mut least: Option<Nanos> = None;
-        for cpu in self.cpus()? {
-            let path = self.dir().join(format!("per_cpu/cpu{cpu}/stats"));
-            let text = self.tracefs.root().read(&path)?;
-            let fill = Fill::parse(&text).map_err(|error| malformed(&path, &error))?;
-            if fill.events.get() >= three_quarters {
-                least = Some(least.map_or(fill.age, |least| least.min(fill.age)));
-            }
+        let mut ages = Vec::new();
+        for (cpu, text) in self.stats()? {
+            let fill =
+                Fill::parse(&text).map_err(|error| malformed(&self.stats_of(cpu), &error))?;
+            ages.extend((fill.events.get() >= three_quarters).then_some(fill.age));
         }
-        Ok(least)
+        Ok(ages.into_iter().min())
     }
 
     /// The buffer size for each CPU.
@@ -56,29 +55,22 @@ impl Instance {
 
 impl Fill {
     fn parse(text: &str) -> Result<Self, Malformed> {
-        let (mut fill, mut oldest, mut now) = (Self::default(), 0, 0);
+        let mut fill = Self::default();
+        let (mut oldest, mut now) = (Timestamp::default(), Timestamp::default());
         for (line, number) in text.lines().zip(1..) {
             let Some((name, value)) = line.split_once(':') else { continue };
             let value = value.trim();
             let wrong = || Malformed::new(number, "expected a number");
             match name.trim() {
                 "bytes" => fill.events = Bytes(value.parse().map_err(|_| wrong())?),
-                "oldest event ts" => oldest = micros(value).ok_or_else(wrong)?,
-                "now ts" => now = micros(value).ok_or_else(wrong)?,
+                "oldest event ts" => oldest = parse_seconds(value).ok_or_else(wrong)?,
+                "now ts" => now = parse_seconds(value).ok_or_else(wrong)?,
                 _ => {}
             }
         }
-        fill.age = Nanos::from_micros(now.saturating_sub(oldest));
+        fill.age = now.since(oldest);
         Ok(fill)
     }
-}
-
-/// Microseconds, from seconds with six decimals.
-fn micros(seconds: &str) -> Option<u64> {
-    let (whole, part) = seconds.split_once('.')?;
-    let whole: u64 = whole.parse().ok()?;
-    let part: u64 = part.parse().ok().filter(|_| part.len() == 6)?;
-    whole.checked_mul(1_000_000)?.checked_add(part)
 }
 
 #[cfg(test)]

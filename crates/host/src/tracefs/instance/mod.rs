@@ -268,12 +268,20 @@ impl Instance {
     /// If a `stats` file cannot be read.
     pub fn lost(&self) -> Result<Lost> {
         let mut lost = Lost::default();
-        for cpu in self.cpus()? {
-            let path = self.dir().join(format!("per_cpu/cpu{cpu}/stats"));
-            let text = self.tracefs.root().read(&path)?;
-            lost.add_stats(&text).map_err(|error| malformed(&path, &error))?;
+        for (cpu, text) in self.stats()? {
+            lost.add_stats(&text).map_err(|error| malformed(&self.stats_of(cpu), &error))?;
         }
         Ok(lost)
+    }
+
+    /// The state of each CPU's buffer, as the kernel writes it.
+    pub(super) fn stats(&self) -> Result<Vec<(usize, String)>> {
+        let read = |cpu| Ok((cpu, self.tracefs.root().read(self.stats_of(cpu))?));
+        self.cpus()?.into_iter().map(read).collect()
+    }
+
+    fn stats_of(&self, cpu: usize) -> PathBuf {
+        self.dir().join(format!("per_cpu/cpu{cpu}/stats"))
     }
 
     /// Writes the trace as text to the file `to`, for people and Perfetto,

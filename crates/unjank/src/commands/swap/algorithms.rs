@@ -2,18 +2,17 @@
 
 use std::ffi::OsString;
 
-use unjank_cachesim::mrc::{Algorithm, Algorithms, External};
+use unjank_cachesim::mrc::{Algorithm, Algorithms, External, UnknownAlgorithm};
 use unjank_swap::policy_program::PolicyProgram;
 
-/// What a program of the user's own begins with.
+/// The prefix of a policy in a program of the user's own.
 const EXEC: &str = "exec:";
 
 /// Parses the name of an algorithm, `all`, or `exec:COMMAND`, whose words are split as a shell does.
 pub(super) fn parse(typed: &str) -> Result<Algorithms, String> {
     let Some(command) = typed.strip_prefix(EXEC) else {
-        return typed.parse().map_err(|unknown: unjank_cachesim::mrc::UnknownAlgorithm| {
-            format!("{unknown}, or exec:COMMAND")
-        });
+        let named = |unknown: UnknownAlgorithm| format!("{unknown}, or exec:COMMAND");
+        return typed.parse().map_err(named);
     };
     let words = shlex::split(command).filter(|words| !words.is_empty());
     let words = words.ok_or("exec: needs a command, such as exec:./policy.py")?;

@@ -8,6 +8,7 @@ pub(crate) mod mark;
 mod polling;
 mod pressure;
 mod serve;
+mod start;
 
 use std::process::ExitCode;
 

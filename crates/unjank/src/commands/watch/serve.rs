@@ -14,14 +14,13 @@ use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::files::Destination;
 use unjank_host::process::pid;
-use unjank_host::tracefs::Tracefs;
 use unjank_host::wait::{WakeEvent, until_readable};
-use unjank_host::{Bytes, Nanos, Root, Support, Timestamp};
+use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_launch::remedy::learned::Learned;
 use unjank_watch::budget::Budget;
 use unjank_watch::launches::Launches;
 use unjank_watch::metrics;
-use unjank_watch::recorder::{Frozen, Recorder, RecorderOptions};
+use unjank_watch::recorder::{Frozen, Recorder};
 use unjank_watch::redact::Redaction;
 use unjank_watch::status::{MarkOutcome, Status};
 use unjank_watch::trigger::{MARK_REACHES_BACK, Trigger};
@@ -30,19 +29,15 @@ use super::args::ServiceArgs;
 use super::explain::explain;
 use super::polling::Polling;
 use super::pressure::Pressure;
+use super::start;
 use crate::commands::incidents::Kept;
 use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
-use crate::commands::session;
 use crate::commands::why::open_tracefs;
 use crate::{exit, interrupt, output};
 
 /// The time between two looks at the processes of a launch.
 const WHILE_LAUNCHING: Nanos = Nanos::from_millis(100);
-/// The part of the buffers to begin with, if they may grow.
-const TO_BEGIN_WITH: u64 = 8;
-/// Whether the kernel saves the names of threads (`Documentation/trace/ftrace.rst`).
-const COMMAND_NAMES: &str = "/sys/kernel/tracing/options/record-cmd";
 /// Failures in a row after which the service ends.
 const PATIENCE: u32 = 3;
 
@@ -63,7 +58,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     }
     let offers = [Action::Status, Action::Pause, Action::Resume, Action::Mark];
     let (requests, asked) = requests::listen(Arc::clone(&socket), &offers)?;
-    let recorder = start_recorder(args, &root, &tracefs)?;
+    let recorder = start::recorder(args, &root, &tracefs)?;
     let mut missing: Vec<String> = Vec::new();
     for note in recorder.notes() {
         missing.push(format!("{}: {}", note.what, note.reason));
@@ -110,29 +105,6 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     served?;
     removed?;
     Ok(ExitCode::from(exit::FINE))
-}
-
-/// Starts the recorder. A trace instance inherits `record-cmd` when it is created: the kernel then
-/// saves the name of each thread at each switch, for readers of the text format, which costs as much
-/// as the event. So the option is off meanwhile.
-fn start_recorder(args: &ServiceArgs, root: &Root, tracefs: &Tracefs) -> Result<Recorder> {
-    let session = session::open(root, args.state_dir.as_deref())?;
-    // Without this change, recording costs more and works as well: tracefs may be mounted elsewhere,
-    // or another session may hold the option.
-    let off = session.change(COMMAND_NAMES, "0");
-    let calls = !args.calls_of.is_empty();
-    let memory = match args.keep {
-        Some(_) => Bytes(args.buffers.get() / TO_BEGIN_WITH),
-        None => args.buffers,
-    };
-    let wanted = RecorderOptions { memory, calls };
-    let recorder = Recorder::start(tracefs, root, &wanted);
-    drop(off);
-    let (recorder, reports) = session::end(Some(session), recorder)?;
-    for report in reports.iter().filter(|report| report.outcome.is_failure()) {
-        output::remark(&report.to_string());
-    }
-    Ok(recorder)
 }
 
 /// A stream that becomes readable after a SIGUSR1.

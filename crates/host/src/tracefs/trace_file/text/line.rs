@@ -14,6 +14,7 @@ use super::super::super::event::Context;
 use super::super::limits::HIGHEST_CPU;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
+use crate::tracefs::moment::parse_seconds;
 
 /// A line of a trace.
 #[derive(Debug, PartialEq, Eq)]
@@ -138,19 +139,7 @@ fn flags(word: &str) -> Option<Context> {
 
 /// `123.456789:` or `123.456789123:`.
 fn time(word: &str) -> Option<Timestamp> {
-    let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let scale = match fraction.len() {
-        6 => 1_000,
-        9 => 1,
-        _ => return None,
-    };
-    if !digits(seconds) || !digits(fraction) {
-        return None;
-    }
-    let seconds: u64 = seconds.parse().ok()?;
-    let fraction: u64 = fraction.parse().ok()?;
-    Some(Timestamp::from_nanos(seconds.checked_mul(1_000_000_000)?.checked_add(fraction * scale)?))
+    parse_seconds(word.strip_suffix(':')?)
 }
 
 fn event<'a>(
