@@ -2,10 +2,10 @@
 //!
 //! All policies work on dense page numbers ([`Page`]). They allocate all their memory when they are
 //! made: at most sixteen bytes for each page of the footprint (`LeCaR`: 21), and for each page that
-//! fits eight to sixteen more for W-TinyLFU's sketch and 24 for the heap of LFU and `LeCaR`. A request
-//! takes constant time, amortised where a hand moves over marks (LFU and `LeCaR`: the logarithm of the
-//! pages). No policy reads a clock, and those that choose at random have a seed, so a run is the
-//! same on every machine.
+//! fits eight to sixteen more for W-TinyLFU's sketch, 20 for LFU's buckets, and 24 for the heap of
+//! LFU-DA and `LeCaR`. A request takes constant time, amortised where a hand moves over marks
+//! (LFU-DA and `LeCaR`: the logarithm of the pages). No policy reads a clock, and those that choose
+//! at random have a seed, so a run is the same on every machine.
 //!
 //! | module | policy | source |
 //! |---|---|---|
