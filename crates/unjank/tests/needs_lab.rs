@@ -281,9 +281,14 @@ fn ctrl_c_reaches_the_command_and_its_results_come_back() {
     assert!(text.contains("unjank jitter native [emulated] [interrupted]\n"), "{text}");
     assert!(!text.contains("\n{"), "a further command was run: {text}");
 
-    let show = ["runs", "show", "last", "--json", "--store"];
-    let show = Command::new(unjank()).args(show).arg(&store).output().unwrap();
-    let record: Value = serde_json::from_slice(&show.stdout).unwrap();
+    let show = |options: &[&str]| {
+        let mut show = Command::new(unjank());
+        show.args(["runs", "show", "last"]).args(options).arg("--store").arg(&store);
+        texts(&show.env("COLUMNS", "100").output().unwrap()).0
+    };
+    let shown = show(&[]);
+    assert!(shown.contains("jitter native") && text.ends_with(&shown), "{text}, again {shown}");
+    let record: Value = serde_json::from_str(&show(&["--json"])).unwrap();
     assert_eq!(record["command"], "jitter native");
     assert_eq!(record["labels"], serde_json::json!(["emulated", "interrupted"]));
     let series = record["series"].as_array().unwrap();

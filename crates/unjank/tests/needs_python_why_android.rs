@@ -6,11 +6,13 @@
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod perfetto;
+mod shown;
 
 use std::path::Path;
 
 use perfetto::{table, warnings};
 use serde_json::Value;
+use shown::check;
 
 const MILLISECOND: f64 = 1e6;
 
@@ -109,6 +111,20 @@ fn slices_and_processes_are_chosen_by_name() {
     ] {
         let said = refused(file.path(), &options);
         assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn launches_frames_and_slices_are_shown_again() {
+    let Some(file) = trace("compact") else { return };
+    let path = file.path().to_str().unwrap();
+    for (options, title) in [
+        (&[][..], "Launches in the recording"),
+        (&["--app-frame", "0"][..], "Late frames"),
+        (&["--app-slice", "bindApp"][..], "The longest slices of this name"),
+    ] {
+        let printed = check(&[&["why", path][..], options].concat());
+        assert!(printed.contains(title), "{printed}");
     }
 }
 

@@ -2,9 +2,18 @@
 //!
 //! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-mod shown;
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
-use shown::check;
+mod shown;
+mod watch_service;
+
+use std::os::unix::fs::chown;
+use std::process::Command;
+
+use shown::{check, check_by};
+use watch_service::{Killed, Pair, Service, stall};
+
+const NOBODY: u32 = 65534;
 
 #[test]
 fn runs_that_need_root_are_shown_again() {
@@ -28,6 +37,9 @@ fn runs_that_need_root_are_shown_again() {
     }
     let bench = ["swap", "bench", "--scale", "0.02", "--pinned", "0", "--memory", "64MiB"];
     check(&[&bench[..], &["--arm", "swap,no-swap", "--runs", "1"]].concat());
+    let paper = ["reproduce", "swap", "--quick", "--measured", "--phone", "9-1gib"];
+    let paper = check(&[&paper[..], &["--scale", "0.02", "--runs", "1"]].concat());
+    assert!(paper.contains("real memory"), "{paper}");
     drop(turn);
     check(&["launch", "verify", "burst"]);
     let why = check(&["why", "--", "sh", "-c", "ls / | cat"]);
@@ -48,4 +60,42 @@ fn runs_that_need_root_are_shown_again() {
     let checkup = check(&checkup).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(checkup.contains("Did waits for a CPU delay the launch?"), "{checkup}");
     assert!(checkup.contains("the machine itself: "), "{checkup}");
+}
+
+#[test]
+fn an_incident_is_shown_again() {
+    let Some(service) = Service::start(&[]) else { return };
+    stall(&mut Pair::new());
+    let found = service.mark();
+    assert!(found.contains(" has the details"), "{found}");
+    let store = service.path("watch.sqlite");
+    let unjank = Command::new(unjank_needs::unjank!());
+    let shown = check_by(unjank, &store, &["incidents", "show", "last"]);
+    assert!(shown.contains("The incident"), "{shown}");
+    let again = check(&["why", "--last", "--incident-store", store.to_str().unwrap()]);
+    assert!(again.contains("What is explained"), "{again}");
+}
+
+#[test]
+fn launches_and_threads_that_are_not_recorded_are_shown_again() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // The build directory need not be open to others.
+    let directory = tempfile::tempdir_in("/tmp").unwrap();
+    let program = directory.path().join("unjank");
+    unjank_needs::copy_program(unjank_needs::unjank!(), &program);
+    chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let sleeper = Killed(Command::new("sleep").arg("60").spawn().unwrap());
+    let process = sleeper.0.id().to_string();
+    let window = ["why", "--pid", &process, "--for", "200ms"];
+    for (number, arguments) in [&["why", "--", "true"][..], &window].into_iter().enumerate() {
+        let mut as_nobody = Command::new("setpriv");
+        as_nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        as_nobody.args(["--inh-caps=-all", "--bounding-set=-all"]).arg(&program);
+        as_nobody.env_remove("HOME").env_remove("XDG_CACHE_HOME");
+        let store = directory.path().join(format!("{number}.sqlite"));
+        let counted = check_by(as_nobody, &store, arguments);
+        assert!(counted.contains("What is known without a recording"), "{counted}");
+    }
 }

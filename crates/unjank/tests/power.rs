@@ -149,7 +149,7 @@ fn the_table_has_the_papers_figures_beside_ours() {
 }
 
 #[test]
-fn a_comparison_of_periods_is_shown_again() {
+fn a_comparison_of_periods_and_an_average_are_shown_again() {
     let machine = phone();
     let [root, state] = [machine.root().clone(), machine.state_dir().clone()]
         .map(|path| path.into_os_string().into_string().unwrap());
@@ -157,6 +157,7 @@ fn a_comparison_of_periods_is_shown_again() {
     let options = ["--rates", "50ms,100ms", "--for", "30ms", "--discard", "10ms", "--rounds", "6"];
     let text = shown::check(&[&places[..], &MODEL, &options].concat());
     assert!(text.contains("100 ms *"), "{text}");
+    shown::check(&[&places[..], &MODEL, &["--for", "100ms"]].concat());
 }
 
 #[test]

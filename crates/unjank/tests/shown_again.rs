@@ -1,5 +1,7 @@
 //! `runs show` prints the same as the command, for every measuring command without privileges.
-//! `needs_root_shown_again.rs` tests the others, `needs_java_jitter.rs` the one with a JVM.
+//! `needs_root_shown_again.rs` tests the others. `needs_java_jitter.rs` tests those with a JVM,
+//! `needs_python_why_android.rs` launches and frames of apps, `power.rs` and
+//! `needs_root_boost_install.rs` those that need a clock, and `needs_lab.rs` one in a phone.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,8 +9,9 @@ mod shown;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use shown::check;
+use shown::{check, check_by};
 
 #[test]
 fn probes() {
@@ -102,9 +105,17 @@ fn traces() {
     let trace = directory.path().join("small.csv");
     let line = |at: usize| format!("{at},app,heap,{},write,anonymous\n", at * 7 % 13);
     let lines: String = (0..200).map(line).collect();
-    fs::write(&trace, format!("time,process,space,page,operation,backing\n{lines}")).unwrap();
+    let head = "time,process,space,page,operation,backing\n";
+    fs::write(&trace, format!("{head}{lines}")).unwrap();
     let trace = trace.to_str().unwrap();
     assert!(check(&["swap", "analyze", trace]).contains("Skew"));
+    let paging = concat!(env!("CARGO_MANIFEST_DIR"), "/../swap/fixtures/paging.csv");
+    let areas = ["--swap-priority", "zram0=100", "--swap-priority", "disk=5"];
+    let analyzed = ["swap", "analyze", paging, "--thrash-rate", "2"];
+    let analyzed = check(&[&analyzed[..], &areas].concat());
+    for title in ["LRU inversion", ": thrashing", ": launches"] {
+        assert!(analyzed.contains(title), "{title}: {analyzed}");
+    }
     let curves = check(&["swap", "mrc", trace, "--policy", "lru,sieve"]);
     assert!(curves.contains("Fewest misses: "), "{curves}");
     assert!(check(&["swap", "mrc", trace, "--policy", "lru"]).contains("Misses of lru: "));
@@ -115,6 +126,13 @@ fn traces() {
     assert!(simulated.contains("Least storage I/O"), "{simulated}");
     let swept = check(&[&["swap", "sweep", trace], &memory[..]].concat());
     assert!(swept.contains("Cheapest if a write"), "{swept}");
+    let other = directory.path().join("other.csv");
+    let lines: String = (200..500).map(line).collect();
+    fs::write(&other, format!("{head}{lines}")).unwrap();
+    let several = ["swap", "sweep", trace, other.to_str().unwrap()];
+    let tiers = ["--tier", "8KiB,16KiB", "--policy", "paper,always/lru"];
+    let several = check(&[&several[..], &memory[..4], &tiers].concat());
+    assert!(several.contains("mean over traces"), "{several}");
 }
 
 #[test]
@@ -124,6 +142,23 @@ fn measurements_of_others() {
         check(&["jitter", "import", &format!("{fixtures}/{file}")]);
     }
     check(&["ipc", "bench", "--pairs", "6", "--trial", "20ms"]);
+}
+
+/// `runs import` prints no report, so `runs show` is compared with itself and the other views.
+#[test]
+fn imported_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["fio-json-plus.json", "fio.json", "jhiccup.hlog", "jmh.json", "timerlat.txt"] {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../measure/src/import/fixtures");
+        let store = directory.path().join(name).with_extension("sqlite");
+        let unjank = || Command::new(unjank_needs::unjank!());
+        let mut import = unjank();
+        import.args(["runs", "import", &format!("{fixtures}/{name}"), "--store"]).arg(&store);
+        let output = import.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let shown = check_by(unjank(), &store, &["runs", "show", "last"]);
+        assert!(shown.contains("[imported]"), "{shown}");
+    }
 }
 
 #[test]
@@ -154,6 +189,11 @@ fn spinning_mutexes() {
 #[test]
 fn launches() {
     check(&["launch", "bench", "--pairs", "6", "--", "true"]);
+    let bench = ["launch", "bench", "--pairs", "6", "--gap", "0"];
+    let compared = check(&[&bench[..], &["--b", "env:OTHER=1", "--", "true"]].concat());
+    assert!(compared.contains("A: as is; B: env:OTHER=1"), "{compared}");
+    let loads = check(&[&bench[..], &["--load", "0,1ms", "--basic", "1ms"]].concat());
+    assert!(loads.contains("Launches as is"), "{loads}");
     check(&["launch", "simulate", "--phases", "2"]);
     check(&["launch", "simulate", "--phases", "2", "--paper"]);
     let sweep = "up_threshold=60..95/2";

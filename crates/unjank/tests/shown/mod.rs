@@ -13,11 +13,14 @@ use serde_json::Value;
 use views::{Section, block, of_markdown, of_page, without_markup, without_tags, words};
 
 fn unjank(store: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(unjank_needs::unjank!());
+    run_by(Command::new(unjank_needs::unjank!()), store, arguments)
+}
+
+fn run_by(mut program: Command, store: &Path, arguments: &[&str]) -> Output {
     let options = arguments.iter().position(|it| it.starts_with('-')).unwrap_or(arguments.len());
     let (names, options) = arguments.split_at(options);
-    command.args(names).arg("--store").arg(store).args(options).env("COLUMNS", "100");
-    command.output().expect("unjank runs")
+    program.args(names).arg("--store").arg(store).args(options).env("COLUMNS", "100");
+    program.output().expect("unjank runs")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -54,11 +57,17 @@ const ROWS: usize = 500;
 pub(crate) fn check(arguments: &[&str]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("runs.sqlite");
-    let printed = unjank(&store, arguments);
+    check_by(Command::new(unjank_needs::unjank!()), &store, arguments)
+}
+
+/// As `check`, for a `program` that becomes unjank, and for the last record of a `store`.
+pub(crate) fn check_by(program: Command, store: &Path, arguments: &[&str]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let printed = run_by(program, store, arguments);
     let (stdout, stderr) = (text(&printed.stdout), text(&printed.stderr));
     assert!(!stdout.is_empty(), "{arguments:?}: {stderr}");
     let show = |options: &[&str]| {
-        let shown = unjank(&store, &[&["runs", "show", "last"], options].concat());
+        let shown = unjank(store, &[&["runs", "show", "last"], options].concat());
         assert!(shown.status.success(), "{arguments:?}: {}", text(&shown.stderr));
         (text(&shown.stdout), text(&shown.stderr))
     };
