@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Record(record::Args),
     /// Keep the last seconds in memory, and explain a stutter after it happened
     Watch(watch::Args),
-    /// Ask unjank watch: what was that?
+    /// Ask unjank watch to explain the last three seconds
     Mark(watch::mark::Args),
     /// The stutters that unjank watch has explained
     #[command(subcommand)]
@@ -99,7 +99,7 @@ pub(crate) enum Command {
     /// AOSP's binder latency test: its options, and its keys as valid JSON
     #[command(name = "schd-dbg")]
     SchdDbg(schd_dbg::Args),
-    /// What the five publications claim, beside what comes out here
+    /// Repeat the experiments of five publications, and compare the results with theirs
     Reproduce(reproduce::Args),
     /// The virtual phone: a kernel with binder, ublk and P-states, in QEMU
     #[command(subcommand)]

@@ -18,8 +18,8 @@ use crate::values;
   unjank ipc trace phone.perfetto-trace --process com.example.app --deadline 8ms
   unjank ipc trace trace.dat --since +2s --until +5s --html calls.html
 
-For each pair of client and server, the time of their calls over binder from the
-call to the reply, divided into the way to the server, the server's work, and the
+Shows, for each pair of client and server, the time of their calls over binder from
+the call to the reply, divided into the way to the server, the server's work, and the
 way back, with the time that the woken thread waited for a CPU. It needs no root. A
 trace of Perfetto needs the category binder_driver, and sched for the waits.")]
 pub(crate) struct Args {

@@ -20,10 +20,11 @@ use crate::values;
   unjank jitter trace trace.dat --thread 'Render*' --since +2s --until +5s
   unjank jitter trace trace.dat --limit all --html wakeups.html
 
-For each thread, the time from each wake-up (sched_waking) to the switch that runs
-it, and who had the CPU meanwhile in the longest one: another thread, an interrupt,
-or a CPU that left its idle state. It needs no root. A trace of Perfetto needs the
-data source linux.ftrace with sched/sched_switch and sched/sched_waking.")]
+Shows, for each thread, the times from its wake-ups (sched_waking) to the switches
+that run it. For the longest of them, it shows what had the CPU meanwhile: another
+thread, an interrupt, or the CPU's way out of an idle state. It needs no root. A trace
+of Perfetto needs the data source linux.ftrace with sched/sched_switch and
+sched/sched_waking.")]
 pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,

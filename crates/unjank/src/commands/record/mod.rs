@@ -31,14 +31,14 @@ use file::TraceFile;
 The trace has what all threads of the machine do: which thread has which CPU, who
 wakes whom, interrupts, timers, work items, block requests, packets over loopback,
 binder transactions, clocks and idle states. Open it at https://ui.perfetto.dev, with
-trace_processor, or with unjank why. It is written while it is recorded, so it may
-take minutes. It has no arguments of programs: only the first word of their command
-lines.
+trace_processor, or with unjank why. The trace is written during the recording, so a
+recording may take minutes. Of the command line of a program, the trace has only the
+first word, not the arguments.
 
 With a command, the recording ends with it, and the exit code is the command's, 128 +
 N if signal N ended it. unjank's own: 1 the trace cannot be written, 2 usage, 3 the
 kernel cannot record, 4 not permitted, 130 Ctrl-C before the time of --for was over;
-the trace is complete until then. docs/reference/record.md has the details.")]
+the trace is complete up to that moment. docs/reference/record.md has the details.")]
 pub(crate) struct Args {
     /// The trace to write, compressed if its name ends in .gz; - is stdout
     #[arg(value_name = "FILE")]
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// How long to record [default: until the command ends, or until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     length: Option<Nanos>,
-    /// Record system calls and page faults of all threads, too: many more events
+    /// Also record system calls and page faults of all threads; this adds many events
     #[arg(long)]
     calls: bool,
     /// Memory of the kernel's buffers [default: 16MiB for each CPU]

@@ -54,12 +54,12 @@ pub(crate) enum Verb {
     /// An app of the bench; started by it
     #[command(hide = true)]
     BenchApp(bench::app::Args),
-    /// Swap to a small fast memory over a slow device, which keeps what comes back
+    /// Swap to a slow device with a small fast memory that keeps pages in frequent use
     #[command(subcommand)]
     Tier(tier::Verb),
-    /// Write pages of zram that stay away back to its backing device, as a service
+    /// Write pages of zram that are not used again back to its backing device, as a service
     Tierd(Box<tierd::Args>),
-    /// Measure what this machine's swap should be, and set it so
+    /// Measure this machine, propose swap settings for it, and apply them
     Tune(Box<tune::Args>),
 }
 

@@ -24,8 +24,8 @@ pub(super) struct RequestArgs {
     /// The share of the pages to simulate, selected by a hash with --seed
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = values::share_of_whole)]
     sample: f64,
-    /// The most memory that the requests of a trace take; if they need more, the share of pages is
-    /// halved until they fit
+    /// Maximum memory for the requests of a trace; if they need more, the share of pages is halved
+    /// until they fit
     #[arg(long = "max-memory", value_name = "SIZE", default_value = "2GiB", value_parser = values::bytes)]
     memory: Bytes,
     /// Which operations count as requests

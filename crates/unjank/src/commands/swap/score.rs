@@ -25,9 +25,9 @@ use crate::{exit, output};
   unjank swap score phone-*.csv --columns time,page,size --shares 1%,10%,50% --csv misses.csv
 
 Each trace is simulated at each size under each policy, and under Belady's optimum with bypass,
-which no policy can beat. The score is how many more misses a policy has: the geometric mean over
-traces, with an interval over traces. A trace that cannot be read is reported and left out, and
-the exit code is 1.
+which no policy can beat. The score is the excess of a policy's misses over the optimum's: the
+geometric mean over traces, with an interval over traces. A trace that cannot be read is reported
+and left out, and the exit code is 1.
 
 Policies and their parameters are those of unjank swap mrc. All numbers are modelled.")]
 pub(crate) struct Args {

@@ -17,11 +17,11 @@ use crate::values;
   unjank swap trace phone.perfetto-trace --process com.example.app
   unjank swap trace trace.dat --since +2s --until +5s --html memory.html
 
-The threads that looked for pages to evict before they got memory (direct reclaim)
-and for how long, the CPU time of kswapd, and the files whose pages entered the
-page cache. It needs no root. The events are vmscan/mm_vmscan_direct_reclaim_begin
-and _end, filemap/mm_filemap_add_to_page_cache, and sched/sched_switch. For skew,
-reuse and thrashing of single pages: unjank swap analyze.")]
+Shows which threads looked for pages to evict before they got memory (direct reclaim),
+and for how long; the CPU time of kswapd; and the files whose pages entered the page
+cache. It needs no root. The events are vmscan/mm_vmscan_direct_reclaim_begin and
+_end, filemap/mm_filemap_add_to_page_cache, and sched/sched_switch. For skew, reuse
+and thrashing of single pages: unjank swap analyze.")]
 pub(crate) struct Args {
     #[command(flatten)]
     recording: RecordingArgs,

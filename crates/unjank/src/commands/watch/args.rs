@@ -16,15 +16,15 @@ pub(super) const SOCKET: &str = "/run/unjank-watch/watch.sock";
 /// Options of the service.
 #[derive(Debug, clap::Args)]
 pub(super) struct ServiceArgs {
-    /// Memory of the kernel's buffers, of which a half is in use; the busier the machine, the fewer
-    /// seconds fit
+    /// Memory of the kernel's buffers, half of which is in use at a time; the busier the machine,
+    /// the fewer seconds it holds
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = values::bytes)]
     pub(super) buffers: Bytes,
     /// Begin with an eighth of the buffers, and enlarge them when they hold less than this time
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(super) keep: Option<Nanos>,
-    /// Record the system calls and page faults of these programs, too, in as much memory again:
-    /// 'firefox'; may be repeated
+    /// Also record the system calls and page faults of these programs, in additional buffers of the
+    /// same size: 'firefox'; may be repeated
     #[arg(long, value_name = "NAME", value_parser = values::thread_pattern)]
     pub(super) calls_of: Vec<ThreadPattern>,
     /// Threads that must not wait for a CPU longer than this after a wake-up: 'pipewire*=5ms'; may
@@ -48,14 +48,14 @@ pub(super) struct ServiceArgs {
     /// Explain when tasks waited for I/O longer than this within a second; 0: never
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = pressure)]
     pub(super) io_pressure: Nanos,
-    /// The most incidents that are explained in an hour, half of them for marks
+    /// Maximum number of incidents that are explained in an hour, half of them for marks
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(super) per_hour: u32,
-    /// The most that kept incidents take; the oldest are removed
+    /// Maximum size of all kept incidents; the oldest are removed
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     pub(super) most_kept: Bytes,
     /// Replace names of threads and programs by hashes, in everything that is kept; not with
-    /// --calls-of, from which paths of files are known
+    /// --calls-of, which reveals paths of files
     #[arg(long, conflicts_with = "calls_of")]
     pub(super) redact: bool,
     /// End after this time [default: at Ctrl-C or SIGTERM]

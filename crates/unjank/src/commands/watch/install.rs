@@ -26,8 +26,8 @@ const SERVICE: WithOptions = WithOptions {
   sudo unjank watch install
   sudo unjank watch install --late 'pipewire*=5ms' --most-kept 64MiB
 
-Installs a systemd unit that starts this program at every boot, and these options
-in /etc/unjank/watch.conf, unless there are some. Exit code 3: nothing was
+Installs a systemd unit that starts this program at every boot. Writes these options
+to /etc/unjank/watch.conf, unless that file exists. Exit code 3: nothing was
 installed, because the kernel cannot record, or systemd does not run.")]
 pub(super) struct InstallArgs {
     /// Memory of the kernel's buffers
@@ -36,7 +36,7 @@ pub(super) struct InstallArgs {
     /// Begin with an eighth of the buffers, and enlarge them when they hold less than this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     keep: Option<String>,
-    /// Record the system calls and page faults of these programs, too: 'firefox'; may be repeated
+    /// Also record the system calls and page faults of these programs: 'firefox'; may be repeated
     #[arg(long, value_name = "NAME", value_parser = program)]
     calls_of: Vec<String>,
     /// Threads that must not wait for a CPU longer than this: NAME=TIME; may be repeated
@@ -50,10 +50,10 @@ pub(super) struct InstallArgs {
     /// repeated
     #[arg(long, value_name = "NAME=TIME", value_parser = server)]
     silent: Vec<String>,
-    /// The most incidents that are explained in an hour
+    /// Maximum number of incidents that are explained in an hour
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     per_hour: Option<u32>,
-    /// The most that kept incidents take
+    /// Maximum size of all kept incidents
     #[arg(long, value_name = "SIZE", value_parser = size)]
     most_kept: Option<String>,
     /// Replace names of threads and programs by hashes

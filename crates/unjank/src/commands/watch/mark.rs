@@ -18,9 +18,9 @@ use crate::{exit, output};
   unjank mark --process firefox                # only what held up this program
   unjank mark --socket /run/unjank-watch/watch.sock
 
-Asks the service sudo unjank watch to explain the last three seconds. Any user may
-mark; the service explains at most so many incidents an hour (--per-hour). Exit
-code 5: nothing was explained.")]
+Asks the running service (unjank watch) to explain the last three seconds. Any user
+may mark. The service limits the number of incidents that it explains in an hour
+(--per-hour). Exit code 5: nothing was explained.")]
 pub(crate) struct Args {
     /// Only delays of this process, by its name ('fire*') or number
     #[arg(long, value_name = "NAME|PID")]

@@ -28,17 +28,18 @@ use client::Watch;
   sudo unjank watch --late 'pipewire*=5ms'       # threads that must not be late
   sudo unjank watch --slow-launch firefox=2x     # programs that must not start slower than usual
   sudo unjank watch --silent Xorg=2s             # servers that must read their sockets
-  unjank mark                                    # bind this to a key: what was that?
+  unjank mark                                    # explain the last stutter; bind this to a key
   sudo unjank why --last                         # the last incident, explained
   sudo unjank incidents list
   unjank watch status --json
   sudo unjank watch install
 
-The kernel records all switches, wake-ups and block requests into memory, and
-overwrites the oldest ones. Nothing reads them, so that this costs next to nothing.
-After a stutter (a mark, SIGUSR1, pressure for a CPU, memory or I/O, a late thread,
-a slow launch, a silent server) the recording is frozen, and the thread that was held
-up longest is explained as by unjank why. Another recording goes on meanwhile.
+The kernel records all context switches, wake-ups and block requests into memory, and
+overwrites the oldest ones. No program reads them before a stutter, so the cost is
+low. A stutter is noticed by a mark, SIGUSR1, pressure for a CPU, memory or I/O, a
+late thread, a slow launch or a silent server. Then the recording is frozen, and the
+longest delay of a thread is explained as by unjank why. A second recording goes on
+meanwhile.
 
 systemd unit: unjank-watch.service. Exit codes: 3 the kernel cannot record, 4 not
 permitted. docs/reference/watch.md has the details."

@@ -48,7 +48,7 @@ goes backwards from the last step that made the program ready. While a thread on
 the path slept, the path follows the thread or interrupt that woke it. Each row of
 the split is a way in which the path first left the program's own thread (a lock, a
 message, a child, a thread of the kernel); each column is an activity. The saving
-by a change is predicted by replaying all recorded wake-ups with shorter waits.
+of a change is predicted by replaying all recorded wake-ups with shorter waits.
 --prove applies one change and measures the saving:
 
   cpu       the program starts with nice value -20 (autogroups are off meanwhile)
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     /// With --prove: pairs of launches with and without the change
     #[arg(long, value_name = "N", default_value_t = 10, requires = "prove", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pairs: u32,
-    /// Show how good the predictions of stored runs with --prove were
+    /// Show how accurate the predictions of stored runs with --prove were
     #[arg(long, conflicts_with_all = ["kept", "pid", "command", "cost"])]
     pub(super) calibration: bool,
     /// Idle time before each launch but the first
@@ -96,8 +96,8 @@ pub(crate) struct Args {
     /// Longest time of a launch
     #[arg(long, value_name = "TIME", default_value = TIMEOUT, conflicts_with = "kept", value_parser = values::duration)]
     pub(super) timeout: Nanos,
-    /// The most memory that recorded events take, in the kernel's form; when it is full,
-    /// the recording ends
+    /// Maximum memory for recorded events, in the kernel's form; when it is full, the
+    /// recording ends
     #[arg(long = "max-memory", value_name = "SIZE", default_value = MEMORY, conflicts_with = "kept", value_parser = values::bytes)]
     pub(super) memory: Bytes,
     /// Do not record stacks, which name the functions in which threads wait and compute

@@ -23,10 +23,10 @@ pub(super) struct ServiceArgs {
     /// How much zram holds, before compression [default: half of the zram device]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     room: Option<Bytes>,
-    /// How long all other pages stay
+    /// How long all other pages stay in zram
     #[arg(long, value_name = "TIME", default_value = "5min", value_parser = values::duration)]
     after: Nanos,
-    /// How much may be written to the backing device on a day
+    /// How much may be written to the backing device per day
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
     pub(super) per_day: Bytes,
     /// End after this time [default: at Ctrl-C or SIGTERM]

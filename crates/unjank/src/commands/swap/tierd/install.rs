@@ -25,8 +25,8 @@ const SERVICE: WithOptions = WithOptions {
   sudo unjank swap tierd install
   sudo unjank swap tierd install --after 10min --per-day 512MiB
 
-Installs a systemd unit that starts this program at every boot, and these options
-in /etc/unjank/tierd.conf, unless there are some. Exit code 3: nothing was
+Installs a systemd unit that starts this program at every boot. Writes these options
+to /etc/unjank/tierd.conf, unless that file exists. Exit code 3: nothing was
 installed, because no zram device with a backing device is in use, or systemd does
 not run. What the service saves depends on the use of the machine: after some days,
 unjank swap tierd status shows how many pages came back, and from where.")]
@@ -40,10 +40,10 @@ pub(super) struct InstallArgs {
     /// How much zram holds, before compression
     #[arg(long, value_name = "SIZE", value_parser = size)]
     room: Option<String>,
-    /// How long all other pages stay
+    /// How long all other pages stay in zram
     #[arg(long, value_name = "TIME", value_parser = time)]
     after: Option<String>,
-    /// How much may be written to the backing device on a day
+    /// How much may be written to the backing device per day
     #[arg(long, value_name = "SIZE", value_parser = size)]
     per_day: Option<String>,
     /// A directory tree that stands for the machine, instead of this machine

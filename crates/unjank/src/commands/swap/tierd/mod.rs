@@ -26,12 +26,12 @@ use client::Tierd;
   sudo unjank swap tierd pause
   sudo unjank swap tierd install
 
-zram takes every page that memory evicts. The service looks at which pages of
-processes are in zram, writes those back to its backing device that were evicted
-once and stay away, and leaves those in zram that come back. It needs a zram
-device with a backing device (CONFIG_ZRAM_WRITEBACK) that the machine swaps to
-(Linux 5.11; it looks faster from 6.7 on). It changes no setting: zram works
-without it as before, also if it is killed.
+zram takes every page that memory evicts. The service finds out which pages of
+processes are in zram. Pages that were evicted once and are not used again are
+written back to the backing device; pages that are used again stay in zram. It needs
+a zram device that the machine swaps to and that has a backing device
+(CONFIG_ZRAM_WRITEBACK, Linux 5.11; it looks faster from 6.7 on). It changes no
+setting: if it ends or is killed, zram works as before.
 
 systemd unit: unjank-tierd.service. Exit codes: 3 no such zram device, 4 not
 permitted. docs/reference/swap/tierd.md has the details."

@@ -23,17 +23,17 @@ use crate::{interrupt, output, paths, values};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank swap tune                            # measure and propose; nothing is changed
-  sudo unjank swap tune --apply                    # and set it, until --undo or the next boot
+  sudo unjank swap tune --apply                    # also apply it, until --undo or the next boot
   sudo unjank swap tune --recording evening.parquet    # the size of zram from what came back
   sudo unjank swap tune --write                    # for every boot, as files below /etc
   sudo unjank swap tune --undo                     # take back what --apply and --write did
 
 A sample of the pages that programs have in memory is compressed with each
-algorithm of zram, in devices of its own, which are removed. It is stored nowhere
-else, and its memory is neither swapped nor dumped. Then the file system and a
-swap area on storage are read past the page cache. From these: zram or zswap, the
-algorithm, the size, vm.swappiness (200·k/(1+k), as the kernel documents it) and
-vm.page-cluster, each with its reason.
+algorithm of zram, in zram devices that are removed afterwards. The sample is stored
+nowhere else, and its memory is neither swapped nor dumped. Then the file system and
+a swap area on storage are read past the page cache. The proposal follows from these
+measurements: zram or zswap, the algorithm, the size, vm.swappiness (200·k/(1+k), as
+the kernel documents it) and vm.page-cluster, each with its reason.
 
 --write makes files for zram-generator, sysctl.d and tmpfiles.d, which those
 programs read at boot. Exit codes: 3 not possible on this machine, 4 not
