@@ -27,6 +27,8 @@ use line::Line;
 
 /// The longest line in bytes.
 const LONGEST_LINE: usize = 1 << 16;
+/// A thread's name of 15 bytes may break the line of an event this often.
+const MOST_BREAKS: usize = 15;
 
 /// Reads a text.
 pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
@@ -53,14 +55,37 @@ struct Reading {
     losing: BTreeMap<usize, Timestamp>,
     /// Lines that are not events.
     others: usize,
+    /// An event that is incomplete, or wrong.
+    broken: Option<Broken>,
     has_switches: bool,
     /// `task_newtask` was seen. It precedes `sched_process_fork`, and shows
     /// whether the new thread belongs to the same process.
     has_new_tasks: bool,
 }
 
+/// An event that could not be read, because a thread's name in it contains a newline, or because it
+/// is wrong: the next lines show which.
+struct Broken {
+    text: String,
+    /// The number of its first line.
+    number: usize,
+    breaks: usize,
+    fault: Fault,
+}
+
 impl Reading {
+    /// Takes the next line.
     fn line(&mut self, text: &str, number: usize) -> Result<(), Fault> {
+        let Some(broken) = self.broken.take() else { return self.event(text, number, 0) };
+        let may_continue = matches!(line::parse(text), Line::Other | Line::Head);
+        if broken.breaks == MOST_BREAKS || !may_continue {
+            return Err(broken.fault);
+        }
+        self.event(&format!("{}\n{text}", broken.text), broken.number, broken.breaks + 1)
+    }
+
+    /// Takes the text of an event, or of what else is in a trace.
+    fn event(&mut self, text: &str, number: usize, breaks: usize) -> Result<(), Fault> {
         match line::parse(text) {
             Line::Event(begin) => {
                 let trace = self.cpus.entry(begin.cpu).or_insert_with(|| CpuTrace::new(begin.cpu));
@@ -70,8 +95,15 @@ impl Reading {
                 if self.has_new_tasks && begin.event == "sched_process_fork" {
                     return Ok(());
                 }
-                let kind = events::kind(begin.event, begin.what)
-                    .map_err(|what| Fault::at_line(number, format!("{}: {what}", begin.event)))?;
+                let kind = match events::kind(begin.event, begin.what) {
+                    Ok(kind) => kind,
+                    Err(what) => {
+                        let fault = Fault::at_line(number, format!("{}: {what}", begin.event));
+                        let text = text.to_owned();
+                        self.broken = Some(Broken { text, number, breaks, fault });
+                        return Ok(());
+                    }
+                };
                 self.has_switches |= begin.event == "sched_switch";
                 self.has_new_tasks |= begin.event == "task_newtask";
                 match kind {
@@ -111,6 +143,9 @@ impl Reading {
     }
 
     fn finish(self) -> Result<Recorded, Fault> {
+        if let Some(broken) = self.broken {
+            return Err(broken.fault);
+        }
         let cpus: Vec<CpuTrace> = self.cpus.into_values().collect();
         if cpus.is_empty() {
             return Err(Fault::of_file("it is neither a trace.dat nor the text of ftrace"));
@@ -136,5 +171,42 @@ impl Reading {
             recorded.notes.push(note);
         }
         Ok(recorded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracefs::event::EventKind;
+
+    fn read(text: &str) -> Result<Recorded, Fault> {
+        super::read(text.as_bytes(), &Stop::default())
+    }
+
+    const SWITCH: &str = "  <idle>-0  0d..2. 1.000000200: sched_switch: swapper/0:0 [120] R ==> ev\n\n\
+                          il:77 [120]\n";
+
+    #[test]
+    fn a_name_may_break_the_line_of_an_event() {
+        let woken = "  <idle>-0  0d.h3. 1.000000100: sched_wakeup: ev\n\nil:77 [120] CPU:000\n";
+        let recorded = read(&format!("{woken}{SWITCH}")).unwrap();
+        let events: Vec<_> = recorded.trace.cpus[0].events.iter().map(|event| event.kind).collect();
+        let [EventKind::Wakeup { task, .. }, EventKind::Switch { next, .. }] = events.as_slice()
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!((task.comm, next.comm), ("ev\n\nil".into(), "ev\n\nil".into()));
+        assert_eq!(recorded.notes, [""; 0]);
+    }
+
+    #[test]
+    fn an_event_that_no_further_line_completes_is_a_fault() {
+        let wrong = "  <idle>-0  0d.h3. 1.000000300: sched_wakeup: nobody\n";
+        for text in [format!("{SWITCH}{wrong}"), format!("{wrong}{SWITCH}"), {
+            format!("{SWITCH}{wrong}{}", "x\n".repeat(20))
+        }] {
+            let fault = read(&text).unwrap_err();
+            assert!(format!("{fault:?}").contains("expected a priority"), "{fault:?}");
+        }
     }
 }
