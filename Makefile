@@ -53,7 +53,7 @@ install-c uninstall-c:
 	./scripts/install-c.sh $(@:-c=)
 
 test: setup-test
-	./scripts/test.sh
+	./scripts/test.py $(ARGS)
 
 test-aarch64: setup-test
 	./scripts/aarch64.sh

@@ -24,7 +24,7 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 "$cargo" build --release --locked --package unjank || exit
 "$cargo" build --locked --workspace --bins --examples || exit
 failed=0
-# Of the whole workspace, as in test.sh: so that nothing is built in two ways.
+# Of the whole workspace, as in test.py: so that nothing is built in two ways.
 # shellcheck disable=SC2086 # The names have no spaces.
 UNJANK_PROGRAM=$target/release/unjank \
     "$cargo" test --locked --workspace --no-fail-fast $tests -- "$@" || failed=1

@@ -8,7 +8,7 @@
 #   java.sh lint      checks their documentation
 #   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
 # Maven fetches its plugins on the first run. NATIVE=debug takes this machine's native half from
-# cargo's debug directory, and builds the other one there.
+# cargo's debug directory, and leaves out the other one.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -55,16 +55,13 @@ put() { # directory of cargo, directory in the jar
 
 native_half() {
     here=$(uname -m)
-    profile=unwind
-    built=unwind
-    if [ -n "${NATIVE:-}" ]; then
-        profile=dev
-        built=$NATIVE
-    else
-        "${CARGO:-cargo}" build --quiet --profile "$profile" --locked --package unjank-jni
-    fi
     rm -rf "$native"
-    put "$target/$built" "linux-$here"
+    if [ -n "${NATIVE:-}" ]; then
+        put "$target/$NATIVE" "linux-$here"
+        return 0
+    fi
+    "${CARGO:-cargo}" build --quiet --profile unwind --locked --package unjank-jni
+    put "$target/unwind" "linux-$here"
     for other in x86_64 aarch64; do
         [ "$other" != "$here" ] || continue
         triple=$other-unknown-linux-gnu
@@ -76,9 +73,9 @@ native_half() {
             continue
         fi
         variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
-        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile "$profile" --locked \
+        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile unwind --locked \
             --package unjank-jni --target "$triple"
-        put "$target/$triple/$built" "linux-$other"
+        put "$target/$triple/unwind" "linux-$other"
     done
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # The Python package:
 #   python.sh wheel   builds wheels for x86-64 and aarch64 in target/wheels
-#   python.sh test    builds a wheel without optimisation, installs it into a virtual environment,
-#                     and runs the tests and the notebooks there; UNJANK names the command
+#   python.sh test    installs a wheel into a virtual environment, and runs the tests and the
+#                     notebooks there; UNJANK names the command. NATIVE=debug packs the native half
+#                     that cargo has built with the whole workspace; else maturin builds the wheel
 #   python.sh bench   measures the package beside libcachesim, and a sweep on Dask
 # NATIVE=debug takes cargo's debug directory for the command.
 set -eu
@@ -51,7 +52,12 @@ run_tests() {
         --requirement python/tests/requirements.txt
     tests=$place
     rm -rf "$target/wheels-test"
-    maturin build --quiet --locked --profile dev --compatibility linux --out "$target/wheels-test"
+    if [ -n "${NATIVE:-}" ]; then
+        python3 -B scripts/test_wheel.py "$target/$NATIVE/lib_native.so" "$target/wheels-test"
+    else
+        maturin build --quiet --locked --profile dev --compatibility linux \
+            --out "$target/wheels-test"
+    fi
     "$tests/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall \
         "$target"/wheels-test/*.whl
     # Root keeps no store where others can write, so not in /tmp.

@@ -23,7 +23,7 @@ fn runs_that_need_root_are_shown_again() {
     check(&["ipc", "inversion", "--count", "20", "--transport", "unix"]);
     let causes = ["jitter", "native", "--for", "300ms", "--starts", "2", "--trace"];
     assert!(check(&causes).contains("fifo"));
-    let cyclictest = std::process::Command::new("cyclictest").arg("--help").output().is_ok();
+    let cyclictest = Command::new("cyclictest").arg("--help").output().is_ok();
     if unjank_needs::is_there("cyclictest", cyclictest) {
         check(&["jitter", "bench", "--pairs", "6", "--trial", "50ms"]);
     }
@@ -50,7 +50,7 @@ fn runs_that_need_root_are_shown_again() {
     let turn = unjank_needs::turns::autogroups();
     check(&["why", "--prove=cpu", "-n", "2", "--pairs", "2", "--gap", "0", "--", "true"]);
     drop(turn);
-    let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
     let process = sleeper.id().to_string();
     let window = check(&["why", "--pid", &process, "--for", "300ms"]);
     assert!(window.contains("Where the time went"), "{window}");
