@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Give the phone a disk of this size, empty, at /data (needs e2fsprogs)
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     disk: Option<Bytes>,
-    /// P-states: a name from profiles/ (exynos4210), or a file of that form
+    /// P-states: exynos4210, or a profile in a file
     #[arg(long, value_name = "NAME|FILE")]
     pstates: Option<String>,
     /// End the phone after this time, such as 5m [default: none; 20m for the boot]

@@ -22,7 +22,7 @@ pub(crate) struct MeterArgs {
     /// one the model, if --device is given]
     #[arg(long, value_name = "NAME[:PATH]")]
     meter: Option<String>,
-    /// Device for the model: one of profiles/ (exynos4210), or a file of that form
+    /// Device for the model: exynos4210, or a profile in a file
     #[arg(long, value_name = "NAME|FILE")]
     device: Option<String>,
     /// Address to listen at for a meter's datagrams
