@@ -5,6 +5,8 @@ use unjank_host::Machine;
 /// The machine counts as busy if some task waited for a CPU in this share of
 /// the time, in percent.
 const BUSY: f64 = 10.0;
+/// Memory counts as short if all tasks waited for it in this share of the time, in percent.
+const SHORT: f64 = 0.1;
 /// The warning about steal begins at this share of all CPU time, in percent.
 const STOLEN: f64 = 1.0;
 
@@ -20,7 +22,7 @@ pub(crate) fn warnings(machine: &Machine) -> Vec<String> {
             ));
         }
         let full = pressure.memory.full_avg10;
-        if full > 0.0 {
+        if full >= SHORT {
             warnings.push(format!(
                 "memory was short: all tasks waited for it in {full:.1} % of the 10 s before the run"
             ));

@@ -131,6 +131,7 @@ fn text_place(args: &OutputArgs, own: &[OwnFile<'_>]) -> Result<Text> {
 pub(crate) struct Settings {
     values: BTreeMap<String, Value>,
     modelled: bool,
+    recorded: bool,
 }
 
 impl Settings {
@@ -138,6 +139,12 @@ impl Settings {
     /// labelled so.
     pub(crate) fn modelled() -> Self {
         Self { modelled: true, ..Self::default() }
+    }
+
+    /// The settings of a command whose numbers come from a recording: the state of this machine
+    /// does not distort them.
+    pub(crate) fn of_recording() -> Self {
+        Self { recorded: true, ..Self::default() }
     }
 
     /// Adds the option `name` with `value`. Times are in nanoseconds.
@@ -240,12 +247,8 @@ impl Command<'_> {
         let host = Machine::read(&root);
         let mut findings = Findings::default();
         ClockCost::calibrate().note(&mut findings);
-        for warning in environment::warnings(&host) {
-            findings.warn(warning);
-        }
-        if cfg!(debug_assertions) {
-            findings
-                .warn("this unjank was built without optimisation, which makes every time longer");
+        if !self.settings.recorded {
+            warn_of_this_machine(&host, &mut findings);
         }
         let measured = measure(&root, &host, seed, &progress);
         progress.clear();
@@ -275,6 +278,16 @@ impl Command<'_> {
             (end, exit::FINE) => end,
             (_, nothing_measured) => nothing_measured,
         }))
+    }
+}
+
+/// Warns about what distorts measurements here.
+fn warn_of_this_machine(host: &Machine, findings: &mut Findings) {
+    for warning in environment::warnings(host) {
+        findings.warn(warning);
+    }
+    if cfg!(debug_assertions) {
+        findings.warn("this unjank was built without optimisation, which makes every time longer");
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let settings = args.recording.add_to(Settings::default());
+    let settings = args.recording.add_to(Settings::of_recording());
     let settings = settings
         .with("thread", args.thread.as_ref().map(ToString::to_string))
         .with("late", args.late.get());

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let settings = args.recording.add_to(Settings::default());
+    let settings = args.recording.add_to(Settings::of_recording());
     let command = measured::Command { name: "swap trace", output: &args.output, settings };
     command.run(|_, _, _| find(args))
 }

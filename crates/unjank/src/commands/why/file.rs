@@ -80,7 +80,7 @@ impl FileArgs {
 /// The settings of a run that explains a recording.
 pub(super) fn settings(args: &FileArgs, file: &Path, thread: Option<&str>) -> Settings {
     let word = |word: &Option<String>| word.clone().unwrap_or_default();
-    let settings = Settings::default()
+    let settings = Settings::of_recording()
         .with("file", file.display().to_string())
         .with("process", word(&args.process))
         .with("thread", thread.unwrap_or_default());
