@@ -2,10 +2,10 @@
 """Builds and runs all tests, or those whose programs' names begin with a word: test.py [WORD...]
 
 The test programs run side by side, because most of them wait most of the time. They belong to
-lanes: those in virtual phones, of which one runs on each CPU; those of `unjank why`; other commands
-that need root, which change and look at the whole machine; other commands that do not; and the
-libraries and other languages. Each lane but the first runs one program at a time. The phones begin
-as soon as their programs are built. Prints a line for each program as it ends, the
+lanes: those in virtual phones, of which one runs on each CPU; those of `unjank why`; those of all
+other commands, which change and look at the whole machine; and those of the libraries and other
+languages. Each lane but the first runs one program at a time. The phones begin as soon as their
+programs are built. Prints a line for each program as it ends, the
 output of those that failed, and at the end the slowest. All tests run, and the script fails at
 the end if one failed.
 """
@@ -202,8 +202,8 @@ def main():
         return [job for job in jobs if not words or job.name.startswith(words)]
 
     os.environ["NATIVE"] = "debug"
-    phones, as_root, libraries, why, commands = Lane(CPUS), Lane(1), Lane(1), Lane(1), Lane(1)
-    runner = Runner([phones, as_root, libraries, why, commands])
+    phones, commands, libraries, why = Lane(CPUS), Lane(1), Lane(1), Lane(1)
+    runner = Runner([phones, commands, libraries, why])
     began = time.monotonic()
     try:
         build("--bins", "--examples")
@@ -225,7 +225,7 @@ def main():
             elif job.name.startswith("needs_root_why"):
                 runner.add(why, [job])
             else:
-                runner.add(as_root if job.name.startswith("needs_root") else commands, [job])
+                runner.add(commands, [job])
         # java.sh builds the jars anew, which the others need.
         runner.add(libraries, wanted([
             script("documentation", CARGO, "test", *WORKSPACE, "--doc"),
