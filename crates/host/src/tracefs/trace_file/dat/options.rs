@@ -138,15 +138,8 @@ impl Buffer {
         if !has_sections {
             return Ok(buffer);
         }
-        let at = cursor.place();
+        let clock_at = cursor.place();
         let own = cursor.text("clock of a buffer")?;
-        match clock {
-            Some(clock) if *clock != own => {
-                let what = format!("its buffers have different clocks, {clock:?} and {own:?}");
-                return Err(Fault::at_byte(at, what));
-            }
-            _ => *clock = Some(own),
-        }
         buffer.page_size = Some(page_size(cursor)?);
         let mut known = BTreeSet::new();
         for _ in 0..cpu_count(cursor)? {
@@ -160,6 +153,17 @@ impl Buffer {
                 return Err(Fault::at_byte(at, what));
             }
             buffer.cpus.push(CpuPages::read(cursor, cpu)?);
+        }
+        // trace-cmd record -B names the machine's own buffer, too, which may have no events.
+        if buffer.cpus.iter().all(|pages| pages.size == 0) {
+            return Ok(buffer);
+        }
+        match clock {
+            Some(clock) if *clock != own => {
+                let what = format!("its buffers have different clocks, {clock:?} and {own:?}");
+                return Err(Fault::at_byte(clock_at, what));
+            }
+            _ => *clock = Some(own),
         }
         Ok(buffer)
     }
@@ -210,5 +214,26 @@ mod tests {
         assert_eq!(chosen_clock("local [mono] boot\n"), Some("mono".to_owned()));
         assert_eq!(chosen_clock("local mono"), None);
         assert_eq!(chosen_clock("local [mono"), None);
+    }
+
+    /// Reads a buffer with this clock, and one CPU with pages of this size.
+    fn read_buffer(own: &str, size: u64, clock: &mut Option<String>) -> Result<Buffer, Fault> {
+        let mut bytes = 4096_u64.to_le_bytes().to_vec();
+        bytes.extend(b"name\0");
+        bytes.extend(own.as_bytes());
+        bytes.push(0);
+        bytes.extend([4096_u32, 1, 0].map(u32::to_le_bytes).concat());
+        bytes.extend([8192, size].map(u64::to_le_bytes).concat());
+        Buffer::read(&mut Cursor::of_part(&bytes, 0), true, clock)
+    }
+
+    #[test]
+    fn only_buffers_with_events_must_have_one_clock() {
+        let mut clock = Some("mono".to_owned());
+        assert!(read_buffer("local", 0, &mut clock).is_ok());
+        assert!(read_buffer("mono", 4096, &mut clock).is_ok());
+        assert_eq!(clock.as_deref(), Some("mono"));
+        let fault = read_buffer("local", 4096, &mut clock).unwrap_err().to_string();
+        assert!(fault.contains("different clocks, \"mono\" and \"local\""), "{fault}");
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn short_task(text: &str) -> Result<(Task, &str), Wrong> {
     let (comm, tid) = name.rsplit_once(':').ok_or("expected a thread")?;
     let task = Task {
         tid: ThreadId(tid.parse().map_err(|_| "expected a thread")?),
-        comm: Comm::new(comm.trim_start().as_bytes()),
+        comm: Comm::new(comm.trim_start_matches(' ').as_bytes()),
         prio: prio.parse().map_err(|_| "expected a priority")?,
     };
     Ok((task, rest))

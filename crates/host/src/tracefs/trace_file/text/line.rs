@@ -154,7 +154,14 @@ fn event<'a>(
     let before = cpu_word.as_ptr().addr() - line.as_ptr().addr();
     let Some(current) = line.get(..before).and_then(current) else { return Line::Other };
     let Some((name, what)) = behind.trim_start().split_once(':') else { return Line::Other };
-    Line::Event(Begin { current, cpu, context, at, event: name, what: what.trim() })
+    Line::Event(Begin {
+        current,
+        cpu,
+        context,
+        at,
+        event: name,
+        what: what.trim_end().trim_start_matches(' '),
+    })
 }
 
 /// The thread of `comm-4711` or `comm-4711 ( 4710)`.

@@ -41,7 +41,7 @@ pub(super) fn read(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
             let what = format!("a line of more than {LONGEST_LINE} bytes is not ftrace's");
             return Err(Fault::at_line(number, what));
         }
-        reading.line(String::from_utf8_lossy(line).trim_end(), number)?;
+        reading.line(&String::from_utf8_lossy(line), number)?;
     }
     reading.finish()
 }
@@ -77,7 +77,7 @@ impl Reading {
     /// Takes the next line.
     fn line(&mut self, text: &str, number: usize) -> Result<(), Fault> {
         let Some(broken) = self.broken.take() else { return self.event(text, number, 0) };
-        let may_continue = matches!(line::parse(text), Line::Other | Line::Head);
+        let may_continue = matches!(line::parse(text.trim_end()), Line::Other | Line::Head);
         if broken.breaks == MOST_BREAKS || !may_continue {
             return Err(broken.fault);
         }
@@ -86,7 +86,7 @@ impl Reading {
 
     /// Takes the text of an event, or of what else is in a trace.
     fn event(&mut self, text: &str, number: usize, breaks: usize) -> Result<(), Fault> {
-        match line::parse(text) {
+        match line::parse(text.trim_end()) {
             Line::Event(begin) => {
                 let trace = self.cpus.entry(begin.cpu).or_insert_with(|| CpuTrace::new(begin.cpu));
                 if let Some(from) = self.losing.remove(&begin.cpu) {
@@ -183,29 +183,28 @@ mod tests {
         super::read(text.as_bytes(), &Stop::default())
     }
 
-    const SWITCH: &str = "  <idle>-0  0d..2. 1.000000200: sched_switch: swapper/0:0 [120] R ==> ev\n\n\
-                          il:77 [120]\n";
+    const SWITCH: &str = "  <idle>-0  0d..2. 1.000000200: sched_switch: swapper/0:0 [120] R ==> \n\n\
+                          evil:77 [120]\n";
 
     #[test]
     fn a_name_may_break_the_line_of_an_event() {
-        let woken = "  <idle>-0  0d.h3. 1.000000100: sched_wakeup: ev\n\nil:77 [120] CPU:000\n";
+        let woken = "  <idle>-0  0d.h3. 1.000000100: sched_wakeup:    \n\nevil:77 [120] CPU:000\n";
         let recorded = read(&format!("{woken}{SWITCH}")).unwrap();
         let events: Vec<_> = recorded.trace.cpus[0].events.iter().map(|event| event.kind).collect();
         let [EventKind::Wakeup { task, .. }, EventKind::Switch { next, .. }] = events.as_slice()
         else {
             panic!("{events:?}")
         };
-        assert_eq!((task.comm, next.comm), ("ev\n\nil".into(), "ev\n\nil".into()));
+        assert_eq!((task.comm, next.comm), ("\n\nevil".into(), "\n\nevil".into()));
         assert_eq!(recorded.notes, [""; 0]);
     }
 
     #[test]
     fn an_event_that_no_further_line_completes_is_a_fault() {
         let wrong = "  <idle>-0  0d.h3. 1.000000300: sched_wakeup: nobody\n";
-        for text in [format!("{SWITCH}{wrong}"), format!("{wrong}{SWITCH}"), {
-            format!("{SWITCH}{wrong}{}", "x\n".repeat(20))
-        }] {
-            let fault = read(&text).unwrap_err();
+        let others = "x\n".repeat(20);
+        for (before, after) in [(SWITCH, ""), ("", SWITCH), (SWITCH, &others)] {
+            let fault = read(&format!("{before}{wrong}{after}")).unwrap_err();
             assert!(format!("{fault:?}").contains("expected a priority"), "{fault:?}");
         }
     }
