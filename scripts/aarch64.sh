@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the unit tests of all libraries and unjank-backoff's tests under load as programs for aarch64,
-# under qemu-user; and the whole program in a phone with an ARM kernel.
+# Runs the whole program in a phone with an ARM kernel, and the unit tests of all libraries and
+# unjank-backoff's tests under load as programs for aarch64, under qemu-user.
 # Needs qemu-user, QEMU for ARM, a cross compiler and Rust's standard library for aarch64.
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,9 +31,9 @@ UNJANK_TEST_ALL=1 "$cargo" test --locked --workspace --test needs_aarch64_lab --
 # The emulator supports neither the policies nor the ten thousand threads of the other tests.
 tests --package unjank-backoff --test stress -- --skip ten_thousand || failed=1
 # The extensions for other languages are left out: an interpreter loads them. The skipped tests need
-# calls that qemu-user 7.2 does not emulate: serial lines of any speed, futex_waitv, sock_diag, the children of a
-# thread, a parent that waits for vfork, and /proc/self/syscall. The symbols of this program are
-# stripped.
+# calls that qemu-user 7.2 does not emulate: serial lines of any speed, futex_waitv, sock_diag, the
+# children of a thread, a parent that waits for vfork, and /proc/self/syscall. Those of program_code
+# need symbols, which are stripped.
 tests --workspace --lib \
     --exclude unjank-python --exclude unjank-lock-preload --exclude unjank-backoff-c "$@" -- \
     --skip energy::serial::tests \

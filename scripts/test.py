@@ -45,8 +45,8 @@ class Job:
         self.tests = 0
         self.output = ""
 
-    def run(self, started):
-        """Runs it to its end. `started` is called with its process."""
+    def run(self, running):
+        """Runs it to its end. Its process is in the set `running` meanwhile."""
         began = time.monotonic()
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             process = subprocess.Popen(
@@ -54,8 +54,9 @@ class Job:
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            started(process)
+            running.add(process)
             self.passed = process.wait() == 0
+            running.discard(process)
             output.seek(0)
             self.output = output.read()
         self.took = time.monotonic() - began
@@ -119,19 +120,11 @@ class Runner:
     def work(self):
         while (found := self.next()) is not None:
             lane, job = found
-            process = None
-
-            def started(child):
-                nonlocal process
-                process = child
-                self.processes.add(child)
-
             try:
-                job.run(started)
+                job.run(self.processes)
             except OSError as error:
                 job.output = str(error)
             with self.change:
-                self.processes.discard(process)
                 lane.running -= 1
                 self.ended.append(job)
                 if not self.stopped:
@@ -151,7 +144,7 @@ class Runner:
         with self.change:
             self.stopped = True
             self.change.notify_all()
-            for process in self.processes:
+            for process in list(self.processes):
                 os.killpg(process.pid, signal.SIGTERM)
 
 

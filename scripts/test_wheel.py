@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs a wheel for tests around a native half that cargo has built: test_wheel.py LIBRARY DIRECTORY
+"""Packs a wheel for tests around a library that cargo has built: test_wheel.py LIBRARY DIRECTORY
 
 Maturin would build the library anew, because a package alone has other features than the workspace.
 """
@@ -23,7 +23,7 @@ def main():
     files = {
         f"{information}/METADATA": f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n",
         f"{information}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: false\n"
-                                f"Tag: {TAG}\n",
+        f"Tag: {TAG}\n",
     }
     for path in sorted((TOP / "python" / name).iterdir()):
         if path.is_file():

@@ -7,11 +7,12 @@
 //! standard output:  (ANSWER…)…
 //! ```
 //!
-//! The cache has room for CAPACITY pages; page numbers are below FOOTPRINT. After each block of COUNT
-//! requests it gives as many answers, and waits for the next block. When its input ends, it has five
-//! seconds to exit; then its process group is killed. An answer is [`HIT`], [`ROOM`], or the page that left for the requested one: that one itself, if it does not
-//! come into the cache. Every answer is checked: it is a hit exactly if the page is there, only pages
-//! leave that are there, and no more are there than fit.
+//! The cache has room for CAPACITY pages; page numbers are below FOOTPRINT. After each block of
+//! COUNT requests it gives as many answers, and waits for the next block. When its input ends, it
+//! has five seconds to exit; then its process group is killed. An answer is [`HIT`], [`ROOM`], or
+//! the page that left for the requested one: that one itself, if it does not come into the cache.
+//! Every answer is checked: it is a hit exactly if the page is there, only pages leave that are
+//! there, and no more are there than fit.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};

@@ -1,13 +1,14 @@
-//! LHD: of a sample of pages, evicts the one with the least *hit density*: the hits to expect of it, for
-//! the time that it will stay in the cache until the next hit or its eviction.
+//! LHD: of a sample of pages, evicts the one with the least *hit density*: the hits to expect of
+//! it, for the time that it will stay in the cache until the next hit or its eviction.
 //!
-//! Source: Beckmann, Chen, Cidon, *LHD: Improving Cache Hit Rate by Maximizing Hit Density*, NSDI 2018,
-//! with the constants of the authors' program (<https://github.com/CMU-CORGI/LHD>): sixteen classes by
-//! the sum of a page's last two ages at a hit, 20,000 ages, a decay of 0.9, samples of 32 pages and the
-//! last eight new ones, and a hundredth of the cache for *explorers*: pages that rarely leave, so that
-//! their late hits are seen. Pages have one size, so the number of pages is known from the beginning, and with it the
-//! requests of one step of age. There, densities are computed anew after 2²⁰ requests; here, where
-//! traces are shorter, after eight for each page that fits, but at least 2¹² and at most 2²⁰.
+//! Source: Beckmann, Chen, Cidon, *LHD: Improving Cache Hit Rate by Maximizing Hit Density*, NSDI
+//! 2018, with the constants of the authors' program (<https://github.com/CMU-CORGI/LHD>): sixteen
+//! classes by the sum of a page's last two ages at a hit, 20,000 ages, a decay of 0.9, samples of
+//! 32 pages and the last eight new ones, and a hundredth of the cache for *explorers*: pages that
+//! rarely leave, so that their late hits are seen. Pages have one size, so the number of pages is
+//! known from the beginning, and with it the requests of one step of age. There, densities are
+//! computed anew after 2²⁰ requests; here, where traces are shorter, after eight for each page that
+//! fits, but at least 2¹² and at most 2²⁰.
 
 use super::Replacement;
 use super::parameters::{Share, Slot};
