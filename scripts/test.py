@@ -55,10 +55,13 @@ class Job:
                 start_new_session=True,
             )
             running.add(process)
-            self.passed = process.wait() == 0
+            code = process.wait()
             running.discard(process)
             output.seek(0)
             self.output = output.read()
+        self.passed = code == 0
+        if code < 0:
+            self.output += f"killed by {signal.Signals(-code).name}\n"
         self.took = time.monotonic() - began
         for line in self.output.splitlines():
             if line.startswith("test result: "):
@@ -153,7 +156,14 @@ def show(job):
     tests = f"{job.tests:4} passed" if job.tests else " " * 11
     print(f"{'ok  ' if job.passed else 'FAIL'} {job.name:34} {tests} {job.took:7.1f} s", flush=True)
     if not job.passed:
-        print(job.output, flush=True)
+        print(without_passed(job.output), flush=True)
+
+
+def without_passed(output):
+    """What a test program has printed, without a line for each test that passed."""
+    lines = output.splitlines()
+    return "\n".join(line for line in lines
+                     if not (line.startswith("test ") and line.endswith(" ... ok")))
 
 
 def build(*options):

@@ -132,8 +132,10 @@ mod tests {
     #[test]
     fn a_link_out_of_a_tree_changes_no_terminal() {
         let (end, path) = pair();
-        // Closed and opened again, a terminal would begin anew.
-        let _terminal = std::fs::File::open(&path).unwrap();
+        // Closed and opened again, a terminal would begin anew. With NOCTTY it does not become the
+        // terminal of this session, whose first process would be killed at its end.
+        let flags = OFlags::RDONLY | OFlags::NOCTTY;
+        let _terminal = Root::system().open_with(&path, flags).unwrap();
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("dev")).unwrap();
         std::os::unix::fs::symlink(&path, dir.path().join("dev/ttyUSB0")).unwrap();
