@@ -192,9 +192,10 @@ impl<'a> Changer<'a> {
     pub fn walk(&mut self, process: u32, renamed: bool, walk: &mut Walk) -> Result<()> {
         // A process that has ended has no threads.
         let ids = threads::ids(self.root, process).unwrap_or_default();
+        let there: HashSet<ThreadId> = ids.iter().copied().collect();
         let mut gone = Vec::new();
         self.known.retain(|&id, known| {
-            let stays = known.process != process || ids.contains(&id);
+            let stays = known.process != process || there.contains(&id);
             if !stays {
                 gone.push(id);
             }
