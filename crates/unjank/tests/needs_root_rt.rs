@@ -283,15 +283,19 @@ fn a_machine_without_throttling_needs_force() {
     assert!(ordinary(&program));
 }
 
+const REALTIME: [&str; 4] = ["--thread", "meas=fifo:2", "--for", "100ms"];
+
 /// Runs `rt set` as the user nobody, without rtkit.
 fn set_by_nobody(
     place: &PrivateState,
     program: &Program,
     unjank: &[String],
+    options: &[&str],
 ) -> std::process::Output {
     Command::new(&unjank[0])
         .args(&unjank[1..])
-        .args(["rt", "set", &program.id().to_string(), "--thread", "meas=fifo:2", "--for", "100ms"])
+        .args(["rt", "set", &program.id().to_string()])
+        .args(options)
         .arg("--state-dir")
         .arg(place.state_dir())
         .env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/no/such/bus")
@@ -305,7 +309,7 @@ fn without_privilege_all_means_are_tried_and_listed() {
         return;
     }
     let (place, program, unjank) = of_nobody();
-    let output = set_by_nobody(&place, &program, &unjank);
+    let output = set_by_nobody(&place, &program, &unjank, &REALTIME);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
     for part in
@@ -315,6 +319,22 @@ fn without_privilege_all_means_are_tried_and_listed() {
     }
     assert!(is_ordinary(program.policy("meas").0));
     assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn without_privilege_a_change_that_cannot_be_put_back_is_refused() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (place, program, unjank) = of_nobody();
+    for (rule, end) in [("meas=idle", "--for=100ms"), ("meas=other:19", "--keep")] {
+        let output = set_by_nobody(&place, &program, &unjank, &["--thread", rule, end]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.contains("going back from ") && said.contains("RLIMIT_NICE"), "{said}");
+        assert!(is_ordinary(program.policy("meas").0));
+        assert_eq!(place.ledgers(), 0);
+    }
 }
 
 #[test]
@@ -332,7 +352,7 @@ fn a_nice_value_is_the_last_resort() {
         println!("skipped: a limit of nobody's needs CAP_SYS_RESOURCE: {}", stderr(&limited));
         return;
     }
-    let output = set_by_nobody(&place, &program, &unjank);
+    let output = set_by_nobody(&place, &program, &unjank, &REALTIME);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("→ other:nice-5 by nice instead of fifo:2: "), "{said}");

@@ -11,6 +11,7 @@ mod nice;
 mod policy;
 mod policy_text;
 mod realtime;
+mod rights;
 mod run_limit;
 mod slack;
 
@@ -25,5 +26,6 @@ pub use policy::{Policy, Priority, ThreadId};
 pub use realtime::{
     HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, is_throttled, rtprio_limit,
 };
-pub use run_limit::{RunLimit, best_nice, run_limit, set_run_limit};
+pub use rights::{PolicyAndNice, SchedulingRights};
+pub use run_limit::{RunLimit, run_limit, set_run_limit};
 pub use slack::{ExactTimers, timer_slack};

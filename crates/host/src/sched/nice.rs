@@ -4,9 +4,9 @@ use super::attributes::set_policy;
 use super::fair::Fair;
 use super::former::FormerPolicy;
 use super::policy::{Policy, ThreadId};
-use super::run_limit::best_nice;
+use super::rights::SchedulingRights;
 use crate::error::{Error, Result};
-use crate::process::is_root;
+use crate::root::Root;
 
 /// Gives the calling thread another nice value, which processes inherit from it
 /// (`setpriority(2)`). Restores its former value when dropped.
@@ -29,13 +29,10 @@ impl NiceGuard {
                 former.get()
             )));
         };
-        if nice > fair.nice && !is_root() && best_nice(std::process::id())? > fair.nice {
-            return Err(Error::Permission {
-                what: format!("going back from nice value {nice} to {}", fair.nice),
-                needs: "CAP_SYS_NICE or a limit RLIMIT_NICE that allows it".to_owned(),
-            });
-        }
-        set_policy(ThreadId::current(), Policy::Other(Fair { nice, ..fair }), false)?;
+        let new = Policy::Other(Fair { nice, ..fair });
+        let rights = SchedulingRights::over(&Root::system(), std::process::id())?;
+        rights.check_return((new, nice), (former.get(), fair.nice))?;
+        set_policy(ThreadId::current(), new, false)?;
         Ok(Self { former })
     }
 }

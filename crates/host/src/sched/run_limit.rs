@@ -1,6 +1,6 @@
 //! Limits of another process, `prlimit(2)`: the run time of its real-time
-//! threads without sleeping (`RLIMIT_RTTIME`), and its lowest nice value
-//! (`RLIMIT_NICE`).
+//! threads without sleeping (`RLIMIT_RTTIME`), their priority (`RLIMIT_RTPRIO`),
+//! and its lowest nice value (`RLIMIT_NICE`).
 
 use std::io;
 use std::ptr;
@@ -42,16 +42,26 @@ pub fn run_limit(process: u32) -> Result<RunLimit> {
     Ok(RunLimit { soft: nanos(limit.rlim_cur), hard: nanos(limit.rlim_max) })
 }
 
-/// The lowest nice value for threads of `process` without privileges:
-/// `RLIMIT_NICE` of that process, not of the caller (`can_nice` in
-/// `kernel/sched/syscalls.c`).
+/// The lowest nice value to which threads of `process` may be raised without
+/// privileges, 20 for none: `RLIMIT_NICE` of that process, not of the caller
+/// (`can_nice` in `kernel/sched/syscalls.c`).
 ///
 /// # Errors
 /// As [`run_limit`].
-pub fn best_nice(process: u32) -> Result<i32> {
+pub(super) fn best_nice(process: u32) -> Result<i32> {
     let limit = read(process, Resource { number: libc::RLIMIT_NICE as _, name: "RLIMIT_NICE" })?;
     // The limit is 20 minus the nice value; unlimited counts as the highest.
-    Ok(20 - limit.rlim_cur.clamp(1, 40) as i32)
+    Ok(20 - limit.rlim_cur.min(40) as i32)
+}
+
+/// The highest real-time priority for threads of `process` without privileges, 0
+/// for none: `RLIMIT_RTPRIO`.
+///
+/// # Errors
+/// As [`run_limit`].
+pub(super) fn highest_priority(process: u32) -> Result<u8> {
+    let resource = Resource { number: libc::RLIMIT_RTPRIO as _, name: "RLIMIT_RTPRIO" };
+    Ok(read(process, resource)?.rlim_cur.min(99) as u8)
 }
 
 /// Sets the limit of `process`, in whole microseconds.
@@ -124,7 +134,8 @@ mod tests {
         assert_eq!(run_limit(child.id()).unwrap(), limited);
         set_run_limit(child.id(), before).unwrap();
         assert_eq!(run_limit(child.id()).unwrap(), before);
-        assert!((-20..=19).contains(&best_nice(child.id()).unwrap()));
+        assert!((-20..=20).contains(&best_nice(child.id()).unwrap()));
+        assert!(highest_priority(child.id()).unwrap() <= 99);
         assert!(run_limit(u32::MAX >> 1).unwrap_err().is_not_found());
     }
 }

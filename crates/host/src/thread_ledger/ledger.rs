@@ -18,6 +18,7 @@ use crate::keeper::{Keeper, Order};
 use crate::process::HelperCommand;
 use crate::root::Root;
 use crate::sched::ThreadId;
+use crate::threads::Began;
 use unjank_units::Nanos;
 
 /// The changes of one session and their file. When it is dropped, the changes
@@ -69,6 +70,12 @@ impl<'a> Ledger<'a> {
         Ok(Self { state, file, contents, scheduler, keeper })
     }
 
+    /// The state to which a thread goes back, if this session has changed it.
+    pub fn before(&self, thread: ThreadId, began: Began) -> Option<ThreadState> {
+        let held = self.contents.threads.get(&thread)?;
+        (held.intent.began == began).then_some(held.intent.before)
+    }
+
     /// Records changes that are about to be made.
     ///
     /// # Errors
@@ -77,9 +84,7 @@ impl<'a> Ledger<'a> {
         self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
         // Each line has the state to put back, in case others are damaged.
         let with_first = |intent: &Intent| {
-            let held = self.contents.threads.get(&intent.thread);
-            let first = held.filter(|held| held.intent.began == intent.began);
-            let before = first.map_or(intent.before, |held| held.intent.before);
+            let before = self.before(intent.thread, intent.began).unwrap_or(intent.before);
             Entry::Intent(Intent { before, ..intent.clone() })
         };
         let entries: Vec<Entry> = intents.iter().map(with_first).collect();

@@ -28,6 +28,9 @@ pub struct Options {
     pub force: bool,
     /// Whether the changes end with this session.
     pub tied: bool,
+    /// Whether changes are refused that this user could not put back. A command that unjank runs
+    /// ends with its threads, so there is usually nothing to put back.
+    pub reversible: bool,
 }
 
 /// While a session watches, the kernel's limit is this much above twice its own.
@@ -41,7 +44,14 @@ impl Options {
     /// needed only after its death.
     pub fn new(max_busy: Nanos, force: bool, watches: bool) -> Self {
         let behind = if watches { max_busy.times(2) + BEHIND } else { max_busy };
-        Self { longest: (max_busy > Nanos::ZERO).then_some(behind), force, tied: watches }
+        let longest = (max_busy > Nanos::ZERO).then_some(behind);
+        Self { longest, force, tied: watches, reversible: false }
+    }
+
+    /// The same, and refuses changes that this user could not put back.
+    #[must_use]
+    pub fn reversible(self) -> Self {
+        Self { reversible: true, ..self }
     }
 }
 
@@ -296,13 +306,19 @@ impl<'a> Changer<'a> {
         let nice = policy.fair().map_or(before.nice, |fair| fair.nice);
         // Children of a real-time thread must not inherit its policy.
         let reset_on_fork = before.reset_on_fork || policy.is_realtime();
+        let wanted = ThreadState { policy, reset_on_fork, nice };
+        if self.options.reversible {
+            let first = self.ledger.before(thread.id, thread.began).unwrap_or(before);
+            let (new, old) = ((wanted.policy, wanted.nice), (first.policy, first.nice));
+            self.setter.rights.check_return(new, old)?;
+        }
         Ok(Some(Intent {
             process,
             thread: thread.id,
             began: thread.began,
             name: thread.name.clone(),
             before,
-            wanted: ThreadState { policy, reset_on_fork, nice },
+            wanted,
         }))
     }
 
@@ -383,5 +399,58 @@ impl<'a> Changer<'a> {
     /// The ledger cannot be written; then everything is put back.
     pub fn keep(self) -> Result<()> {
         self.ledger.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::SchedulingRights;
+
+    use super::super::scripted::{OTHER, Scripted, rules, setter};
+    use super::*;
+
+    #[test]
+    fn a_change_that_cannot_be_put_back_is_refused() {
+        let (machine, rules) = (Scripted::new(), rules(&["*=idle"]));
+        machine.start(100, "app", 1);
+        let change = |rights, options: Options| {
+            let setter = setter(&machine, rights);
+            let place = machine.state_dir();
+            let set = set(&machine.root, &place, 100, &rules, &setter, options, None);
+            let was = machine.state(100);
+            set.map(|(_, changer)| (was, changer.finish().len())).map_err(|error| {
+                assert_eq!(was, OTHER);
+                error.to_string()
+            })
+        };
+        let options = Options::new(Nanos::from_millis(1_000), false, true);
+        let idle = ThreadState { policy: Policy::Idle, ..OTHER };
+        assert_eq!(
+            change(SchedulingRights::NONE, options.reversible()).unwrap_err(),
+            "going back from idle to other for app (thread 100) needs CAP_SYS_NICE or a limit \
+             RLIMIT_NICE that allows it"
+        );
+        assert_eq!(change(SchedulingRights::All, options.reversible()), Ok((idle, 1)));
+        assert_eq!(change(SchedulingRights::NONE, options), Ok((idle, 1)), "for a command");
+    }
+
+    #[test]
+    fn the_way_back_of_a_renamed_thread_leads_to_its_first_state() {
+        let (machine, rules) = (Scripted::new(), rules(&["fast=fifo:5", "slow=other"]));
+        // A way back to fifo:5 would need a right.
+        let setter = setter(&machine, SchedulingRights::NONE);
+        let options = Options::new(Nanos::from_millis(1_000), false, true).reversible();
+        let place = machine.state_dir();
+        let mut changer =
+            Changer::begin(&machine.root, &place, None, &rules, &setter, options, None).unwrap();
+        for (name, policy) in [("fast", "fifo:5"), ("slow", "other")] {
+            machine.start(100, name, 1);
+            let mut walk = Walk::default();
+            changer.walk(100, true, &mut walk).unwrap();
+            assert_eq!((walk.changed.len(), walk.failed.len()), (1, 0), "{:?}", walk.failed);
+            assert_eq!(machine.state(100).policy.to_string(), policy);
+        }
+        changer.finish();
+        assert_eq!(machine.state(100), OTHER);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 use unjank_host::rtkit::RealtimeKit;
-use unjank_host::sched::{Policy, ThreadId};
+use unjank_host::sched::{Policy, SchedulingRights, ThreadId};
 use unjank_host::thread_ledger::{Ledger, Scheduler, ThreadState};
 use unjank_host::{Error, ErrorClass, Result};
 
@@ -41,8 +41,8 @@ pub struct PolicySetter<'a> {
     pub scheduler: &'a dyn Scheduler,
     /// The connection to rtkit, or the reason why it cannot be used.
     pub rtkit: std::result::Result<&'a dyn RealtimeKit, String>,
-    /// The lowest (most favourable) nice value that this user may set.
-    pub best_nice: i32,
+    /// The rights of this user over the threads.
+    pub rights: SchedulingRights,
 }
 
 /// The policy that a thread got.
@@ -101,7 +101,7 @@ impl PolicySetter<'_> {
             }
             Err(reason) => reason.clone(),
         };
-        let nice = self.best_nice.max(RAISED);
+        let nice = self.rights.best_nice().max(RAISED);
         if nice < before.nice {
             let policy = Policy::other(nice);
             let raised = ThreadState { policy, reset_on_fork: before.reset_on_fork, nice };
@@ -116,7 +116,7 @@ impl PolicySetter<'_> {
                 needs: format!(
                     "{needs} (other means failed too: rtkit: {not_by_rtkit}; nice: not below {} \
                      without privileges, RLIMIT_NICE)",
-                    self.best_nice
+                    self.rights.best_nice().min(19)
                 ),
             },
             error => error,
@@ -215,7 +215,8 @@ mod tests {
     }
 
     fn setter(kernel: &Ordinary) -> PolicySetter<'_> {
-        PolicySetter { scheduler: kernel, rtkit: Err("none".to_owned()), best_nice: 20 }
+        let rights = SchedulingRights::NONE;
+        PolicySetter { scheduler: kernel, rtkit: Err("none".to_owned()), rights }
     }
 
     fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Granted> {
@@ -223,7 +224,8 @@ mod tests {
         let root = Root::at(dir.path());
         let mut ledger = Ledger::begin(&root, dir.path(), Some(7), true, kernel, None).unwrap();
         let rtkit = if rtkit { Ok(kernel as &dyn RealtimeKit) } else { Err("none".to_owned()) };
-        let setter = PolicySetter { scheduler: kernel, rtkit, best_nice };
+        let rights = SchedulingRights::Limited { best_nice, highest_priority: 0 };
+        let setter = PolicySetter { scheduler: kernel, rtkit, rights };
         let policy = Policy::Fifo(Priority::new(80).unwrap());
         let wanted = ThreadState { policy, reset_on_fork: true, nice: 0 };
         setter.set(&mut ledger, 7, THREAD, wanted, BEFORE)

@@ -19,6 +19,8 @@ mod means;
 mod profile;
 mod rule;
 mod rules;
+#[cfg(test)]
+mod scripted;
 mod walk;
 mod watcher;
 

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
     let events = means::events()?;
     // The command has the limits of this process.
-    let setter = found.policy_setter(std::process::id());
+    let setter = found.policy_setter(&root, std::process::id());
     let options = args.changes.options(true);
     let keeper = Some(keeper::command(&dir));
     let changer = Changer::begin(&root, &dir, None, &rules, &setter, options, keeper)?;

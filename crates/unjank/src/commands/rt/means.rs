@@ -5,7 +5,7 @@ use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::process::is_privileged_to_schedule;
 use unjank_host::rtkit::{RealtimeKit, Rtkit};
 use unjank_host::sched::{
-    Policy, Priority, Realtime, RealtimeGuard, ThreadId, best_nice, is_throttled, set_policy,
+    Policy, Priority, Realtime, RealtimeGuard, SchedulingRights, ThreadId, is_throttled, set_policy,
 };
 use unjank_host::thread_ledger::Kernel;
 use unjank_host::{Root, Support};
@@ -18,30 +18,28 @@ use crate::commands::system_bus;
 pub(super) struct Means {
     kernel: Kernel,
     rtkit: Support<Rtkit>,
-    privileged: bool,
 }
 
 impl Means {
     /// Finds the ways for `rules`.
     pub(super) fn find(root: &Root, rules: &Rules) -> Self {
-        let privileged = is_privileged_to_schedule(root);
-        let rtkit = if privileged || !rules.are_realtime() {
+        let rtkit = if is_privileged_to_schedule(root) || !rules.are_realtime() {
             Support::no("not needed: this user has CAP_SYS_NICE, or no rule is real-time")
         } else {
             Rtkit::connect(&system_bus::address())
         };
-        Self { kernel: Kernel::new(), rtkit, privileged }
+        Self { kernel: Kernel::new(), rtkit }
     }
 
     /// The ways to change threads of `process`.
-    pub(super) fn policy_setter(&self, process: u32) -> PolicySetter<'_> {
+    pub(super) fn policy_setter(&self, root: &Root, process: u32) -> PolicySetter<'_> {
         let rtkit = match &self.rtkit {
             Support::Yes(rtkit) => Ok(rtkit as &dyn RealtimeKit),
             Support::No(reason) => Err(reason.clone()),
         };
         // In another user's process nothing can be changed anyway.
-        let best_nice = if self.privileged { -20 } else { best_nice(process).unwrap_or(19) };
-        PolicySetter { scheduler: &self.kernel, rtkit, best_nice }
+        let rights = SchedulingRights::over(root, process).unwrap_or(SchedulingRights::NONE);
+        PolicySetter { scheduler: &self.kernel, rtkit, rights }
     }
 
     pub(super) fn kernel(&self) -> &Kernel {

@@ -25,7 +25,7 @@ use crate::{exit, interrupt, values};
   sudo unjank rt set 4711 --profile jvm-inversion-aware --thread 'meas*=fifo:80' --for 60s
   sudo unjank rt set 4711 --others fifo:50 --max-busy 200ms
   sudo unjank rt set 4711 --thread 'data-loop*=rr:60' --keep && sudo unjank rt restore 4711
-  unjank rt set 4711 --thread 'worker-?=batch:5'
+  unjank rt set 4711 --thread 'worker-?=batch'
 
 Policies: fifo:1-99, rr:1-99, other[:NICE], batch[:NICE], idle, and
 deadline:RUNTIME/DEADLINE/PERIOD. All threads are changed, or none. New and
@@ -33,7 +33,9 @@ renamed threads are followed until Ctrl-C, the end of --for or of the process;
 then everything is put back. If NOTIFY_SOCKET is set, a message there says when
 the threads are changed (sd_notify(3)). A thread that computes for longer than --max-busy
 without a sleep is put back at once. If the kernel refuses a real-time policy,
-unjank tries rtkit, and then a better nice value, and prints the result.
+unjank tries rtkit, and then a better nice value, and prints the result. A change
+that this user could not put back is refused: idle, or a worse nice value,
+without CAP_SYS_NICE or RLIMIT_NICE.
 
 With --keep unjank does not watch: the kernel ends the process (SIGXCPU) if one
 of its real-time threads computes for longer than --max-busy without a sleep.
@@ -64,8 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
     // Before the first look, so that no new thread is missed in between.
     let events = if args.keep { Support::no("") } else { means::events()? };
-    let setter = found.policy_setter(args.process);
-    let options = args.changes.options(!args.keep);
+    let setter = found.policy_setter(&root, args.process);
+    let options = args.changes.options(!args.keep).reversible();
     let began = Timestamp::now();
     let keeper = Some(keeper::command(&dir));
     let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &setter, options, keeper)?;
