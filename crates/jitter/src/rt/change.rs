@@ -342,16 +342,16 @@ impl<'a> Changer<'a> {
         Ok(())
     }
 
-    /// Forgets all processes except these: the others have ended.
+    /// Forgets the processes that have `ended`.
     ///
     /// # Errors
     /// The ledger cannot be written.
-    pub fn retain(&mut self, processes: &BTreeSet<u32>) -> Result<()> {
-        self.known.retain(|_, known| processes.contains(&known.process));
-        self.limited.retain(|process| processes.contains(process));
+    pub fn forget(&mut self, ended: impl Fn(u32) -> bool) -> Result<()> {
+        self.known.retain(|_, known| !ended(known.process));
+        self.limited.retain(|process| !ended(*process));
         let known = &self.known;
         self.refused.retain(|(thread, _)| known.contains_key(thread));
-        self.ledger.forget_processes(|process| !processes.contains(&process))
+        self.ledger.forget_processes(ended)
     }
 
     /// The real-time threads that this session has made, with their processes.

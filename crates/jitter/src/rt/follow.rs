@@ -146,24 +146,7 @@ impl<'a> Follower<'a> {
                 },
             )?;
             for event in lives {
-                match event {
-                    ProcessEvent::Fork { parent, child, .. } => {
-                        if self.scope == Scope::Family
-                            && self.processes.contains(&parent)
-                            && self.processes.insert(child)
-                        {
-                            named.insert((child, ThreadId(child)));
-                        }
-                    }
-                    ProcessEvent::Exec { process, .. } => {
-                        named.insert((process, ThreadId(process)));
-                    }
-                    ProcessEvent::Exit { process, .. } => {
-                        if self.processes.len() > 1 {
-                            self.processes.remove(&process);
-                        }
-                    }
-                }
+                named.extend(self.hear_of_process(event)?);
             }
             named.extend(all);
         }
@@ -174,6 +157,27 @@ impl<'a> Follower<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Handles an event of a process. Returns its first thread if that is to be looked at.
+    fn hear_of_process(&mut self, event: ProcessEvent) -> Result<Option<(u32, ThreadId)>> {
+        let first = |process: u32| Some((process, ThreadId(process)));
+        Ok(match event {
+            ProcessEvent::Fork { parent, child, .. } => {
+                let is_new = self.scope == Scope::Family
+                    && self.processes.contains(&parent)
+                    && self.processes.insert(child);
+                first(child).filter(|_| is_new)
+            }
+            ProcessEvent::Exec { process, .. } => first(process),
+            ProcessEvent::Exit { process, .. } => {
+                if self.processes.len() > 1 && self.processes.remove(&process) {
+                    // At once, because a new process may get its number.
+                    self.changer.forget(|other| other == process)?;
+                }
+                None
+            }
+        })
     }
 
     /// Scans all threads of all processes.
@@ -192,11 +196,7 @@ impl<'a> Follower<'a> {
                 }
             }
         }
-        if self.processes.len() > 1 {
-            let root = self.root;
-            self.processes.retain(|process| root.exists(format!("/proc/{process}")));
-            self.changer.retain(&self.processes)?;
-        }
+        self.forget_ended()?;
         let now = Timestamp::now();
         let longest = if self.events.is_some() { RARELY } else { OFTEN };
         self.interval = if walk.seen > seen { SOON } else { self.interval.times(2).min(longest) };
@@ -204,6 +204,18 @@ impl<'a> Follower<'a> {
         let fair = now.since(began).times(SHARE);
         self.look_at = now + self.interval.max(fair);
         Ok(())
+    }
+
+    /// Forgets the processes that have ended, except the last one, with which the session ends.
+    fn forget_ended(&mut self) -> Result<()> {
+        let lives = |process: &u32| self.root.exists(format!("/proc/{process}"));
+        let (live, ended): (BTreeSet<u32>, BTreeSet<u32>) =
+            self.processes.iter().copied().partition(lives);
+        if live.is_empty() || ended.is_empty() {
+            return Ok(());
+        }
+        self.processes = live;
+        self.changer.forget(|process| ended.contains(&process))
     }
 
     /// Demotes real-time threads that never sleep.
@@ -235,5 +247,48 @@ impl<'a> Follower<'a> {
     /// Patterns that no thread has matched so far.
     pub fn unmatched(&self) -> Vec<String> {
         self.changer.unmatched()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::SchedulingRights;
+
+    use super::super::Options;
+    use super::super::scripted::{Scripted, rules, setter};
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_is_forgotten_and_its_number_is_limited_anew() {
+        let (machine, rules) = (Scripted::new(), rules(&["work=fifo:5"]));
+        let setter = setter(&machine, SchedulingRights::All);
+        let options = Options::new(Nanos::from_millis(1_000), false, true);
+        let place = machine.state_dir();
+        let changer =
+            Changer::begin(&machine.root, &place, None, &rules, &setter, options, None).unwrap();
+        machine.start(100, "server", 1);
+        let mut follower = Follower::new(&machine.root, changer, 100, Scope::Family, None, None);
+        // The server starts one worker at a time. Its end is heard of, or seen at the next look.
+        for (began, child, is_heard_of) in
+            [(2, 101, true), (3, 101, true), (4, 102, false), (5, 101, false), (6, 102, true)]
+        {
+            machine.start(child, "work", began);
+            machine.set_children(100, &[child]);
+            let mut walk = Walk::default();
+            follower.look(Timestamp::now(), &mut walk).unwrap();
+            assert_eq!(walk.changed.len(), 1);
+            assert_eq!(follower.changer.realtime(), [(child, ThreadId(child))]);
+            machine.end(child);
+            machine.set_children(100, &[]);
+            if is_heard_of {
+                let event = ProcessEvent::Exit { process: child, at: Timestamp::now() };
+                assert_eq!(follower.hear_of_process(event).unwrap(), None);
+            } else {
+                follower.look(Timestamp::now(), &mut walk).unwrap();
+            }
+            assert_eq!(follower.changer.realtime(), []);
+        }
+        assert_eq!(*machine.limited.borrow(), [101, 101, 102, 101, 102]);
+        assert_eq!(follower.finish(), []);
     }
 }
