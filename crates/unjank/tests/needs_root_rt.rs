@@ -143,7 +143,7 @@ fn a_session_that_is_killed_with_its_keeper_is_put_back_by_the_next() {
         assert_eq!(program.policy("meas").0.to_string(), "fifo:2");
         let output = if general { place.restore_all() } else { place.run(&["restore"]) };
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));
+        assert!(stdout(&output).contains("has ended and left changes:"), "{}", stdout(&output));
         assert!(ordinary(&program) && program.run_limit() == limit);
         assert_eq!(place.ledgers(), 0);
     }

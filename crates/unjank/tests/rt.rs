@@ -293,7 +293,7 @@ fn an_exec_killed_with_its_keeper_is_put_back() {
     wait::until("the command to be batch", || is_batch(policy()));
     kill_with_keeper(&mut unjank);
     let output = place.run(&["restore", &id.to_string()]);
-    assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("has ended and left changes:"), "{}", stdout(&output));
     assert!(is_ordinary(policy()));
     send_signal(id, KILL).unwrap();
 }

@@ -4,10 +4,11 @@
 //! Unlike a knob ([`crate::journal`]), a thread may keep its new policy after
 //! the unjank that set it has ended. So each [`Ledger`] is a file that can
 //! stay: it is *kept* if its session ended normally, *tied* if the changes end
-//! with their session, and *cut off* if its session was killed. A lock shows
-//! whether the session lives. [`crate::journal::decide`] is the rule for
-//! putting back a change. A boot ends all threads, so an entry need not be on
-//! the disk before a change; it only has to be written.
+//! with their session, and *cut off* if its session was killed or could not put
+//! everything back. A lock shows whether the session lives.
+//! [`crate::journal::decide`] is the rule for putting back a change. A boot ends
+//! all threads, so an entry need not be on the disk before a change; it only has
+//! to be written.
 //!
 //! ```text
 //! unjank.threads/2, JSON lines, each in {"crc32":"…","line":…}

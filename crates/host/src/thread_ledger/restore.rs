@@ -25,7 +25,7 @@ pub enum Selection {
     All,
     /// Ledgers with threads of one process.
     Process(u32),
-    /// Ledgers of sessions that were cut off; kept changes stay.
+    /// Ledgers of sessions that did not put everything back; kept changes stay.
     CutOff,
     /// As `CutOff`, for sessions of one process.
     Owner(u32),
@@ -45,7 +45,7 @@ pub enum LedgerStatus {
     Live,
     /// Its session has ended normally, and its changes stay.
     Kept,
-    /// Its session was cut off.
+    /// Its session was killed, or could not put everything back.
     CutOff,
     /// This process cannot see its threads: a chroot, another namespace.
     Hidden {

@@ -45,7 +45,8 @@ impl fmt::Display for ThreadReport {
             RestoreOutcome::AlreadyBack => write!(f, "already back at {before}"),
             RestoreOutcome::LeftToOthers => {
                 let now = self.after.as_deref().unwrap_or("another value");
-                write!(f, "left at {now}, which another program set after our {during}")
+                let other = "another program or another unjank";
+                write!(f, "left at {now}, which {other} set after our {during}")
             }
             RestoreOutcome::Gone => write!(f, "has ended; nothing to put back"),
             RestoreOutcome::ResetByBoot => write!(f, "ended by a boot; nothing to put back"),

@@ -126,7 +126,9 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
                 ));
             }
             LedgerStatus::Kept => lines.add(format_args!("{session} left changed on purpose:")),
-            LedgerStatus::CutOff => lines.add(format_args!("{session} was cut off:")),
+            LedgerStatus::CutOff => {
+                lines.add(format_args!("{session} has ended and left changes:"));
+            }
             LedgerStatus::Hidden { reason } => lines
                 .add(format_args!("{session} cannot be checked from here and is kept: {reason}")),
             LedgerStatus::Unreadable { reason } => {
