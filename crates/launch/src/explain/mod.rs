@@ -20,6 +20,11 @@ pub fn verdict(findings: &Findings) -> Verdict {
     });
     let lost = findings.series_named("launch/ramp/work_lost").and_then(|series| series.summary);
     let reason = match lost {
+        Some(lost) if lost.p50 == 0 => {
+            "the first slice that was measured was at full speed already, so this time is an upper \
+             bound"
+                .to_owned()
+        }
         Some(lost) => format!("a slow clock costs a launch {} of full-speed work", Nanos(lost.p50)),
         None => "no launch reached full speed".to_owned(),
     };
@@ -30,16 +35,33 @@ pub fn verdict(findings: &Findings) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::{Answer, Series};
+    use unjank_measure::{Answer, Series, SeriesRecord};
 
     use super::*;
 
-    fn findings(time_to_full: Nanos, launches: u32) -> Findings {
-        let mut series = Series::new("launch/ramp/time_to_full");
+    fn series(name: &str, value: Nanos, launches: u32) -> SeriesRecord {
+        let mut series = Series::new(name);
         for _ in 0..launches {
-            series.record(time_to_full);
+            series.record(value);
         }
-        Findings { series: vec![series.finish()], ..Findings::default() }
+        series.finish()
+    }
+
+    fn findings(time_to_full: Nanos, launches: u32) -> Findings {
+        let series = vec![series("launch/ramp/time_to_full", time_to_full, launches)];
+        Findings { series, ..Findings::default() }
+    }
+
+    #[test]
+    fn at_the_resolution_the_time_is_an_upper_bound() {
+        let reason = |lost| {
+            let mut findings = findings(Nanos::from_micros(100), 10);
+            findings.series.push(series("launch/ramp/work_lost", lost, 10));
+            verdict(&findings).reason
+        };
+        assert!(reason(Nanos::ZERO).contains("upper bound"), "{}", reason(Nanos::ZERO));
+        let lost = reason(Nanos::from_micros(50));
+        assert!(lost.contains("costs a launch 50.0 µs of full-speed work"), "{lost}");
     }
 
     #[test]

@@ -63,12 +63,13 @@ impl Launch {
         Self { speeds, lost_to_others: Nanos(lost) }
     }
 
-    /// The time until full speed: the end of the first slice that was fast
-    /// enough. `None` if there was none.
+    /// The time until full speed: the end of the first fast slice of those over which the smoothed
+    /// speed is first fast enough. `None` if it never is.
     pub(crate) fn time_to_full(&self, full: f64, slice: Nanos) -> Option<Nanos> {
-        smoothed(&self.speeds)
-            .position(|speed| speed.is_some_and(|speed| speed >= FULL * full))
-            .map(|index| slice.times(index as u64 + 1))
+        let is_fast = |speed: Option<f64>| speed.is_some_and(|speed| speed >= FULL * full);
+        let window = smoothed(&self.speeds).position(is_fast)?;
+        let within = self.speeds[window..].iter().position(|speed| is_fast(*speed))?;
+        Some(slice.times((window + within) as u64 + 1))
     }
 
     /// The full-speed time lost before the slice that ends at `full_at`.
@@ -138,12 +139,27 @@ mod tests {
         let launch = launch(&ramp(Nanos::from_millis(5)));
         let full = full_speed(&[&launch]).unwrap();
         assert!((full - 1.0 / 2_000.0).abs() < 1e-12);
+        // The first fast slice begins after 5 ms.
         let time = launch.time_to_full(full, SLICE).unwrap();
-        // The running median turns over when most of its slices are fast.
-        assert!(time.get().abs_diff(5_000_000) <= 2 * SLICE.get(), "{time}");
+        assert_eq!(time, Nanos::from_millis(5) + SLICE);
         // Half speed for 5 ms loses 2.5 ms of work.
-        let lost = launch.work_lost(full, SLICE, time);
-        assert!(lost.get().abs_diff(2_500_000) <= SLICE.get(), "{lost}");
+        assert_eq!(launch.work_lost(full, SLICE, time), Nanos::from_micros(2_500));
+    }
+
+    #[test]
+    fn the_first_fast_slice_ends_the_ramp_and_a_lone_one_does_not() {
+        let time = |slow: &[usize]| {
+            let speed = |slice| Some(if slow.contains(&slice) { 0.5 } else { 1.0 });
+            let launch =
+                Launch { speeds: (0..20).map(speed).collect(), lost_to_others: Nanos::ZERO };
+            let time = launch.time_to_full(1.0, SLICE).unwrap();
+            (time.get() / SLICE.get(), launch.work_lost(1.0, SLICE, time))
+        };
+        assert_eq!(time(&[]), (1, Nanos::ZERO));
+        assert_eq!(time(&[0]), (2, Nanos::from_micros(50)));
+        assert_eq!(time(&[0, 1]), (3, Nanos::from_micros(100)));
+        assert_eq!(time(&[2]), (1, Nanos::ZERO), "an interrupt");
+        assert_eq!(time(&[0, 1, 2, 4, 5, 6]), (8, Nanos::from_micros(300)), "3 is alone");
     }
 
     #[test]
