@@ -207,17 +207,21 @@ impl Ondemand {
 
     /// `dbs_check_cpu` up to 3.12: the slowest frequency at which the load
     /// would stay some percent below the threshold.
+    ///
+    /// The kernel computes with `unsigned int`, and accepts an `up_threshold` below
+    /// `down_differential`. Their difference then wraps around, so the lowest frequency is
+    /// requested at any load up to the threshold.
     fn by_weighed_load(&mut self, load: u32, clock: &mut Clock) {
-        let current = clock.current().0;
-        let weighed = u64::from(load) * u64::from(current);
-        if weighed > u64::from(self.up_threshold) * u64::from(current) {
+        let weigh = |percent: u32| percent.wrapping_mul(clock.current().0);
+        let weighed = weigh(load);
+        if weighed > weigh(self.up_threshold) {
             self.rise(clock);
             return;
         }
-        let below = u64::from(self.up_threshold - self.down_differential);
-        if clock.current() > clock.min() && weighed < below * u64::from(current) {
+        let below = self.up_threshold.wrapping_sub(self.down_differential);
+        if clock.current() > clock.min() && weighed < weigh(below) {
             self.rate_mult = 1;
-            let requested = Khz((weighed / below) as u32).max(clock.min());
+            let requested = Khz(weighed / below).max(clock.min());
             clock.target(requested, Relation::AtLeast);
         }
     }
@@ -290,6 +294,27 @@ mod tests {
         // 70 × 1200 / 92 = 913 → 1000; then 40 × 1000 / 92 = 434 → 500;
         // 10 × 500 / 92 = 54 → 200.
         assert_eq!(course(Era::V3_4, 1200, &[92, 91, 70, 40, 10]), [1200, 1200, 1000, 500, 200]);
+    }
+
+    #[test]
+    fn a_threshold_below_the_differential_wraps_around_as_in_the_kernel() {
+        let lowered_to = |threshold| {
+            let mut governor = Ondemand::new(Era::V3_4, 1, TICK);
+            write(&mut governor, Tunable::DownDifferential, 90, 0);
+            write(&mut governor, Tunable::UpThreshold, threshold, 0);
+            let mut clock = exynos(Ties::Faster);
+            clock.begin_at(Khz(1_000_000));
+            governor.start(&activity(0, &[Nanos::ZERO]));
+            let mut at = |now, busy| {
+                governor.on_tick(&activity(now, &[millis(busy)]), &mut clock);
+                clock.current().0 / 1_000
+            };
+            [at(100, 50), at(200, 150)]
+        };
+        // 50 × 1000 is not above 80 × 1000, and 80 − 90 wraps around to a very large number.
+        assert_eq!(lowered_to(80), [200, 1200]);
+        // Nothing is less than 0.
+        assert_eq!(lowered_to(90), [1000, 1200]);
     }
 
     #[test]
