@@ -164,7 +164,7 @@ impl<'a> Server<'a> {
             };
             self.steps[usize::from(part.tag) * self.pages + usize::from(part.page)] = Some(step);
             let token = Token::Part(part).pack();
-            let (offset, memory, length) = (offset as u64, in_request(part), PAGE as u32);
+            let (memory, length) = (in_request(part), PAGE as u32);
             return queue.transfer(Io { file, offset, memory, length, writes, token });
         }
     }
@@ -203,7 +203,7 @@ impl<'a> Server<'a> {
             }
             Fast::File => {
                 let token = Token::CopyRead(spare).pack();
-                let (offset, memory) = (in_file(copy.frame) as u64, Memory::Spare(spare));
+                let (offset, memory) = (in_file(copy.frame), Memory::Spare(spare));
                 let length = PAGE as u32;
                 queue.transfer(Io { file: FAST, offset, memory, length, writes: false, token });
             }
@@ -286,7 +286,7 @@ impl Serve for Server<'_> {
 fn write_copy(queue: &mut Queue, copy: Copy, spare: u16) {
     queue.transfer(Io {
         file: SLOW,
-        offset: at_slot(copy.slot) as u64,
+        offset: at_slot(copy.slot),
         memory: Memory::Spare(spare),
         length: PAGE as u32,
         writes: true,
@@ -303,17 +303,23 @@ fn at_frame(frame: Frame) -> usize {
 }
 
 /// In a file, frames begin after the page of its [mark](super::backing).
-fn in_file(frame: Frame) -> usize {
-    at_frame(frame) + PAGE as usize
+fn in_file(frame: Frame) -> u64 {
+    (u64::from(frame) + 1) * PAGE
 }
 
-fn at_slot(slot: Slot) -> usize {
-    slot as usize * PAGE as usize
+fn at_slot(slot: Slot) -> u64 {
+    u64::from(slot) * PAGE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn offsets_in_files_are_not_limited_by_the_address_space() {
+        assert_eq!((in_file(0), at_slot(0)), (4_096, 0));
+        assert_eq!((in_file(Frame::MAX), at_slot(Slot::MAX)), (1 << 44, (1 << 44) - 4_096));
+    }
 
     #[test]
     fn a_token_is_what_it_was_made_of() {
