@@ -136,7 +136,8 @@ impl Breakdown {
     }
 }
 
-/// One sentence with each phase of at least a quarter of the call.
+/// Each phase of at least a quarter of the call. A phase may have several pieces, so the list says
+/// nothing about which came first.
 impl fmt::Display for Breakdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = self.parts.iter().fold(Nanos::ZERO, |sum, (_, length)| sum + *length);
@@ -147,7 +148,7 @@ impl fmt::Display for Breakdown {
                 continue;
             }
             write!(f, "{separator}")?;
-            separator = ", then ";
+            separator = "; ";
             match phase {
                 Phase::ClientRan => write!(f, "the client ran for {length}")?,
                 Phase::ServerRan => write!(f, "the server ran for {length}")?,
@@ -208,6 +209,27 @@ mod tests {
             .runs(1, 910, 0, 7);
         let sentence = breakdown(&script, 100, 920).to_string();
         assert_eq!(sentence, "the server ran for 780 ns");
+    }
+
+    #[test]
+    fn phases_are_listed_without_a_claim_about_their_order() {
+        // The server runs before it waits.
+        let script = Script::new()
+            .runs(1, 1, 0, 7)
+            .wakes(1, 110, 5, 2)
+            .runs(2, 115, 0, 5)
+            .sleeps(1, 120, 7, 0)
+            .runs(2, 500, 5, 9)
+            .runs(2, 900, 9, 5)
+            .wakes(2, 905, 7, 1)
+            .sleeps(2, 908, 5, 0)
+            .runs(1, 910, 0, 7);
+        let sentence = breakdown(&script, 100, 920).to_string();
+        assert_eq!(
+            sentence,
+            "the server waited 400 ns for the CPU while hog (400 ns) had it; the server ran for \
+             385 ns"
+        );
     }
 
     #[test]
