@@ -1,5 +1,6 @@
 //! Starts and joins the measuring threads of one scheduling.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -84,15 +85,30 @@ pub(crate) fn measure(
         shared.gate.store(gate, Ordering::Relaxed);
         let handles = started?;
         let interrupted = watch(&shared, start, stage);
-        let by_thread = handles
-            .into_iter()
-            .filter_map(|(setup, handle)| Some((setup, handle.join().ok()??)))
-            .collect();
+        let by_thread = join(handles)?;
         Ok(Measured { by_thread, start, unlocked, interrupted })
     })
 }
 
 type Handles<'scope> = Vec<(ThreadSetup, ScopedJoinHandle<'scope, Option<Observed>>)>;
+
+/// Waits for the end of all threads.
+///
+/// # Errors
+/// One of them panicked, so the measurement is not complete.
+fn join(handles: Handles<'_>) -> Result<Vec<(ThreadSetup, Observed)>> {
+    // The scope panics for a panicked thread that is not joined here.
+    let ended: Vec<_> = handles.into_iter().map(|(setup, handle)| (setup, handle.join())).collect();
+    let mut by_thread = Vec::with_capacity(ended.len());
+    for (setup, ended) in ended {
+        let panicked = |_| {
+            let thread = format!("measuring thread {}", setup.index);
+            Error::syscall("pthread_join", thread, io::Error::other("it panicked"))
+        };
+        by_thread.extend(ended.map_err(panicked)?.map(|seen| (setup, seen)));
+    }
+    Ok(by_thread)
+}
 
 /// Starts the threads and waits until each is set up.
 fn start_threads<'scope, 'env>(
@@ -187,5 +203,32 @@ fn watch(shared: &Shared<'_>, start: Timestamp, stage: &Stage<'_>) -> bool {
         let share = now.since(start).as_secs_f64() / shared.options.duration.as_secs_f64();
         stage.progress(share, shared.scheduling);
         (now + LOOK).min(end).sleep_until();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::Policy;
+
+    use super::*;
+
+    /// Joins two threads: the first one measures, the second one does `other`.
+    fn join_two(other: fn() -> Option<Observed>) -> Result<Vec<(ThreadSetup, Observed)>> {
+        let setup = |index| {
+            let (policy, period) = (Policy::other(0), Nanos::from_millis(1));
+            ThreadSetup { index, cpu: None, policy, period, offset: Nanos::ZERO }
+        };
+        let seen = || Some(Observed::new(Series::new("test/wakeup")));
+        thread::scope(|scope| {
+            join(vec![(setup(0), scope.spawn(seen)), (setup(1), scope.spawn(other))])
+        })
+    }
+
+    #[test]
+    fn a_thread_that_panics_is_an_error() {
+        assert_eq!(join_two(|| None).unwrap().len(), 1, "its run did not begin");
+        let error = join_two(|| panic!("on purpose")).err().unwrap();
+        assert_eq!(error.to_string(), "pthread_join failed for measuring thread 1: it panicked");
+        assert_eq!(error.class(), unjank_host::ErrorClass::Other);
     }
 }
