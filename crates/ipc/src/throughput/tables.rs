@@ -8,10 +8,13 @@ use super::{Cell, Measurements};
 use crate::transport::Transport;
 
 /// The most calls and the most bytes in a second, in a sentence; `None` without calls.
+/// `passthrough` calls no other process, so it counts only if nothing else was measured.
 pub(super) fn headline(measurements: &Measurements) -> Option<String> {
+    let is_call = |cell: &&Cell| cell.transport != Transport::Passthrough;
+    let between: Vec<&Cell> = measurements.cells.iter().filter(is_call).collect();
+    let counted = if between.is_empty() { measurements.cells.iter().collect() } else { between };
     let most = |value: fn(&Cell) -> Option<Median>| {
-        let cells = measurements.cells.iter();
-        let values = cells.filter_map(|cell| Some((cell, value(cell)?.value)));
+        let values = counted.iter().filter_map(|cell| Some((cell, value(cell)?.value)));
         values.max_by(|(_, one), (_, other)| one.total_cmp(other))
     };
     let (calls, per_second) = most(Cell::calls_per_second)?;
@@ -94,4 +97,34 @@ fn name(cell: &Cell) -> String {
         other => other.name(),
     };
     format!("BM_sendVec_{way}/{}", cell.payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Series;
+
+    use super::super::Round;
+    use super::*;
+
+    fn cell(transport: Transport, time: f64) -> Cell {
+        let series = Series::new("ipc/any/round_trip").finish();
+        let rounds = vec![Round { calls: 10, time, cpu: time }];
+        Cell { transport, payload: 8, series, rounds }
+    }
+
+    #[test]
+    fn a_plain_call_is_no_rival_of_calls_to_another_process() {
+        let plain = || cell(Transport::Passthrough, 50.0);
+        let [unix, pipe] = [(Transport::Unix, 8_000.0), (Transport::Pipe, 9_000.0)]
+            .map(|(transport, time)| cell(transport, time));
+        let headline_of = |cells: Vec<Cell>| {
+            headline(&Measurements { cells, ..Measurements::default() }).unwrap()
+        };
+        let all = headline_of(vec![plain(), unix, pipe]);
+        assert!(
+            all.starts_with("Most calls: unix, 125,000/s with 8 B; most data: unix, "),
+            "{all}"
+        );
+        assert!(headline_of(vec![plain()]).starts_with("Most calls: passthrough, "));
+    }
 }
