@@ -1,5 +1,7 @@
 //! The headline of a run: its answer in one line.
 
+use std::collections::BTreeSet;
+
 use unjank_measure::record::Quantity;
 use unjank_measure::{Answer, RunRecord, SeriesRecord, Unit, Verdict};
 
@@ -8,6 +10,8 @@ use crate::words::{self, counted};
 
 /// The most subjects named in one line; the rest is counted.
 const NAMED: usize = 4;
+/// The most questions that are asked in one line; more are counted.
+const ASKED: usize = 2;
 
 /// The subject of a verdict whose reason explains a launch: it is the answer.
 const EXPLAINED: &str = "why";
@@ -62,16 +66,28 @@ fn judged(verdicts: &[&Verdict]) -> String {
 }
 
 /// Sums up questions with the answers yes and no; a single question has its answer, whatever it is.
+/// Questions about one subject are not distinguished by its name.
 fn answered(questions: &[&Verdict]) -> String {
-    if let [only] = questions {
-        return format!("{} {}", visible(&only.question), words::sentence(only.answer.words()));
+    let names: BTreeSet<&str> = questions.iter().map(|verdict| &*verdict.subject).collect();
+    let are_named = questions.len() > 1 && names.len() == questions.len();
+    if !are_named && questions.len() <= ASKED {
+        let asked = |verdict: &&Verdict| {
+            let answer = words::sentence(verdict.answer.words());
+            format!("{} {answer}", visible(&verdict.question))
+        };
+        return questions.iter().map(asked).collect::<Vec<_>>().join(" ");
     }
     let parts: Vec<String> = [Answer::Yes, Answer::No]
         .into_iter()
         .filter_map(|answer| {
             let with: Vec<&Verdict> =
                 questions.iter().filter(|verdict| verdict.answer == answer).copied().collect();
-            (!with.is_empty()).then(|| format!("{}: {}", answer.words(), subjects(&with)))
+            let about = if are_named {
+                format!(": {}", subjects(&with))
+            } else {
+                format!(" to {} of {} questions", with.len(), questions.len())
+            };
+            (!with.is_empty()).then(|| format!("{}{about}", answer.words()))
         })
         .collect();
     words::sentence(&parts.join("; "))
@@ -276,6 +292,22 @@ mod tests {
         let both = &both[..2];
         assert_eq!(headline_of(both), "Yes: ipc/unix; no: ipc/pi.");
         assert!(headline_of(&both[..1]).ends_with(" Yes."));
+    }
+
+    #[test]
+    fn questions_about_one_subject_are_asked_or_counted() {
+        let asked = |answers: &[Answer]| {
+            let verdict = |(number, answer): (usize, &Answer)| Verdict {
+                question: format!("Is boost {number} worth it?"),
+                ..verdict("launch", *answer, 1.0)
+            };
+            let verdicts = answers.iter().enumerate().map(verdict).collect();
+            line(Findings { verdicts, ..Findings::default() })
+        };
+        let (yes, no) = (Answer::Yes, Answer::No);
+        assert_eq!(asked(&[yes, no]), "Is boost 0 worth it? Yes. Is boost 1 worth it? No.");
+        assert_eq!(asked(&[yes, no, no]), "Yes to 1 of 3 questions; no to 2 of 3 questions.");
+        assert_eq!(asked(&[no, no, no]), "No to 3 of 3 questions.");
     }
 
     #[test]
