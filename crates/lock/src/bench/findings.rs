@@ -9,6 +9,7 @@ use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
 
 use super::comparison::{self, ComparisonOutcome, Overall, Ratio};
 use super::grid::{Cell, Environment};
+use super::headline::headline;
 use super::results::{Arm, CellResult, Results, Round};
 
 /// A quantity that is averaged over rounds: name, unit, better direction, value.
@@ -34,6 +35,8 @@ pub(super) fn note(results: &Results, findings: &mut Findings) {
             note_arm(results, cell, arm, findings);
         }
     }
+    let rival = rival(&results.against);
+    let mut all = Vec::new();
     for environment in results.environments() {
         note_maps(results, environment, findings);
         let ceiling = results.overall_ceiling(environment);
@@ -47,10 +50,20 @@ pub(super) fn note(results: &Results, findings: &mut Findings) {
             if let Some(overall) = results.overall(environment, strategy) {
                 note_overall(&overall, findings);
                 if judged {
-                    findings.verdicts.extend(verdicts(&overall, &results.against, ceiling));
+                    findings.verdicts.extend(verdicts(&overall, &rival, ceiling));
+                    all.push(overall);
                 }
             }
         }
+    }
+    findings.headline = headline(&all, &rival);
+}
+
+/// The baselines in words.
+fn rival(against: &[&str]) -> String {
+    match against {
+        [only] => (*only).to_owned(),
+        several => format!("the better of {}", several.join(" and ")),
     }
 }
 
@@ -196,12 +209,8 @@ fn note_overall(overall: &Overall<'_>, findings: &mut Findings) {
 }
 
 /// Two verdicts: whether a strategy gets more done, and with less CPU time.
-fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [Verdict; 2] {
+fn verdicts(overall: &Overall<'_>, rival: &str, ceiling: Option<f64>) -> [Verdict; 2] {
     let Overall { environment, strategy, .. } = overall;
-    let rival = match against {
-        [only] => (*only).to_owned(),
-        several => format!("the better of {}", several.join(" and ")),
-    };
     let [won, lost, open] =
         [ComparisonOutcome::Won, ComparisonOutcome::Lost, ComparisonOutcome::CannotTell]
             .map(|outcome| overall.with(outcome).count());
@@ -326,5 +335,9 @@ mod tests {
              200 ns outside"
         );
         assert!(operations.question.contains("the better of std and parking_lot"));
+        assert_eq!(
+            found.headline.unwrap(),
+            "against the better of std and parking_lot: less done by spin"
+        );
     }
 }

@@ -14,11 +14,13 @@
 //! | [`results`] | measurements, cell by cell |
 //! | [`comparison`] | ratios with intervals, and which one won |
 //! | `findings`, [`paper`] | turns results into findings; the paper's figures |
+//! | `headline` | which strategies differ from the baselines, in one line: pure |
 //! | `tables` | the printed tables |
 
 pub mod comparison;
 mod findings;
 pub mod grid;
+mod headline;
 mod library_locks;
 pub mod options;
 pub mod paper;
