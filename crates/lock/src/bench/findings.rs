@@ -228,7 +228,7 @@ fn verdicts(overall: &Overall<'_>, rival: &str, ceiling: Option<f64>) -> [Verdic
         reason = format!("{reason}; least: {share} with {}", worst.cell.cell);
     }
     if let Some(ceiling) = ceiling {
-        reason = format!("{reason}; no lock can exceed {}", Unit::Ratio.show(ceiling));
+        reason = format!("{reason}; no lock can exceed about {}", Unit::Ratio.show(ceiling));
     }
     let verdict =
         |question: String, [path, what]: [&str; 2], ratio: Ratio, answer, reason| Verdict {

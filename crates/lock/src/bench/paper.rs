@@ -70,7 +70,7 @@ fn faster(
         return claim.judged_by(range);
     }
     let bound = results.ceiling(best.cell).map_or_else(String::new, |most| {
-        format!("; no lock can exceed {} here", Unit::Times.show(most))
+        format!("; no lock can exceed about {} here", Unit::Times.show(most))
     });
     claim.untold(format!(
         "the paper's machine has {HARDWARE_THREADS} hardware threads, this one {cpus}{bound} ({})",

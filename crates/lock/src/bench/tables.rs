@@ -8,8 +8,9 @@ use super::{
 };
 
 const MARKS: &str = "+ won, − lost: the 95 % interval over rounds does not contain 1.";
-const CEILING: &str = "ceiling: the limit that no lock can exceed, because threads without a lock \
-                       do no more, or because sections follow each other.";
+const CEILING: &str = "ceiling: about the limit for any lock, because threads without a lock do no \
+                       more, or because sections follow each other. It is measured, too; where a \
+                       strategy did more, the ceiling is raised to that.";
 const NO_LOCK: &str = "no lock: the longest time between two operations of threads without a lock, \
                        on a CPU or waiting for one. Waits up to that come from the scheduler.";
 const WASTED: &str = "Wasted: CPU time beyond that of the same work without a lock and of an \
