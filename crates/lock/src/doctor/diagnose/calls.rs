@@ -7,16 +7,11 @@ use super::super::observed::{
     Calls, Futex, Naps, ObservedThread, OtherThreads, Prices, Waits, rate, share,
 };
 use super::super::words::{counted, percent, were, whole};
-use super::limits::WASTE;
+use super::limits::{LOOK, STORM, WASTE};
 use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
 
-/// Yields, empty polls or vain wake-ups a second that are a storm: one each
-/// millisecond.
-const STORM: f64 = 1_000.0;
 /// Naps a second that are a loop: a period of 20 ms.
 const NAPS: f64 = 50.0;
-/// A thread that only checks a condition computes for no longer than this.
-const LOOK: Nanos = Nanos::from_micros(100);
 /// Waits a second for one lock by one thread that are contention.
 const CONTENTION: f64 = 100.0;
 /// Hand-offs a second to one thread that are a storm.

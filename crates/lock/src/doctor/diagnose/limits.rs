@@ -1,11 +1,18 @@
 //! Limits of the diagnoses.
 
+use unjank_host::Nanos;
+
 use super::super::observed::ObservedThread;
 
 /// The share of the time for which a busy thread has a CPU or waits for one.
 const BUSY: f64 = 0.9;
 /// The share of its CPU time that a spinning thread spends outside the kernel.
 const OUTSIDE: f64 = 0.9;
+/// Yields, empty polls or vain wake-ups a second that are a storm: one each
+/// millisecond.
+pub(super) const STORM: f64 = 1_000.0;
+/// A thread that only checks a condition computes for no longer than this.
+pub(super) const LOOK: Nanos = Nanos::from_micros(100);
 /// The least number of samples that show where a thread is.
 pub(super) const SAMPLES: u64 = 50;
 /// The least share of a CPU that counts as waste.

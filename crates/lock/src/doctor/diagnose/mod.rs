@@ -15,7 +15,7 @@ pub(super) use blind::Blind;
 use calls::{empty_polls, herd, naps, waits, wakes_nobody, yields};
 use limits::{SAMPLES, WASTE, is_busy};
 use locks::{held, lock_code, sleeps_are_the_runtime_s, titled, turns};
-use sampled::{naps_by_glances, spins, yields_by_samples};
+use sampled::{naps_by_glances, spins, yields_by_samples, yields_by_switches};
 
 /// A thread that was watched for less is not judged.
 const SHORTEST: Nanos = Nanos::from_millis(200);
@@ -49,7 +49,8 @@ pub fn diagnose(seen: &ObservedThread, others: &OtherThreads, prices: &Prices) -
         found.extend(turns(seen));
     }
     if seen.calls.is_none() {
-        found.extend([yields_by_samples(seen), naps_by_glances(seen)].into_iter().flatten());
+        let yields = yields_by_samples(seen).or_else(|| yields_by_switches(seen));
+        found.extend([yields, naps_by_glances(seen)].into_iter().flatten());
     }
     found.extend(realtime(seen, &found));
     if found.is_empty() {

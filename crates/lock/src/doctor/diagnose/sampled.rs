@@ -1,11 +1,12 @@
 //! Diagnoses from samples and glances, which need no trace.
 
+use unjank_host::Nanos;
 use unjank_measure::number::grouped;
 
 use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind, place_words};
 use super::super::observed::{Glances, ObservedThread, OtherThreads, rate};
-use super::super::words::{percent, threads, were};
-use super::limits::{SAMPLES, is_busy};
+use super::super::words::{percent, threads, were, whole};
+use super::limits::{LOOK, SAMPLES, STORM, WASTE, is_busy};
 
 /// The most lines of 64 bytes in a tight loop.
 const TIGHT: usize = 8;
@@ -69,6 +70,24 @@ pub(super) fn yields_by_samples(seen: &ObservedThread) -> Option<Diagnosis> {
     yields.then(|| {
         Diagnosis::bad(DiagnosisKind::Yields, Certainty::Suspected, seen.cpu_share(), evidence)
     })
+}
+
+/// Without a trace: it loses its CPU again and again after a moment, although it does not sleep.
+/// Where other threads are ready, each `sched_yield` does that.
+pub(super) fn yields_by_switches(seen: &ObservedThread) -> Option<Diagnosis> {
+    let switches = rate(seen.involuntary, seen.watched);
+    let each = Nanos(seen.cpu.get() / seen.involuntary.max(1));
+    let rarely_sleeps = seen.voluntary < seen.involuntary / 2;
+    if switches < STORM || each > LOOK || !rarely_sleeps || seen.cpu_share() < WASTE {
+        return None;
+    }
+    let evidence = format!(
+        "{} of a CPU; {} times a second another thread took its CPU, each time after {each}, as \
+         after a sched_yield",
+        percent(seen.cpu_share()),
+        whole(switches),
+    );
+    Some(Diagnosis::bad(DiagnosisKind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
 }
 
 /// Without a trace: it sleeps often, and mostly in `nanosleep`.

@@ -81,6 +81,29 @@ fn without_a_trace_a_thread_in_the_kernel_is_not_judged() {
 }
 
 #[test]
+fn without_a_trace_many_brief_runs_are_suspected_yields() {
+    let runs = |cpu, involuntary, voluntary| {
+        untraced(cpu, |seen| (seen.involuntary, seen.voluntary) = (involuntary, voluntary))
+    };
+    let found = diagnose(&runs(75, 25_000, 0), &ALONE, &PRICES);
+    assert_eq!((found[0].kind, found[0].certainty), (DiagnosisKind::Yields, Certainty::Suspected));
+    assert_eq!(
+        found[0].evidence,
+        "7.5 % of a CPU; 25,000 times a second another thread took its CPU, each time after 3.00 \
+         µs, as after a sched_yield"
+    );
+    assert_eq!(kinds(&runs(100, 1_000, 499), ALONE), [DiagnosisKind::Yields]);
+    for (seen, why) in [
+        (runs(75, 999, 0), "seldom"),
+        (runs(101, 1_000, 0), "it computes in between"),
+        (runs(75, 25_000, 12_500), "it sleeps as well"),
+    ] {
+        assert_eq!(kinds(&seen, ALONE), [DiagnosisKind::CannotTell], "{why}");
+    }
+    assert_eq!(kinds(&runs(9, 25_000, 0), ALONE), [DiagnosisKind::Fine], "it hardly runs");
+}
+
+#[test]
 fn without_a_trace_samples_and_glances_raise_a_suspicion() {
     let samples_in = |samples, function: Option<&str>| {
         let file = Some("/lib/libc.so.6".to_owned());
