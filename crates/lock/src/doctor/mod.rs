@@ -187,11 +187,12 @@ fn wake_each_other(
 fn totals(watched: &Watched, reports: &[ThreadReport]) -> Totals {
     let wanted = reports.iter().map(|it| it.observed.cpu + it.observed.ready.unwrap_or_default());
     let cpus = reports.iter().flat_map(|it| it.observed.cpus.iter());
+    let length = watched.roster.length();
     Totals {
         throttled: watched.throttled,
         stolen: watched.stolen,
-        runnable: share(wanted.fold(Nanos::ZERO, |sum, time| sum + time), watched.length),
+        runnable: share(wanted.fold(Nanos::ZERO, |sum, time| sum + time), length),
         cpus: cpus.collect::<std::collections::BTreeSet<_>>().len(),
-        wasted: reports.iter().map(ThreadReport::wasted).sum(),
+        wasted: reports.iter().map(|it| it.wasted_over(length)).sum(),
     }
 }

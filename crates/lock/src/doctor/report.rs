@@ -8,7 +8,7 @@ use super::observed::{Prices, rate, share};
 use super::options::Options;
 use super::surroundings::{Totals, surroundings};
 use super::tables::tables;
-use super::thread_report::ThreadReport;
+use super::thread_report::{ThreadReport, used_over};
 use super::verdict::{Coverage, overall};
 use super::watch::Watched;
 
@@ -39,7 +39,8 @@ pub(super) fn report(
         2 => format!("{who} with one process that it has started"),
         count => format!("{who} with {} processes that it has started", count - 1),
     };
-    let (answer, reason) = overall(reports, &coverage(&watched, reports));
+    let length = watched.roster.length();
+    let (answer, reason) = overall(reports, length, &coverage(&watched, reports));
     let question = format!("Do the threads of {who} wait without waste?");
     findings.verdicts.push(verdict(question, answer, reason));
     findings.tables.extend(tables(reports, options));
@@ -108,7 +109,7 @@ fn facts(
     totals: &Totals,
     findings: &mut Findings,
 ) {
-    let used: f64 = reports.iter().map(|it| it.observed.cpu_share()).sum();
+    let used = used_over(watched.roster.length(), reports);
     let mut fact = |name: &str, value: f64, unit: Unit| {
         let fact = Fact::new(format!("lock/doctor/{name}"), value, unit);
         findings.facts.push(fact.with_better(Direction::Smaller));

@@ -15,7 +15,11 @@ use super::processes::Processes;
 #[derive(Debug)]
 pub(crate) struct Roster {
     processes: Processes,
-    /// The time of the last look at all threads, and how much had been traced then.
+    /// The start of the first look at all threads, and the end of the last one. All readings lie
+    /// between them.
+    began: Timestamp,
+    ended: Timestamp,
+    /// The start of the last look, and how much had been traced then.
     looked: Timestamp,
     traced: Nanos,
     known: BTreeMap<ThreadId, TrackedThread>,
@@ -58,6 +62,8 @@ impl Roster {
         let looked = Timestamp::now();
         let mut roster = Self {
             processes,
+            began: looked,
+            ended: looked,
             looked,
             traced: Nanos::ZERO,
             known: BTreeMap::new(),
@@ -91,9 +97,9 @@ impl Roster {
                     }
                     _ => {
                         look.new.push(id);
-                        let (since, traced) = (self.looked, [self.traced, traced]);
                         let (last, until) = (seen, now);
-                        let first = None;
+                        let (first, since) = first_reading(&last, self.looked, now);
+                        let traced = [self.traced, traced];
                         let known = TrackedThread { process, first, since, last, until, traced };
                         self.past.extend(self.known.insert(id, known));
                     }
@@ -106,9 +112,15 @@ impl Roster {
         for known in ended.map(|(_, known)| known).filter(was_there) {
             known.traced[1] = traced;
         }
-        look.took = Timestamp::now().since(start);
+        self.ended = Timestamp::now();
+        look.took = self.ended.since(start);
         (self.looked, self.traced) = (start, traced);
         Ok(look)
+    }
+
+    /// The time in which all threads were watched, each for all of it or for a part.
+    pub(crate) fn length(&self) -> Nanos {
+        self.ended.since(self.began)
     }
 
     /// The numbers of all threads that were ever seen.
@@ -138,6 +150,18 @@ impl Roster {
             (ObservedThread { owner, ..known.observed() }, known.traced[1] - known.traced[0])
         })
     }
+}
+
+/// The first reading of a thread that is new at `now` and was not there at `looked`, and when it was
+/// watched from. A thread with more CPU time than can have passed since then is older: it belongs
+/// to a process that has joined the tree. It counts from now on.
+fn first_reading(
+    seen: &Activity,
+    looked: Timestamp,
+    now: Timestamp,
+) -> (Option<Activity>, Timestamp) {
+    let is_older = seen.cpu > now.since(looked);
+    if is_older { (Some(seen.clone()), now) } else { (None, looked) }
 }
 
 impl TrackedThread {
@@ -203,6 +227,22 @@ mod tests {
         let cpu: Vec<_> = roster.observed().map(|(seen, traced)| (seen.cpu.0, traced.0)).collect();
         assert_eq!(cpu, [(50, 5), (40, 5), (30, 5)]);
         assert_eq!(roster.lost(), 1);
+    }
+
+    #[test]
+    fn a_thread_that_is_older_than_the_last_look_counts_from_its_first_reading_on() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        write(top.path(), 7, 1, 100);
+        let mut roster = Roster::of(&root, 7, false).unwrap();
+        let hour = 3_600_000_000_000;
+        for cpu in [hour, hour + 70] {
+            write(top.path(), 8, 1, cpu);
+            roster.look(&root, Nanos::ZERO).unwrap();
+        }
+        let used: Vec<u64> = roster.observed().map(|(seen, _)| seen.cpu.0).collect();
+        assert_eq!(used, [0, 70]);
+        assert!(roster.observed().all(|(seen, _)| seen.watched <= roster.length()));
     }
 
     #[test]

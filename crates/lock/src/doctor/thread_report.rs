@@ -1,7 +1,9 @@
 //! One thread: its observations and diagnoses.
 
+use unjank_host::Nanos;
+
 use super::diagnosis::Diagnosis;
-use super::observed::ObservedThread;
+use super::observed::{ObservedThread, share};
 
 /// One thread with its diagnoses.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,4 +27,15 @@ impl ThreadReport {
         let shares = self.diagnoses.iter().filter(as_certain).map(|it| it.wasted);
         shares.fold(0.0, f64::max).min(self.observed.cpu_share())
     }
+
+    /// The same as a share of a CPU over the whole `length` of the watch, of which the thread may
+    /// have been there for a part only.
+    pub fn wasted_over(&self, length: Nanos) -> f64 {
+        self.wasted() * share(self.observed.watched, length)
+    }
+}
+
+/// The share of a CPU that all threads together used over the `length` of the watch.
+pub(super) fn used_over(length: Nanos, reports: &[ThreadReport]) -> f64 {
+    reports.iter().map(|it| share(it.observed.cpu, length)).sum()
 }

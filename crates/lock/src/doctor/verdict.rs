@@ -10,7 +10,7 @@ use unjank_host::language_runtime::LanguageRuntime;
 use unjank_measure::Answer;
 
 use super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
-use super::thread_report::ThreadReport;
+use super::thread_report::{ThreadReport, used_over};
 use super::words::{counted, percent};
 
 /// The share of a CPU, for all threads together, from which waste is reported.
@@ -45,10 +45,15 @@ pub(super) struct Coverage {
     pub(super) paired: usize,
 }
 
-/// The answer about all threads, with its reason.
-pub(super) fn overall(reports: &[ThreadReport], coverage: &Coverage) -> (Answer, String) {
-    let wasted: f64 = reports.iter().map(ThreadReport::wasted).sum();
-    let used: f64 = reports.iter().map(|it| it.observed.cpu_share()).sum();
+/// The answer about all threads, with its reason. They were watched for `length`, each for all of
+/// it or for a part.
+pub(super) fn overall(
+    reports: &[ThreadReport],
+    length: Nanos,
+    coverage: &Coverage,
+) -> (Answer, String) {
+    let wasted: f64 = reports.iter().map(|it| it.wasted_over(length)).sum();
+    let used = used_over(length, reports);
     let having = |certainty| {
         let bad =
             move |it: &&ThreadReport| it.worst().kind.is_bad() && it.worst().certainty == certainty;
@@ -56,7 +61,7 @@ pub(super) fn overall(reports: &[ThreadReport], coverage: &Coverage) -> (Answer,
     };
     let (seen, suspected) =
         (having(Certainty::Certain).count(), having(Certainty::Suspected).count());
-    let surely: f64 = having(Certainty::Certain).map(ThreadReport::wasted).sum();
+    let surely: f64 = having(Certainty::Certain).map(|it| it.wasted_over(length)).sum();
     // These count even if another diagnosis of the thread wastes more.
     let any = |bad: fn(&Diagnosis) -> bool| reports.iter().any(|it| it.diagnoses.iter().any(bad));
     let held_up = any(|it| it.certainty == Certainty::Certain && it.kind.holds_up());
@@ -174,9 +179,12 @@ mod tests {
     use super::super::ObservedThread;
     use super::*;
 
+    const SECOND: Nanos = Nanos::from_millis(1_000);
+
+    /// A thread that used half of a CPU for a second.
     fn report(kind: DiagnosisKind, certainty: Certainty, wasted: f64) -> ThreadReport {
         let mut seen = ObservedThread::new(ThreadId(7), "w");
-        (seen.watched, seen.cpu) = (Nanos::from_millis(1_000), Nanos::from_millis(500));
+        (seen.watched, seen.cpu) = (SECOND, Nanos::from_millis(500));
         let action = kind.action();
         let it = Diagnosis { kind, certainty, wasted, evidence: String::new(), action };
         ThreadReport { observed: seen, diagnoses: vec![it] }
@@ -192,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_good_only_with_full_coverage() {
-        let answer_for = |coverage: Coverage| overall(&[fine(), fine()], &coverage);
+        let answer_for = |coverage: Coverage| overall(&[fine(), fine()], SECOND, &coverage);
         let (answer, reason) = answer_for(seen());
         assert_eq!(answer, Answer::Yes);
         assert!(reason.ends_with("; 9 waits on futexes were seen in 1.00 s"), "{reason}");
@@ -221,10 +229,25 @@ mod tests {
             assert_eq!(answer_for(coverage).0, Answer::Yes);
         }
         // A single thread may wait for other processes.
-        assert_eq!(overall(&[fine()], &seen()).0, Answer::Yes);
+        assert_eq!(overall(&[fine()], SECOND, &seen()).0, Answer::Yes);
         for blind in [Coverage::default(), Coverage { outside: 1, ..seen() }] {
-            assert_eq!(overall(&[fine()], &blind).0, Answer::CannotTell);
+            assert_eq!(overall(&[fine()], SECOND, &blind).0, Answer::CannotTell);
         }
+    }
+
+    #[test]
+    fn threads_count_for_the_part_of_the_watch_in_which_they_were_there() {
+        // Ten threads, one after the other, each with 80 % of a CPU of which a half is wasted.
+        let brief = || {
+            let mut it = report(DiagnosisKind::Yields, Certainty::Certain, 0.4);
+            (it.observed.watched, it.observed.cpu) =
+                (Nanos::from_millis(100), Nanos::from_millis(80));
+            it
+        };
+        let all: Vec<ThreadReport> = (0..10).map(|_| brief()).collect();
+        let (answer, reason) = overall(&all, SECOND, &seen());
+        assert_eq!(answer, Answer::No);
+        assert_eq!(reason, "10 of its 10 threads waste 40 % of a CPU out of 80 % that it uses");
     }
 
     #[test]
@@ -240,16 +263,16 @@ mod tests {
             (DiagnosisKind::WakesNobody, Certainty::Certain, 0.009, Answer::CannotTell),
         ] {
             let reports = [report(kind, certainty, wasted), fine()];
-            assert_eq!(overall(&reports, &blind).0, expected, "{kind:?} {certainty:?}");
+            assert_eq!(overall(&reports, SECOND, &blind).0, expected, "{kind:?} {certainty:?}");
         }
         for (certainty, expected) in
             [(Certainty::Certain, Answer::No), (Certainty::Suspected, Answer::CannotTell)]
         {
             let mut both = report(DiagnosisKind::Naps, Certainty::Certain, 0.009);
             both.diagnoses.extend(report(DiagnosisKind::TakesTurns, certainty, 0.0).diagnoses);
-            assert_eq!(overall(&[both, fine()], &seen()).0, expected, "beside naps");
+            assert_eq!(overall(&[both, fine()], SECOND, &seen()).0, expected, "beside naps");
         }
         let slight = [report(DiagnosisKind::WakesNobody, Certainty::Certain, 0.009), fine()];
-        assert_eq!(overall(&slight, &seen()).0, Answer::Yes);
+        assert_eq!(overall(&slight, SECOND, &seen()).0, Answer::Yes);
     }
 }
