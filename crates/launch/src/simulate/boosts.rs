@@ -58,6 +58,7 @@ fn launches(named: &NamedBoost, profile: &str, phases: &Phases) -> unjank_measur
 fn compare(boosts: &[NamedBoost], means: &[Mean], findings: &mut Findings) {
     let [without, ..] = means else { return };
     let full = boosts.iter().zip(means).find(|(named, _)| named.performance);
+    let mut judged = Vec::new();
     for (named, mean) in boosts.iter().zip(means).skip(1) {
         let mut fact = |name: &str, value: f64, better| {
             let mut fact = Fact::new(format!("launch/simulate/{name}"), value, Unit::Ratio)
@@ -73,9 +74,32 @@ fn compare(boosts: &[NamedBoost], means: &[Mean], findings: &mut Findings) {
         if most > 0.0 {
             let share = (without.launch - mean.launch) / most;
             fact("share_of_gain", share, Direction::Larger);
-            findings.verdicts.push(verdict(&named.name, share, energy));
+            let verdict = verdict(&named.name, share, energy);
+            judged.push((&*named.name, verdict.answer));
+            findings.verdicts.push(verdict);
         }
     }
+    findings.headline = headline(&judged);
+}
+
+/// The boosts that are worth it; `None` if none was judged.
+fn headline(judged: &[(&str, Answer)]) -> Option<String> {
+    let good: Vec<&str> =
+        judged.iter().filter(|(_, answer)| *answer == Answer::Yes).map(|(name, _)| *name).collect();
+    let count = match good.len() {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
+    let gain = if good.len() > 1 { "gain" } else { "gains" };
+    let boosts = if judged.len() == 1 { "boost" } else { "boosts" };
+    let names = if good.is_empty() { String::new() } else { format!(": {}", good.join(", ")) };
+    (!judged.is_empty()).then(|| {
+        format!(
+            "modelled: {count} of {} {boosts} {gain} most of what full speed gains, for little \
+             energy{names}",
+            judged.len()
+        )
+    })
 }
 
 fn verdict(boost: &str, share: f64, energy: f64) -> Verdict {
@@ -125,7 +149,25 @@ mod tests {
         assert!((0.1..0.9).contains(&value("share_of_gain", "plain")));
         assert_eq!(findings.verdicts.len(), 1);
         assert_eq!(findings.verdicts[0].answer, Answer::No);
+        assert_eq!(
+            findings.headline.unwrap(),
+            "modelled: none of 1 boost gains most of what full speed gains, for little energy"
+        );
         assert!(value("device_energy", "none") > value("cpu_energy", "none"));
+    }
+
+    #[test]
+    fn the_headline_names_the_boosts_that_are_worth_it() {
+        let (yes, no) = (Answer::Yes, Answer::No);
+        assert_eq!(
+            headline(&[("plain", no), ("limit", yes), ("both", yes)]).unwrap(),
+            "modelled: 2 of 3 boosts gain most of what full speed gains, for little energy: limit, \
+             both"
+        );
+        assert!(
+            headline(&[("plain", no), ("limit", yes)]).unwrap().contains("1 of 2 boosts gains")
+        );
+        assert_eq!(headline(&[]), None);
     }
 
     #[test]
