@@ -32,7 +32,7 @@ pub fn ask(path: &Path, question: &str, timeout: Duration) -> Result<String> {
 /// answer slowly.
 fn answer(stream: &mut UnixStream, timeout: Duration) -> io::Result<String> {
     let begun = Instant::now();
-    let mut reader = LineReader::default();
+    let mut reader = LineReader::answer();
     let mut piece = [0; 4096];
     loop {
         let length = stream.read(&mut piece)?;

@@ -70,7 +70,7 @@ impl Client {
         Ok(Self {
             stream,
             peer: Peer { user, rank },
-            stage: Stage::Reading(LineReader::default()),
+            stage: Stage::Reading(LineReader::question()),
             until,
         })
     }

@@ -212,6 +212,10 @@ mod tests {
 
     /// A service that echoes until `wake` is sent.
     fn echo(path: &Path, meanwhile: impl FnOnce()) {
+        serve(path, |line| format!("{line}!"), meanwhile);
+    }
+
+    fn serve(path: &Path, answer: impl Fn(&str) -> String + Sync, meanwhile: impl FnOnce()) {
         let socket = Arc::new(ControlSocket::listen(path).unwrap());
         let mut clients = Clients::new(socket, "late".to_owned()).unwrap();
         let wake = WakeEvent::new().unwrap();
@@ -220,7 +224,7 @@ mod tests {
                 loop {
                     for question in clients.questions(&wake).unwrap() {
                         assert!(question.may_change, "it is the service's own user");
-                        clients.answer(question.client, &format!("{}!", question.line));
+                        clients.answer(question.client, &answer(&question.line));
                     }
                     if wake.reset() {
                         return;
@@ -244,6 +248,15 @@ mod tests {
         });
         let order = in_order(questions.collect()).into_iter().map(|question| question.client.0);
         assert_eq!(order.collect::<Vec<_>>(), [2, 5, 3, 1, 4]);
+    }
+
+    #[test]
+    fn an_answer_may_be_longer_than_any_question() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("boost.sock");
+        let long = "x".repeat(1 << 20);
+        let answer = |_: &str| long.clone();
+        serve(&path, answer, || assert_eq!(ask(&path, "status", PATIENT).unwrap(), long));
     }
 
     #[test]
