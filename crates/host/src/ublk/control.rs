@@ -21,7 +21,7 @@ use unjank_units::{Bytes, Nanos};
 
 /// All devices in sysfs, while the driver is loaded.
 const CLASS: &str = "/sys/class/ublk-char";
-/// The time between two tries to take a device over, or to open it.
+/// The time between two tries to take a device over, to open it, or to enter the ring.
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 /// The time until the file of a new device is there: Android makes files of devices late.
 const LONGEST_APPEARANCE: Nanos = Nanos::from_millis(2_000);
@@ -43,7 +43,8 @@ pub struct Shape {
 
 /// The driver's control device.
 pub struct Control {
-    ring: IoUring<Entry128, cqueue::Entry>,
+    /// `None` after an error of the ring itself.
+    ring: Option<IoUring<Entry128, cqueue::Entry>>,
     file: File,
 }
 
@@ -171,7 +172,7 @@ impl Control {
         let ring = IoUring::builder()
             .build(4)
             .map_err(|error| Error::syscall("io_uring_setup", "128-byte entries", error))?;
-        Ok(Support::Yes(Self { ring, file }))
+        Ok(Support::Yes(Self { ring: Some(ring), file }))
     }
 
     /// Adds a device with a mark by which it is [found](Self::find). Its block device does not exist
@@ -335,21 +336,27 @@ impl Control {
         action: &'static str,
     ) -> Result<()> {
         let failed = |source| Error::file(action, abi::CONTROL, source);
+        let ring = self.ring.as_mut().ok_or_else(|| failed(Errno::BADF.into()))?;
         let bytes = abi::control_command(id, address, length, data);
         let entry = UringCmd80::new(Fd(self.file.as_raw_fd()), command).cmd(bytes).build();
-        // SAFETY: the entry's file lives as long as this value; the structure that it points to is
-        // borrowed by the caller until the command has ended, below.
-        unsafe { self.ring.submission().push(&entry) }.map_err(|_| failed(Errno::BUSY.into()))?;
+        // SAFETY: the entry's file lives as long as this value. The structure that it points to is
+        // borrowed by the caller until this returns. By then the command has ended, or the ring is
+        // closed and the kernel has not taken the entry.
+        unsafe { ring.submission().push(&entry) }.map_err(|_| failed(Errno::BUSY.into()))?;
         let ended = loop {
-            match self.ring.submit_and_wait(1) {
-                Ok(_) => {}
-                // The kernel may have taken the command, or take it later.
-                Err(error) if is_passing(&error) => {}
-                // Others concern the ring itself, which has taken nothing.
-                Err(error) => return Err(failed(error)),
-            }
-            if let Some(ended) = self.ring.completion().next() {
+            let entered = ring.submit_and_wait(1);
+            if let Some(ended) = ring.completion().next() {
                 break ended;
+            }
+            let Err(error) = entered else { continue };
+            let is_taken = ring.submission().is_empty();
+            if !is_taken && !is_passing(&error) {
+                self.ring = None;
+                return Err(failed(error));
+            }
+            // Short of memory, for instance.
+            if error.kind() != io::ErrorKind::Interrupted {
+                thread::sleep(BETWEEN_TRIES);
             }
         };
         if ended.result() < 0 {
