@@ -1,6 +1,6 @@
 //! The memory of services: texts by name, kept from one start to the next.
 
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use super::schema::MEMORY;
 use super::{Store, failure};
@@ -15,7 +15,8 @@ impl Store {
         let path = self.path.clone();
         let connection = self.writable()?;
         let write = |connection: &mut Connection| {
-            let transaction = connection.transaction()?;
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             transaction.execute(MEMORY, [])?;
             transaction.execute("INSERT OR REPLACE INTO memory VALUES (?1, ?2)", [name, value])?;
             transaction.commit()
@@ -43,6 +44,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     #[test]
@@ -58,5 +61,28 @@ mod tests {
         assert_eq!(again.recall("a").unwrap().as_deref(), Some("3"));
         assert_eq!(again.recall("c").unwrap(), None);
         assert!(again.list(&crate::store::Filter::default()).unwrap().is_empty());
+    }
+
+    /// How often SQLite has asked whether to wait for another writer.
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+
+    #[test]
+    fn it_waits_for_another_writer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let mut store = Store::open(&path).unwrap();
+        store.remember("a", "1").unwrap();
+        let gives_up = |_| {
+            ASKED.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        store.connection.as_mut().unwrap().busy_handler(Some(gives_up)).unwrap();
+        let mut other = Connection::open(&path).unwrap();
+        let held = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        store.remember("a", "2").unwrap_err();
+        assert_eq!(ASKED.load(Ordering::Relaxed), 1, "a transaction that has read does not wait");
+        drop(held);
+        store.remember("a", "3").unwrap();
+        assert_eq!(store.recall("a").unwrap().as_deref(), Some("3"));
     }
 }

@@ -344,9 +344,11 @@ impl Serving<'_> {
     /// Keeps the lengths of launches from one start to the next, unless names are to be hashed.
     fn keep_learned(&mut self) {
         if self.redaction.is_none() && *self.launches.learned() != self.learned {
-            self.learned = self.launches.learned().clone();
-            if let Err(error) = self.kept.keep_learned(&self.learned) {
-                output::remark(&format!("learned lengths of launches are lost: {error:#}"));
+            match self.kept.keep_learned(self.launches.learned()) {
+                Ok(()) => self.learned = self.launches.learned().clone(),
+                Err(error) => {
+                    output::remark(&format!("learned lengths of launches are not kept: {error:#}"));
+                }
             }
         }
     }
