@@ -2,7 +2,7 @@
 //! under a random one if the file system does not support `O_TMPFILE`, and then
 //! moved to its path.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Seek as _, Write as _};
@@ -10,8 +10,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, statat,
-    unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, fchmod, linkat, openat, renameat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -28,6 +28,8 @@ pub enum Readers {
     Owner,
     /// As the umask says: umask(2).
     AsUsual,
+    /// Everyone, whatever the umask is: mode 0644.
+    Everyone,
 }
 
 /// What to do about an existing file.
@@ -166,7 +168,15 @@ impl Destination {
     /// # Errors
     /// `File`; an existing file is unchanged then.
     pub fn write(self, bytes: &[u8]) -> Result<()> {
-        let whole = WholeFile::begin(self, Existing::Replace, Readers::AsUsual)?;
+        self.write_for(Readers::AsUsual, bytes)
+    }
+
+    /// As [`write`](Self::write), for these readers.
+    ///
+    /// # Errors
+    /// As `write`.
+    pub fn write_for(self, readers: Readers, bytes: &[u8]) -> Result<()> {
+        let whole = WholeFile::begin(self, Existing::Replace, readers)?;
         whole.file()?.write_all(bytes).map_err(|why| whole.error(why))?;
         whole.finish()
     }
@@ -188,7 +198,7 @@ pub fn exists(path: &Path) -> Error {
 /// Creates a file in `directory`, without a name if possible.
 fn make(directory: &OwnedFd, readers: Readers) -> Result<(File, Option<OsString>), Errno> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-    match openat(directory, ".", flags, mode(readers)) {
+    match open_new(directory, OsStr::new("."), flags, readers) {
         Ok(file) => Ok((file.into(), None)),
         // The errors of file systems and kernels without O_TMPFILE: open(2).
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
@@ -200,7 +210,21 @@ fn make(directory: &OwnedFd, readers: Readers) -> Result<(File, Option<OsString>
 
 fn make_named(directory: &OwnedFd, readers: Readers) -> Result<(OwnedFd, OsString), Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    try_names(|name| openat(directory, name, flags, mode(readers)))
+    try_names(|name| open_new(directory, name, flags, readers))
+}
+
+fn open_new(
+    directory: &OwnedFd,
+    name: &OsStr,
+    flags: OFlags,
+    readers: Readers,
+) -> Result<OwnedFd, Errno> {
+    let file = openat(directory, name, flags, mode(readers))?;
+    if readers == Readers::Everyone {
+        // Of a file system without modes, such as FAT, the mount decides.
+        let _as_mounted = fchmod(&file, mode(readers));
+    }
+    Ok(file)
 }
 
 /// Calls `attempt` with random names until one is free.
@@ -222,6 +246,7 @@ fn mode(readers: Readers) -> Mode {
     match readers {
         Readers::Owner => Mode::from_raw_mode(0o600),
         Readers::AsUsual => Mode::from_raw_mode(0o666),
+        Readers::Everyone => Mode::from_raw_mode(0o644),
     }
 }
 

@@ -31,8 +31,8 @@ use super::polling::Polling;
 use super::pressure::Pressure;
 use super::start;
 use crate::commands::incidents::Kept;
-use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::service::{between_reports, write_metrics};
 use crate::commands::why::open_tracefs;
 use crate::{exit, interrupt, output};
 
@@ -379,11 +379,8 @@ impl Serving<'_> {
         let words = format!("{} incidents explained", status.incidents);
         let _not_a_service_of_systemd =
             sd_notify::notify(&[NotifyState::Watchdog, NotifyState::Status(&words)]);
-        if let Some(path) = &self.args.metrics_file
-            && let Err(error) = Destination::open(path)
-                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
-        {
-            output::remark(&error.to_string());
+        if let Some(path) = &self.args.metrics_file {
+            write_metrics(path, &metrics::prometheus(&status));
         }
     }
 }

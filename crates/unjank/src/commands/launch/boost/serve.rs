@@ -28,8 +28,8 @@ use super::log;
 use super::saver::PowerSaverWatch;
 use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
-use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::service::{between_reports, write_metrics};
 use crate::commands::{session, storing};
 use crate::{exit, interrupt, output};
 
@@ -311,10 +311,8 @@ impl Reporter<'_> {
         ]);
         if let Some(path) = &self.args.metrics_file
             && self.last.as_ref() != Some(&status)
-            && let Err(error) = Destination::open(path)
-                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
         {
-            output::remark(&error.to_string());
+            write_metrics(path, &metrics::prometheus(&status));
         }
         self.received += 1;
         for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.received) {

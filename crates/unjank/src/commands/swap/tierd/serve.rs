@@ -22,8 +22,8 @@ use unjank_swap::remedy::writeback::status::Status;
 use unjank_swap::remedy::writeback::zram::{Stopped, Zram};
 
 use super::args::ServiceArgs;
-use crate::commands::service::between_reports;
 use crate::commands::service::requests::{self, Action, Request};
+use crate::commands::service::{between_reports, write_metrics};
 use crate::commands::storing;
 use crate::{exit, interrupt, output};
 
@@ -127,11 +127,8 @@ impl Serving<'_> {
                 output::remark(obstacle(stopped));
             }
         }
-        if let Some(path) = &self.args.metrics_file
-            && let Err(error) = Destination::open(path)
-                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
-        {
-            output::remark(&error.to_string());
+        if let Some(path) = &self.args.metrics_file {
+            write_metrics(path, &metrics::prometheus(&status));
         }
         Ok(())
     }
