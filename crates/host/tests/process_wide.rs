@@ -1,11 +1,13 @@
-//! What the whole process has, and tests beside them would change: its umask.
+//! What the whole process has, and tests beside them would change: its umask, its resource limits.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use rustix::fs::Mode;
-use rustix::process::umask;
+use rustix::process::{Resource, getrlimit, umask};
 use unjank_host::files::{Destination, Readers};
+use unjank_host::sched::{Grant, Priority, ThreadId, give_realtime};
+use unjank_host::{Nanos, Root};
 
 #[test]
 fn everyone_may_read_a_file_for_everyone_whatever_the_umask_is() {
@@ -18,4 +20,17 @@ fn everyone_may_read_a_file_for_everyone_whatever_the_umask_is() {
     };
     assert_eq!(mode("metrics", Readers::Everyone), 0o644);
     assert_eq!(mode("report", Readers::AsUsual), 0o600);
+}
+
+#[test]
+fn a_policy_that_cannot_be_set_leaves_the_run_limit_as_it_was() {
+    let before = getrlimit(Resource::Rttime);
+    let grant = Grant {
+        priority: Priority::new(10).unwrap(),
+        longest_run: Nanos::from_millis(777),
+        force: true,
+    };
+    let no_thread = ThreadId(u32::MAX >> 1);
+    give_realtime(&Root::system(), no_thread, grant).unwrap_err();
+    assert_eq!(getrlimit(Resource::Rttime), before);
 }

@@ -49,7 +49,13 @@ pub(super) struct FormerRunLimit(pub(super) Rlimit);
 impl FormerRunLimit {
     /// Lowers the limit to `longest` if it is higher.
     pub(super) fn lowered_to(longest: Nanos) -> Result<Self> {
-        limit_runs(longest).map(Self)
+        let before = getrlimit(Resource::Rttime);
+        let micros = (longest.get() / 1_000).max(1);
+        let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
+        let current = least(before.current).min(least(before.maximum));
+        setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
+            .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
+        Ok(Self(before))
     }
 }
 
@@ -58,16 +64,4 @@ impl Drop for FormerRunLimit {
         // Raising a soft limit up to the hard one is always allowed.
         let _cannot_fail = setrlimit(Resource::Rttime, self.0);
     }
-}
-
-/// Lowers `RLIMIT_RTTIME` of this process to `longest` if it is higher; returns
-/// the former limit.
-pub(super) fn limit_runs(longest: Nanos) -> Result<Rlimit> {
-    let before = getrlimit(Resource::Rttime);
-    let micros = (longest.get() / 1_000).max(1);
-    let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
-    let current = least(before.current).min(least(before.maximum));
-    setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
-        .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
-    Ok(before)
 }

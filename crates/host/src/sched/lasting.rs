@@ -1,10 +1,13 @@
-//! Real-time priority without a guard, for programs that manage their own
-//! threads: the same checks, on any thread by its id.
+//! Real-time priority without a guard, for programs that manage their own threads: for any thread
+//! by its id, at any priority. As with the guard, a machine without real-time throttling needs
+//! `force`, and `RLIMIT_RTTIME` is lowered.
+
+use std::mem::ManuallyDrop;
 
 use rustix::process::{Pid, getpriority_process};
 
 use super::attributes::{policy_of, set_policy};
-use super::former::limit_runs;
+use super::former::FormerRunLimit;
 use super::policy::{Policy, Priority, ThreadId};
 use super::realtime::{needs_throttling, throttling};
 use crate::error::Result;
@@ -25,7 +28,7 @@ pub struct Grant {
 
 /// Makes a thread of this process `SCHED_FIFO`, until [`take_realtime`]. If
 /// `RLIMIT_RTTIME` is higher than `longest_run`, it is first lowered to it, and
-/// stays so. Children of the thread begin as `SCHED_OTHER`.
+/// stays so unless the thread's policy cannot be set. Children of the thread begin as `SCHED_OTHER`.
 ///
 /// # Errors
 /// `Permission` without the privilege, or without throttling; not found if the
@@ -34,8 +37,10 @@ pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> 
     if !grant.force {
         needs_throttling("SCHED_FIFO", throttling(root)?, "throttling, or force")?;
     }
-    limit_runs(grant.longest_run)?;
-    set_policy(thread, Policy::Fifo(grant.priority), true)
+    let former = FormerRunLimit::lowered_to(grant.longest_run)?;
+    set_policy(thread, Policy::Fifo(grant.priority), true)?;
+    let _stays_lowered = ManuallyDrop::new(former);
+    Ok(())
 }
 
 /// Makes a thread `SCHED_OTHER`, with its nice value. Without `CAP_SYS_NICE`,
