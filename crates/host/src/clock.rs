@@ -157,9 +157,4 @@ mod tests {
         assert!(Timestamp::now() >= moment);
         assert!(!Timestamp::from_nanos(u64::MAX).sleep_until_or(|| true));
     }
-
-    #[test]
-    fn a_moment_in_the_past_does_not_sleep() {
-        Timestamp::from_nanos(1).sleep_until();
-    }
 }

@@ -84,6 +84,7 @@ fn timespec(length: Duration) -> Timespec {
 mod tests {
     use core::sync::atomic::Ordering;
     use std::thread;
+    use std::time::Instant;
 
     use super::*;
 
@@ -95,10 +96,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_by_itself() {
+    fn a_wait_ends_by_itself_after_its_time() {
         let word = AtomicU32::new(0);
-        wait_for(&word, 0, Duration::from_millis(1));
         wait_for(&word, 0, Duration::ZERO);
+        let time = Duration::from_millis(1);
+        // A wait may end early, but not each of ten.
+        let lasts = (0..10).any(|_| {
+            let begin = Instant::now();
+            wait_for(&word, 0, time);
+            begin.elapsed() >= time
+        });
+        assert!(lasts);
     }
 
     #[test]
