@@ -162,6 +162,19 @@ mod tests {
     }
 
     #[test]
+    fn labels_distinguish_series_whatever_the_value_is() {
+        let mut record = record(&[("free", 90), ("one-cpu", 70)], &[60, 80]);
+        for (outlier, placement) in record.findings.outliers.iter_mut().zip(["one-cpu", "free"]) {
+            outlier.labels = [("placement".to_owned(), placement.to_owned())].into();
+        }
+        let worst = Worst::of(&record);
+        assert_eq!(
+            shown(&worst),
+            [("ipc/unix, one-cpu".to_owned(), 1, 60), ("ipc/unix, free".to_owned(), 1, 80)]
+        );
+    }
+
+    #[test]
     fn too_many_samples_are_counted_and_not_listed() {
         let record = record(&[("free", 90)], &(0..100).collect::<Vec<_>>());
         let worst = Worst::of(&record);

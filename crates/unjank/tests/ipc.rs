@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use disturbed::left_out;
+use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_needs::wait::Process;
 
@@ -52,6 +53,26 @@ fn text(bytes: &[u8]) -> String {
 
 fn end(child: Child) -> Output {
     child.wait_with_output().expect("it was started here")
+}
+
+#[test]
+fn the_worst_calls_have_the_labels_of_their_series() {
+    let output = Command::new(unjank_needs::unjank!())
+        .args(["ipc", "probe", "--quick", "--transport", "unix,pipe", "--no-store", "--json"])
+        .output()
+        .expect("unjank runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let list = |name: &str| record[name].as_array().expect("a list").clone();
+    let (series, outliers) = (list("series"), list("outliers"));
+    assert_eq!(series.len(), outliers.len());
+    for series in series {
+        let is_its = |outlier: &&Value| {
+            outlier["series"] == series["name"] && outlier["labels"] == series["labels"]
+        };
+        let worst = outliers.iter().find(is_its).expect("its worst call");
+        assert_eq!(worst["value"], series["summary"]["max"]);
+    }
 }
 
 #[test]
@@ -132,8 +153,8 @@ fn a_server_is_not_killed_before_all_pairs_are_ready() {
     orders.write_all(b"\"begin\"\n").expect("the client lives");
     let output = end(client);
     let last = text(&output.stdout).lines().next_back().map(str::to_owned).expect("a report");
-    let last: serde_json::Value = serde_json::from_str(&last).expect("a message");
-    assert_eq!(last["done"]["failure"], serde_json::Value::Null, "{last}");
+    let last: Value = serde_json::from_str(&last).expect("a message");
+    assert_eq!(last["done"]["failure"], Value::Null, "{last}");
     assert_eq!(last["done"]["legs"][0]["series"]["n"], 3);
 }
 
@@ -146,7 +167,7 @@ fn a_quick_measurement_has_fewer_calls_and_the_same_answers() {
         .output()
         .expect("unjank runs");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
     assert_eq!(record["settings"]["count"], 500);
     let mut series = record["series"].as_array().expect("series").iter();
     let other = series.find(|series| series["name"] == "ipc/pipe/other/round_trip");

@@ -1,7 +1,5 @@
 //! Turns reports into findings.
 
-use std::collections::BTreeMap;
-
 use unjank_host::{Error, Nanos, Result};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Outlier, Series, SeriesRecord, StartFindings, Unit, pool};
@@ -74,7 +72,9 @@ impl Measured {
             ));
             findings.outliers.push(Outlier {
                 series: format!("ipc/{transport}/{}/round_trip", miss.policy.name()),
-                labels: BTreeMap::new(),
+                labels: [("caller", miss.caller.name().to_owned()), ("pair", pair.to_string())]
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .into(),
                 at: (self.since_the_first_start() + miss.into_the_start).get(),
                 value: miss.took.get(),
                 cpu: None,

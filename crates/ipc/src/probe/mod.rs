@@ -4,8 +4,6 @@ mod options;
 
 pub use options::{Options, Placement};
 
-use std::collections::BTreeMap;
-
 use unjank_host::process::HelperCommand;
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
@@ -186,10 +184,11 @@ struct CellRecorder {
 
 impl CellRecorder {
     fn note(self, cell: &Cell, start: Timestamp, findings: &mut Findings) {
-        let n = self.series.n();
+        let series = self.series.finish();
+        let n = series.n;
         findings.outliers.push(Outlier {
-            series: series_name(cell.transport),
-            labels: BTreeMap::new(),
+            series: series.name.clone(),
+            labels: series.labels.clone(),
             at: self.worst.1.since(start).get(),
             value: self.worst.0.get(),
             cpu: None,
@@ -205,6 +204,6 @@ impl CellRecorder {
             .with_interval(proportion::interval(self.late, n), n)
             .averaged(),
         );
-        findings.series.push(self.series.finish());
+        findings.series.push(series);
     }
 }

@@ -1,7 +1,5 @@
 //! Turns touches and counters into findings.
 
-use std::collections::BTreeMap;
-
 use unjank_measure::{Fact, Findings, Outlier, Unit};
 
 use super::counters::Growth;
@@ -30,7 +28,7 @@ pub(crate) fn note(times: TouchTimes, grown: &Growth, plan: &Plan, findings: &mu
     }
     findings.outliers.push(Outlier {
         series: "swap/page_in".to_owned(),
-        labels: BTreeMap::new(),
+        labels: [("backing".to_owned(), backing.to_owned())].into(),
         at: worst.1.since(start).get(),
         value: worst.0.get(),
         cpu: None,
