@@ -86,6 +86,30 @@ fn a_malformed_line_is_an_error_or_counted() {
 }
 
 #[test]
+fn a_format_is_detected_in_spite_of_malformed_lines_that_are_to_be_skipped() {
+    let lenient = Options { skip_bad: true, ..Options::default() };
+    let good: &[u8] = b"2,5\n";
+    let bad: &[u8] = b"3,many\n";
+    let header: &[u8] = b"time_ns,page\n";
+    for lines in [[header, bad, good], [header, good, bad]] {
+        let bytes = lines.concat();
+        let expected = "cannot detect the format of bad: ";
+        assert!(error(&bytes, &Options::default()).starts_with(expected));
+        let mut trace = Trace::from_memory("bad", bytes, &lenient).unwrap();
+        let mut events = Vec::new();
+        while trace.read(&mut events, 100).unwrap() {}
+        assert_eq!(events.len(), 1);
+        let input = &trace.summary().inputs[0];
+        assert_eq!(input.format, Format::Csv);
+        assert_eq!(input.skipped.count("the page is not a number"), 1);
+    }
+    // Most of the lines are malformed.
+    let most = [header, good, bad, bad, bad, bad].concat();
+    let expected = "it begins as csv does, but line 3: the page is not a number";
+    assert!(error(&most, &lenient).contains(expected), "{}", error(&most, &lenient));
+}
+
+#[test]
 fn a_truncated_last_line_is_skipped_and_a_complete_one_is_read() {
     for (rest, events, skips) in [(&MSR[..MSR.len() - 1], 16, 0), (&MSR[..30], 8, 1)] {
         let bytes = [MSR, rest].concat();

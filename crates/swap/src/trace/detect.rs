@@ -73,11 +73,24 @@ pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String>
     if head.starts_with(b"# tracer:") {
         return known(Format::Ftrace);
     }
+    let strict = Options { skip_bad: false, ..options.clone() };
+    let why = match detect_text(head, &strict) {
+        Err(why) if options.skip_bad => why,
+        detected => return detected,
+    };
+    // Malformed lines are to be skipped: no more of them than of others.
+    detect_text(head, options).map_err(|_| why)
+}
+
+/// The format of a text that begins with `head`.
+fn detect_text(head: &[u8], options: &Options) -> Result<Detected, String> {
     let mut likeliest: Option<(usize, String)> = None;
     for format in TEXTS {
         match try_on(head, format, options.stage, ENOUGH, options) {
-            Ok(tried) if tried.events.is_empty() => {}
-            Ok(tried) => return Ok(Detected { format, is_known: tried.has_header }),
+            Ok(tried) if tried.is_likely => {
+                return Ok(Detected { format, is_known: tried.has_header });
+            }
+            Ok(_) => {}
             Err((events, why)) => {
                 if events > likeliest.as_ref().map_or(0, |(most, _)| *most) {
                     likeliest = Some((events, format!("it begins as {format} does, but {why}")));
@@ -94,9 +107,10 @@ pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
     if options.stage != Stage::Auto || !has_stages {
         return options.stage;
     }
+    let strict = Options { skip_bad: false, ..options.clone() };
     let has = |stage| {
         // Events other than requests, such as those of files, appear in every stage.
-        try_on(head, format, stage, usize::MAX, options).is_ok_and(
+        try_on(head, format, stage, usize::MAX, &strict).is_ok_and(
             |Tried { events, names, .. }| {
                 events.iter().any(|event| is_device(names.space(event.space).as_bytes()))
             },
@@ -109,6 +123,8 @@ pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
 struct Tried {
     events: Vec<Event>,
     names: Names,
+    /// Whether it has events, and no more malformed lines than others.
+    is_likely: bool,
     /// Whether a header names the columns.
     has_header: bool,
 }
@@ -122,7 +138,7 @@ fn try_on(
     most: usize,
     options: &Options,
 ) -> Result<Tried, (usize, String)> {
-    let options = Options { skip_bad: false, stage, ..options.clone() };
+    let options = Options { stage, ..options.clone() };
     let (mut events, mut names) = (Vec::new(), Names::default());
     let mut skipped = Skipped::default();
     let mut batch = Batch { events: &mut events, names: &mut names, options: &options };
@@ -132,7 +148,9 @@ fn try_on(
     match read {
         Ok(_) => {
             let has_header = format == Format::Csv || skipped.count(NAMES_OF_COLUMNS) > 0;
-            Ok(Tried { events, names, has_header })
+            let lines = memchr::memchr_iter(b'\n', &head[..head.len() - source.len()]).count();
+            let is_likely = !events.is_empty() && 2 * skipped.malformed() <= lines as u64;
+            Ok(Tried { events, names, is_likely, has_header })
         }
         Err(Stop::At(position, what)) => Err((events.len(), format!("{position}: {what}"))),
         Err(Stop::Io(why)) => Err((events.len(), why.to_string())),

@@ -36,24 +36,37 @@ pub struct Skip {
 
 /// Everything that was skipped in one file, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skipped(Vec<Skip>);
+pub struct Skipped {
+    all: Vec<Skip>,
+    malformed: u64,
+}
 
 impl Skipped {
     /// Every reason, in the order of first occurrence.
     pub fn all(&self) -> &[Skip] {
-        &self.0
+        &self.all
     }
 
     /// How many lines or records were skipped for `reason`.
     pub fn count(&self, reason: &str) -> u64 {
-        self.0.iter().find(|skip| skip.reason == reason).map_or(0, |skip| skip.count)
+        self.all.iter().find(|skip| skip.reason == reason).map_or(0, |skip| skip.count)
+    }
+
+    /// How many of them are malformed.
+    pub(super) fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    pub(super) fn add_malformed(&mut self, reason: &'static str, position: Position) {
+        self.malformed = self.malformed.saturating_add(1);
+        self.add(reason, 1, position);
     }
 
     pub(super) fn add(&mut self, reason: &'static str, count: u64, position: Position) {
         // There are only a few reasons.
-        match self.0.iter_mut().find(|skip| skip.reason == reason) {
+        match self.all.iter_mut().find(|skip| skip.reason == reason) {
             Some(skip) => skip.count = skip.count.saturating_add(count),
-            None => self.0.push(Skip { reason, count, first: position }),
+            None => self.all.push(Skip { reason, count, first: position }),
         }
     }
 }

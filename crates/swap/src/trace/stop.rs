@@ -26,7 +26,7 @@ pub(super) fn settle(
 ) -> Result<(), Stop> {
     match wrong {
         Wrong::Skip(reason) => skipped.add(reason, weight, position),
-        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, position),
+        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add_malformed(reason, position),
         Wrong::Bad(what) => return Err(Stop::At(position, quoted(what, line))),
         Wrong::LimitReached(what) => return Err(Stop::At(position, what.to_owned())),
     }
