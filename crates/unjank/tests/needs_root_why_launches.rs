@@ -190,14 +190,14 @@ fn without_root_it_says_what_was_used() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let script = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.2";
+    let script = "i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done; sleep 0.2";
     let command = ["-n", "2", "--gap", "0", "--", "sh", "-c", script];
     let launch = record(&as_nobody(directory.path()).args(command).output().unwrap(), 0);
     assert!(total(&launch) >= 200 * MILLISECOND);
     let value = |record: &Value, name: &str| {
         facts(record, name).next().unwrap_or_else(|| panic!("{name}"))["value"].as_f64().unwrap()
     };
-    assert!(value(&launch, "why/user") + value(&launch, "why/system") > 0.0);
+    assert!(value(&launch, "why/cpu") > 0.0);
     assert!(value(&launch, "why/voluntary") >= 1.0);
     assert!(value(&launch, "why/minor_faults") >= 1.0);
     assert_eq!(facts(&launch, "why/time").count(), 0, "no cause is guessed");

@@ -22,6 +22,10 @@ const ALL: &str = "all its processes that ended";
 /// The threads that the other numbers of a launch, and all of a window, belong to.
 const FIRST: &str = "first thread";
 const CHOSEN: &str = "the thread";
+/// As many clock ticks of CPU time are needed to split it. The kernel knows the whole to the
+/// nanosecond, and divides it by what it found the program doing at each tick (`cputime_adjust` of
+/// `kernel/sched/cputime.c`): with 50 ticks, the share of the kernel is known to ±14 points (95 %).
+const TICKS_FOR_SPLIT: u64 = 50;
 /// The interval between two looks at a thread.
 const LOOK: Nanos = Nanos::from_millis(50);
 
@@ -37,8 +41,8 @@ pub struct Counted {
 }
 
 /// Findings about launches that were not recorded, for this `reason`. The one of median length is
-/// shown.
-pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
+/// shown. `tick` is the length of the kernel's clock tick.
+pub fn launches(mut launches: Vec<Counted>, tick: Nanos, reason: &str) -> Findings {
     let mut findings = Findings::default();
     launches.sort_by_key(|launch| launch.took);
     let Some(typical) = launches.get(launches.len().saturating_sub(1) / 2) else {
@@ -46,7 +50,8 @@ pub fn launches(mut launches: Vec<Counted>, reason: &str) -> Findings {
         return findings;
     };
     let totals: Vec<Nanos> = launches.iter().map(|launch| launch.took).collect();
-    note(&totals, typical.took, &of_launch(&typical.used, typical.delay), reason, &mut findings);
+    let measured = of_launch(&typical.used, typical.delay, tick);
+    note(&totals, typical.took, &measured, reason, &mut findings);
     if typical.delay.is_none() {
         findings.not_supported("why/run_delay", "this kernel does not count it");
     }
@@ -85,7 +90,7 @@ pub fn window(
     Ok(findings)
 }
 
-fn of_launch(used: &Usage, delay: Option<Nanos>) -> Vec<Measured> {
+fn of_launch(used: &Usage, delay: Option<Nanos>, tick: Nanos) -> Vec<Measured> {
     let time = |name, text, time: Nanos| Measured {
         name,
         text,
@@ -100,10 +105,15 @@ fn of_launch(used: &Usage, delay: Option<Nanos>) -> Vec<Measured> {
         value: count as f64,
         unit: Unit::Count,
     };
-    let mut measured = vec![
-        time("why/user", "computing outside the kernel", used.user),
-        time("why/system", "computing in the kernel", used.system),
-    ];
+    let cpu = used.user + used.system;
+    let mut measured = if cpu < tick.times(TICKS_FOR_SPLIT) {
+        vec![time("why/cpu", "computing", cpu)]
+    } else {
+        vec![
+            time("why/user", "computing outside the kernel", used.user),
+            time("why/system", "computing in the kernel", used.system),
+        ]
+    };
     let waited = |delay| Measured { of: FIRST, ..time("why/run_delay", "run-queue", delay) };
     measured.extend(delay.map(waited));
     let read = used.read.get() as f64;
@@ -133,6 +143,7 @@ fn of_window(first: &Activity, last: &Activity) -> Vec<Measured> {
     measured
 }
 
+/// Adds the numbers and the answer. `totals` are in ascending order.
 fn note(
     totals: &[Nanos],
     typical: Nanos,
@@ -144,7 +155,10 @@ fn note(
     for &total in totals {
         series.record(total);
     }
-    findings.series.push(series.finish());
+    let series = series.finish();
+    let interval = series.summary.and_then(|summary| summary.intervals[0]);
+    let n = series.n;
+    findings.series.push(series);
     let total = typical.get() as f64;
     findings.facts.push(Fact::new("why/total", total, Unit::Nanoseconds));
     let facts = measured.iter().map(|it| Fact::new(it.name, it.value, it.unit));
@@ -162,19 +176,69 @@ fn note(
         .filter(|it| it.unit == Unit::Nanoseconds)
         .map(|it| format!("{} {:.0} %", it.text, 100.0 * it.value / total.max(1.0)));
     let shares: Vec<String> = shares.collect();
+    let length = match totals {
+        [shortest, .., longest] => {
+            format!("{typical}, the median of {} launches of {shortest} to {longest}", totals.len())
+        }
+        _ => typical.to_string(),
+    };
     let mut verdict = Verdict::new(
         "why",
         "Where did the time go?",
         Answer::NotAvailable,
-        format!("of {typical}: {}; {reason}", shares.join(", ")),
+        format!("of {length}: {}; {reason}", shares.join(", ")),
     );
     verdict.measured = Some(Quantity {
         name: "wall time".to_owned(),
         value: total,
         unit: Unit::Nanoseconds,
-        interval: None,
+        interval: interval.map(|ends| ends.map(|end| end as f64)),
         at_least: None,
-        n: 1,
+        n,
     });
     findings.verdicts.push(verdict);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Nanos = Nanos::from_millis(4);
+
+    /// Launches with this CPU time, half of it in the kernel.
+    fn findings(cpu: Nanos, lengths: &[u64]) -> Findings {
+        let half = Nanos(cpu.get() / 2);
+        let used = Usage { user: half, system: half, ..Usage::default() };
+        let launch = |&took: &u64| Counted { took: Nanos::from_millis(took), used, delay: None };
+        launches(lengths.iter().map(launch).collect(), TICK, "it needs root")
+    }
+
+    #[test]
+    fn a_short_cpu_time_is_not_split() {
+        let names = |cpu| {
+            let findings = findings(cpu, &[1_000]);
+            let facts = findings.facts.into_iter().map(|fact| (fact.name, fact.value / 1e6));
+            facts.skip(1).take(2).collect::<Vec<_>>()
+        };
+        let short = names(Nanos::from_millis(198));
+        assert_eq!(short[0], ("why/cpu".to_owned(), 198.0));
+        let long = names(Nanos::from_millis(200));
+        assert_eq!(long, [("why/user".to_owned(), 100.0), ("why/system".to_owned(), 100.0)]);
+    }
+
+    #[test]
+    fn several_launches_have_their_number_and_range() {
+        let verdict = |lengths: &[u64]| {
+            let mut findings = findings(Nanos::from_millis(100), lengths);
+            let verdict = findings.verdicts.remove(0);
+            (verdict.reason, verdict.measured.unwrap())
+        };
+        let (reason, measured) = verdict(&[400, 200, 900]);
+        let expected = "of 400 ms, the median of 3 launches of 200 ms to 900 ms: computing 25 %; it \
+                        needs root";
+        assert_eq!((reason.as_str(), measured.n, measured.interval), (expected, 3, None));
+        assert!(verdict(&[1, 2, 3, 4, 5, 6]).1.interval.is_some());
+        let (reason, measured) = verdict(&[200]);
+        assert_eq!((reason.as_str(), measured.n), ("of 200 ms: computing 50 %; it needs root", 1));
+    }
 }

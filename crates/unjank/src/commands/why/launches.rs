@@ -5,7 +5,7 @@ use unjank_host::files::Destination;
 use unjank_host::process::usage::Usage;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Tracefs;
-use unjank_host::{Nanos, Root, Timestamp, page_cache, threads};
+use unjank_host::{Nanos, Root, Timestamp, clock, page_cache, threads};
 use unjank_measure::{Findings, Monitor};
 use unjank_why::cost::{self, Trial};
 use unjank_why::live::{RecordedLaunch, StateReader};
@@ -111,7 +111,7 @@ pub(super) fn count(
         warnings.extend(launch.warnings());
         launches.push(Counted { took: launch.took, used, delay });
     }
-    let mut findings = unrecorded::launches(launches, reason);
+    let mut findings = unrecorded::launches(launches, clock::tick(), reason);
     for warning in warnings {
         findings.warn(warning);
     }
