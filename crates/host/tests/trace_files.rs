@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use unjank_host::input::Stop;
 use unjank_host::tracefs::trace_file::{Fault, Recorded, read, read_until};
 use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent};
@@ -56,6 +59,29 @@ fn every_form_has_the_same_events() {
 }
 
 #[test]
+fn a_recording_may_be_compressed_and_cut_off() {
+    for name in FORMS {
+        let whole = read(&bytes(name)).unwrap();
+        let packed = packed(&bytes(name));
+        let recorded = read(&packed).unwrap();
+        assert_eq!(events(&recorded), events(&whole), "{name}");
+        assert!(recorded.notes.is_empty(), "{name}");
+    }
+    let packed = packed(&bytes("launch.txt"));
+    let recorded = read(&packed[..packed.len() / 2]).unwrap();
+    assert!(!events(&recorded).is_empty());
+    let note = "the compressed file is cut off: its end is missing";
+    assert_eq!(recorded.notes.last().map(String::as_str), Some(note));
+    assert!(fault(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff]).contains("cannot be decompressed"));
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
 fn forks_stand_for_new_threads_and_interrupts_are_told() {
     let events = events(&read(&bytes(FORMS[0])).unwrap());
     let count = |is: fn(&Event) -> bool| events.iter().filter(|(_, event)| is(event)).count();
@@ -79,9 +105,18 @@ fn text_without_flags_is_refused() {
 
 #[test]
 fn other_files_are_refused_by_what_is_wrong_with_them() {
-    assert_eq!(fault(b"hello\n"), "it is neither a trace.dat nor the text of ftrace");
-    assert_eq!(fault(b""), "it is neither a trace.dat nor the text of ftrace");
+    let chrome = format!("{{\"traceEvents\":[{}", "{},".repeat(1 << 16));
+    for other in [&b"hello\n"[..], b"PK\x03\x04\x14\0\0\0", chrome.as_bytes()] {
+        let fault = fault(other);
+        assert!(fault.starts_with("it is no recording that unjank reads: a trace of Perfetto, "));
+        assert!(fault.ends_with("; sudo unjank record makes one"), "{fault}");
+    }
+    assert_eq!(fault(b""), "it is empty");
+    let header = b"# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:2\n#\n";
+    assert!(fault(header).starts_with("it is text of ftrace without events; "));
     assert!(fault(b"PERFILE2\x68\0\xff\xfe").starts_with("perf record wrote it"));
+    let script = b"bash  4711 [001]  40328.891301: sched:sched_switch: prev_comm=bash\n";
+    assert!(fault(script).starts_with("perf script printed it, and its text is not read"));
     let changed = |name: &str, at: usize, byte: u8| {
         let mut bytes = bytes(name);
         bytes[at] = byte;

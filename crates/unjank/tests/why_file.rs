@@ -146,7 +146,7 @@ fn a_file_that_is_no_recording_is_refused() {
     assert!(said.contains("No such file"), "{said}");
     fs::write(&file, "hello\n").unwrap();
     let said = refused(&[name], 1);
-    assert!(said.contains("it is neither a trace.dat nor the text of ftrace"), "{said}");
+    assert!(said.contains("it is no recording that unjank reads"), "{said}");
     fs::write(&file, "a-5 [000] 1.000000: sched_switch: x\n").unwrap();
     assert!(refused(&[name], 1).contains("line 1: there is no column of flags"));
     let whole = fs::read(fixture(FORMS[1])).unwrap();

@@ -45,6 +45,9 @@ impl Redaction {
             });
             cpu.events = redacted.collect();
         }
+        for (_, name) in trace.names.iter_mut().filter(|(thread, _)| !kernel.contains(thread)) {
+            *name = self.hashed(*name);
+        }
     }
 
     fn hashed(&self, name: Comm) -> Comm {

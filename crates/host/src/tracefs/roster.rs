@@ -49,6 +49,9 @@ impl Roster {
             roster.first.insert(ThreadId(process));
             roster.long_names.insert(ThreadId(process), name.clone());
         }
+        for (&thread, &name) in &trace.names {
+            roster.names.insert(thread, (Timestamp::default(), name));
+        }
         let mut sent: HashMap<u32, ThreadId, RandomState> = HashMap::default();
         let mut received = Vec::new();
         let mut started = Vec::new();

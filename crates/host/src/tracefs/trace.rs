@@ -6,6 +6,7 @@ use super::decode::Decoder;
 use super::event::EventKind;
 use super::events::{Events, Iter};
 use super::format::Malformed;
+use super::name::Comm;
 use super::page::{Layout, Page};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
@@ -23,6 +24,9 @@ pub struct Trace {
     pub lost: Lost,
     /// The kernel threads that the recorder knows; there may be others.
     pub kernel_threads: Vec<ThreadId>,
+    /// Names of threads that the recorder noted beside the events. Events of the scheduler have names
+    /// of their own.
+    pub names: BTreeMap<ThreadId, Comm>,
 }
 
 /// The events of one CPU.
@@ -80,6 +84,7 @@ impl Trace {
                 cpus.entry(cpu.cpu).or_default().push(cpu);
             }
             joined.kernel_threads.extend(trace.kernel_threads);
+            joined.names.extend(trace.names);
             let Lost { overwritten, dropped } = &mut joined.lost;
             *overwritten = overwritten.saturating_add(trace.lost.overwritten);
             *dropped = dropped.saturating_add(trace.lost.dropped);
@@ -349,6 +354,7 @@ mod tests {
             }],
             lost: Lost { overwritten, dropped: 1 },
             kernel_threads: vec![ThreadId(cpu as u32)],
+            names: BTreeMap::new(),
         };
         let joined = Trace::joined([
             trace(7, &[10, 40], &[gap(0, 10)], 5),

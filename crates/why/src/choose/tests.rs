@@ -54,6 +54,17 @@ fn a_program_is_chosen_from_its_exec_to_its_end() {
 }
 
 #[test]
+fn a_name_that_no_event_has_is_known_from_the_recorder() {
+    let names = [(ThreadId(400), "server".into()), (ThreadId(7), "former".into())].into();
+    let trace = Trace { names, ..script().trace() };
+    assert_eq!(choose(&trace, &wanted("server"), None).unwrap().thread, ThreadId(400));
+    assert_eq!(choose(&trace, &wanted("app"), None).unwrap().thread, ThreadId(7));
+    let history = crate::history::History::of(&trace);
+    assert_eq!(history.name(ThreadId(400)), Some("server".into()));
+    assert_eq!(history.name(ThreadId(7)), Some("victim".into()), "that of the last event");
+}
+
+#[test]
 fn a_launch_begins_with_the_call_of_its_exec() {
     let call =
         |number: i64| EventKind::SystemCall(SystemCall::Begins { number, arguments: [0; 6] });

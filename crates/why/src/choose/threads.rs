@@ -37,6 +37,9 @@ impl Threads {
     /// The threads of a trace; `None` after a stop request.
     pub(super) fn until(trace: &Trace, stop: &Stop) -> Option<Self> {
         let mut threads = Self::default();
+        for (&thread, &name) in &trace.names {
+            threads.seen.entry(thread).or_default().name(name, true);
+        }
         // A thread's events are on several CPUs: the last name is by time.
         let mut named: HashMap<ThreadId, Timestamp> = HashMap::new();
         for event in trace.cpus.iter().flat_map(|cpu| &cpu.events) {

@@ -3,7 +3,8 @@
 //! ```text
 //! bytes ─► dat  ─► pages ─► decoder ─► Recorded
 //!     ├──► text ─► lines ────────────► Recorded
-//!     └──► perfetto ─► packets ──────► Recorded
+//!     ├──► perfetto ─► packets ──────► Recorded
+//!     └──► gzip ─► one of these
 //! instance ─► capture ─► write ─► trace.dat
 //! ```
 //!
@@ -12,6 +13,7 @@
 //! | `dat` | `trace.dat`, versions 6 and 7 |
 //! | `text` | `trace`, `trace_pipe` and `trace-cmd report -l` |
 //! | [`perfetto`] | Perfetto's traces, packet by packet |
+//! | `gzip` | compressed files; those of Perfetto are decompressed there, packet by packet |
 //! | `write` | `trace.dat` version 6 |
 //! | `annex` | data that an explanation needs besides events |
 //! | `clock` | clocks that are not in nanoseconds, or differ between CPUs |
@@ -23,6 +25,7 @@ mod annex;
 mod clock;
 mod dat;
 mod fault;
+mod gzip;
 mod limits;
 pub mod perfetto;
 mod recorded;
@@ -38,14 +41,17 @@ pub use write::{Buffer, write};
 use std::io::{self, Read};
 
 use crate::input::{Input, Stop, Stopped};
+use gzip::Unpacked;
 
-/// The number of bytes by which the form of a recording is recognised.
-const START: u64 = 64;
+/// The number of bytes by which the form of a recording is recognised. Of a gzip file, they contain
+/// the beginning of the compressed data.
+const START: u64 = 4096;
 
 /// The beginning of `perf.data` (`PERF_MAGIC` in `tools/perf/util/header.c`).
 const PERF_DATA: &[u8] = b"PERFILE2";
 
-/// Reads a recording: `trace.dat` and Perfetto's traces by their first bytes, else text.
+/// Reads a recording, plain or compressed with gzip: `trace.dat` and Perfetto's traces by their first
+/// bytes, else text.
 ///
 /// # Errors
 /// The error in the file, and its position.
@@ -58,19 +64,34 @@ pub fn read(bytes: &[u8]) -> Result<Recorded, Fault> {
 /// # Errors
 /// As `read`; [`Fault::is_stop`] after a stop request.
 pub fn read_until(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
-    let recorded = if dat::is_dat(bytes) {
-        dat::read(bytes, stop)?
-    } else if perfetto::begins(bytes) {
+    let recorded = if perfetto::begins(bytes) {
         perfetto::read(bytes, NamedTimes::Read, stop)?
-    } else if bytes.starts_with(PERF_DATA) {
-        return Err(Fault::of_file(
-            "perf record wrote it, and its form is not read; record with unjank record, or with \
-             trace-cmd record -e sched",
-        ));
+    } else if bytes.starts_with(&gzip::MAGIC) {
+        let Unpacked { bytes, is_cut } = gzip::unpack(bytes, stop)?;
+        let mut recorded = read_plain(&bytes, stop)?;
+        let note = "the compressed file is cut off: its end is missing";
+        recorded.notes.extend(is_cut.then(|| note.to_owned()));
+        recorded
     } else {
-        text::read(bytes, stop)?
+        read_plain(bytes, stop)?
     };
     checked(recorded, stop)
+}
+
+/// Reads a file that is neither compressed nor a trace of Perfetto.
+fn read_plain(bytes: &[u8], stop: &Stop) -> Result<Recorded, Fault> {
+    if bytes.is_empty() {
+        Err(Fault::of_file("it is empty"))
+    } else if dat::is_dat(bytes) {
+        dat::read(bytes, stop)
+    } else if bytes.starts_with(PERF_DATA) {
+        Err(Fault::of_file(
+            "perf record wrote it, and its form is not read; record with unjank record, or with \
+             trace-cmd record -e sched",
+        ))
+    } else {
+        text::read(bytes, stop)
+    }
 }
 
 /// Whether times that a trace of Perfetto names are read: slices of programs, and frames of apps.

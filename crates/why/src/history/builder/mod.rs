@@ -10,7 +10,9 @@ use foldhash::fast::RandomState;
 use unjank_host::Timestamp;
 use unjank_host::input::Stop;
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{Context, Event, EventKind, StorageEvent, SystemCall, Trace, in_order};
+use unjank_host::tracefs::{
+    Comm, Context, Event, EventKind, StorageEvent, SystemCall, Trace, in_order,
+};
 
 use super::by_id::ById;
 use super::gaps::Gaps;
@@ -53,7 +55,7 @@ impl History {
         let call_gaps = Gaps::of(trace, (begin, end), |cpu| &cpu.call_gaps);
         let cpus = trace.cpus.iter().map(|cpu| Cpu::new(cpu.cpu)).collect();
         let builder = Builder { begin, end, gaps, call_gaps, ..Builder::default() };
-        let mut builder = Builder { kernel, cpus, ..builder };
+        let mut builder = Builder { kernel, cpus, names: trace.names.clone(), ..builder };
         let mut asleep = asleep.iter().peekable();
         for (place, event) in in_order(&trace.cpus) {
             if stop.is_requested() {
@@ -105,6 +107,8 @@ struct Builder {
     call_gaps: Gaps,
     /// Threads of the kernel that the recorder has listed.
     kernel: HashSet<ThreadId, RandomState>,
+    /// Names that the recorder noted beside the events.
+    names: BTreeMap<ThreadId, Comm>,
     threads: ById<Thread>,
     /// Threads that have ended, and whose ids were used again.
     former: Vec<(ThreadId, Life)>,
@@ -314,7 +318,8 @@ impl Builder {
             names.find(|name| !name.as_bytes().is_empty())
         };
         let names = lives.iter().filter_map(|(id, lives)| Some((*id, last_name(lives)?)));
-        let names = names.collect();
+        // A name of an event comes after one that the recorder noted.
+        let names = self.names.into_iter().chain(names).collect();
         let born = lives.iter().filter(|(_, lives)| {
             lives.iter().any(|life| life.birth.is_some_and(|birth| birth.parent == KTHREADD))
         });

@@ -22,6 +22,8 @@ pub(super) enum Line<'a> {
     Event(Begin<'a>),
     /// An event without a column of flags.
     WithoutFlags,
+    /// A line of `perf script`: the thread is `bash  4711` instead of `bash-4711`.
+    OfPerfScript,
     /// Events that the kernel lost.
     Lost {
         cpu: usize,
@@ -46,6 +48,8 @@ pub(super) enum Line<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Begin<'a> {
     pub(super) current: ThreadId,
+    /// The name of the thread; `<...>` if the kernel did not know it.
+    pub(super) name: &'a str,
     pub(super) cpu: usize,
     pub(super) context: Context,
     pub(super) at: Timestamp,
@@ -76,7 +80,7 @@ pub(super) fn parse(line: &str) -> Line<'_> {
         {
             return match column {
                 Some((cpu, context)) => event(line, cpu_word, cpu, context, at, behind),
-                None => Line::WithoutFlags,
+                None => without_flags(line, cpu_word),
             };
         }
         before = [before[1], Some(word)];
@@ -142,6 +146,24 @@ fn time(word: &str) -> Option<Timestamp> {
     parse_seconds(word.strip_suffix(':')?)
 }
 
+/// A line without flags, by what is before the word that names the CPU.
+fn without_flags<'a>(line: &'a str, cpu_word: &'a str) -> Line<'a> {
+    let thread = before(line, cpu_word).split_whitespace().next_back().unwrap_or_default();
+    // With its process: 4710/4711.
+    let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'/';
+    if !thread.is_empty() && thread.bytes().all(is_number) {
+        Line::OfPerfScript
+    } else {
+        Line::WithoutFlags
+    }
+}
+
+/// What is in a line before a word of it.
+fn before<'a>(line: &'a str, word: &str) -> &'a str {
+    // `word` is a slice of `line`, so this is its offset in it.
+    line.get(..word.as_ptr().addr() - line.as_ptr().addr()).unwrap_or_default()
+}
+
 fn event<'a>(
     line: &'a str,
     cpu_word: &'a str,
@@ -150,30 +172,29 @@ fn event<'a>(
     at: Timestamp,
     behind: &'a str,
 ) -> Line<'a> {
-    // `cpu_word` is a slice of `line`, so this is its offset in it.
-    let before = cpu_word.as_ptr().addr() - line.as_ptr().addr();
-    let Some(current) = line.get(..before).and_then(current) else { return Line::Other };
-    let Some((name, what)) = behind.trim_start().split_once(':') else { return Line::Other };
+    let Some((name, current)) = current(before(line, cpu_word)) else { return Line::Other };
+    let Some((event, what)) = behind.trim_start().split_once(':') else { return Line::Other };
     Line::Event(Begin {
         current,
+        name,
         cpu,
         context,
         at,
-        event: name,
+        event,
         what: what.trim_end().trim_start_matches(' '),
     })
 }
 
-/// The thread of `comm-4711` or `comm-4711 ( 4710)`.
-fn current(before: &str) -> Option<ThreadId> {
+/// The name and the thread of `comm-4711` or `comm-4711 ( 4710)`.
+fn current(before: &str) -> Option<(&str, ThreadId)> {
     let mut before = before.trim_end();
     if let Some((rest, process)) = before.strip_suffix(')').and_then(|rest| rest.rsplit_once('('))
         && process.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
     {
         before = rest.trim_end();
     }
-    let (_, number) = before.rsplit_once('-')?;
-    number.parse().ok().map(ThreadId)
+    let (name, number) = before.rsplit_once('-')?;
+    Some((name.trim_start(), ThreadId(number.parse().ok()?)))
 }
 
 /// Lines of the file `trace` that are no events (`test_cpu_buff_start`,
@@ -236,26 +257,42 @@ mod tests {
     #[test]
     fn the_forms_of_the_kernel_and_of_trace_cmd_are_read() {
         let at = Timestamp::from_nanos(123_456_789_000);
-        for (line, context, cpu, current) in [
+        for (line, context, cpu, (name, current)) in [
             (
                 "          <idle>-0       [001] d.h2.   123.456789: sched_waking: comm=a b",
                 Context::Irq,
                 1,
-                0,
+                ("<idle>", 0),
             ),
             (
                 " my - [0] prog-4711  ( 4710) [000] ..s1   123.456789: sched_waking: comm=a b",
                 Context::Softirq,
                 0,
-                4711,
+                ("my - [0] prog", 4711),
             ),
-            ("b-7 (-----) [000] ....  123.456789: sched_waking: comm=a b", Context::Thread, 0, 7),
-            ("  <...>-5    12d.Zf. 123.456789: sched_waking:   comm=a b", Context::Irq, 12, 5),
-            ("  <...>-5    1-0x34 123.456789: sched_waking:   comm=a b", Context::Softirq, 1, 5),
+            (
+                "b-7 (-----) [000] ....  123.456789: sched_waking: comm=a b",
+                Context::Thread,
+                0,
+                ("b", 7),
+            ),
+            (
+                "  <...>-5    12d.Zf. 123.456789: sched_waking:   comm=a b",
+                Context::Irq,
+                12,
+                ("<...>", 5),
+            ),
+            (
+                "  <...>-5    1-0x34 123.456789: sched_waking:   comm=a b",
+                Context::Softirq,
+                1,
+                ("<...>", 5),
+            ),
         ] {
             let (event, what) = ("sched_waking", "comm=a b");
             let current = ThreadId(current);
-            assert_eq!(begin(line), Begin { current, cpu, context, at, event, what }, "{line}");
+            let expected = Begin { current, name, cpu, context, at, event, what };
+            assert_eq!(begin(line), expected, "{line}");
         }
         let exact = begin("a-5  1d.... 0.000000789: x: y");
         assert_eq!(exact.at, Timestamp::from_nanos(789));
@@ -265,6 +302,10 @@ mod tests {
     fn text_without_flags_is_recognised() {
         let line = "   <...>-19138 [001] 38735.805942: sched_process_exec: pid=19138";
         assert_eq!(parse(line), Line::WithoutFlags);
+        for thread in ["bash  4711", "my prog  4710/4711"] {
+            let line = format!("{thread} [001] 38735.805942: sched:sched_switch: prev_comm=bash");
+            assert_eq!(parse(&line), Line::OfPerfScript, "{line}");
+        }
     }
 
     #[test]
