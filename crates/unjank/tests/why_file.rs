@@ -133,6 +133,9 @@ fn a_recording_and_a_launch_exclude_each_other() {
     refused(&[&file, "--process", "sh", "--ready", "notify"], 2);
     refused(&[&file, "--process", "sh", "--trace-file", "x"], 2);
     refused(&["--process", "sh", "--", "true"], 2);
+    let said = refused(&[&file, "--prove"], 2);
+    let error = "error: the argument '[FILE]' cannot be used with '--prove[=<CHANGE>]'";
+    assert_eq!(said.lines().next(), Some(error), "only what was typed");
     let said = refused(&["--trace-file", "/tmp/x", "-n", "2", "--", "true"], 2);
     assert!(said.contains("--trace-file keeps one launch"), "{said}");
 }

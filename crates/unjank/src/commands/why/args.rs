@@ -19,6 +19,9 @@ pub(super) const GAP: &str = "500ms";
 pub(super) const TIMEOUT: &str = "60s";
 pub(super) const MEMORY: &str = "256MiB";
 
+/// The group `kept`, member by member: an error then names only the one that was typed.
+pub(super) const KEPT: [&str; 3] = ["file", "last", "incident"];
+
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -64,10 +67,10 @@ rt=fifo:10. Launches without the change are as above.
 Without root nothing is recorded; the output has the resources that the program used.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
-    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = ready_of_process, conflicts_with = "kept")]
+    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = ready_of_process, conflicts_with_all = KEPT)]
     pub(super) ready: Ready,
     /// Number of launches; the one of median length is shown [default: 1; with --prove 6]
-    #[arg(long = "count", short = 'n', value_name = "N", conflicts_with = "kept", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long = "count", short = 'n', value_name = "N", conflicts_with_all = KEPT, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) launches: Option<u32>,
     /// Measure what a change saves, in alternating pairs of launches, and compare it
     /// with the prediction: cpu, servers, cache, swap, clock, sections, or the best of them
@@ -77,7 +80,8 @@ pub(crate) struct Args {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "best",
-        conflicts_with_all = ["kept", "pid", "cost", "calibration", "trace_file"]
+        conflicts_with_all = KEPT,
+        conflicts_with_all = ["pid", "cost", "calibration", "trace_file"]
     )]
     pub(super) prove: Option<TriedChange>,
     /// With --prove=CHANGE: the condition that stands for the change instead of unjank's own,
@@ -88,27 +92,27 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10, requires = "prove", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) pairs: u32,
     /// Show how accurate the predictions of stored runs with --prove were
-    #[arg(long, conflicts_with_all = ["kept", "pid", "command", "cost"])]
+    #[arg(long, conflicts_with_all = KEPT, conflicts_with_all = ["pid", "command", "cost"])]
     pub(super) calibration: bool,
     /// Idle time before each launch but the first
-    #[arg(long, value_name = "TIME", default_value = GAP, conflicts_with = "kept", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = GAP, conflicts_with_all = KEPT, value_parser = values::duration_or_zero)]
     pub(super) gap: Nanos,
     /// Longest time of a launch
-    #[arg(long, value_name = "TIME", default_value = TIMEOUT, conflicts_with = "kept", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", default_value = TIMEOUT, conflicts_with_all = KEPT, value_parser = values::duration)]
     pub(super) timeout: Nanos,
     /// Maximum memory for recorded events, in the kernel's form; when it is full, the
     /// recording ends
-    #[arg(long = "max-memory", value_name = "SIZE", default_value = MEMORY, conflicts_with = "kept", value_parser = values::bytes)]
+    #[arg(long = "max-memory", value_name = "SIZE", default_value = MEMORY, conflicts_with_all = KEPT, value_parser = values::bytes)]
     pub(super) memory: Bytes,
     /// Do not record stacks, which name the functions in which threads wait and compute
-    #[arg(long, conflicts_with = "kept")]
+    #[arg(long, conflicts_with_all = KEPT)]
     pub(super) no_stacks: bool,
     /// Measure what the recording costs: launches with and without it, in
     /// alternating pairs
-    #[arg(long, conflicts_with = "kept")]
+    #[arg(long, conflicts_with_all = KEPT)]
     pub(super) cost: bool,
     /// Keep the recording as a trace.dat, for trace-cmd and for unjank why FILE
-    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = ["kept", "pid", "cost"])]
+    #[arg(long, value_name = "FILE", requires = "command", conflicts_with_all = KEPT, conflicts_with_all = ["pid", "cost"])]
     pub(super) trace_file: Option<PathBuf>,
     /// Thread to explain, of a running process or a recording [default: the first]
     #[arg(long, value_name = "NAME|TID", conflicts_with = "command")]

@@ -9,6 +9,7 @@ use unjank_measure::Monitor;
 use unjank_why::live::{Window, record_window};
 use unjank_why::report::Explained;
 
+use super::args::KEPT;
 use crate::{output, values};
 
 /// How long a window is by default.
@@ -22,7 +23,8 @@ pub(crate) struct WindowArgs {
     #[arg(
         long,
         value_name = "PID",
-        conflicts_with_all = ["command", "kept", "ready", "launches", "gap", "timeout", "cost"]
+        conflicts_with_all = KEPT,
+        conflicts_with_all = ["command", "ready", "launches", "gap", "timeout", "cost"]
     )]
     pub(super) pid: Option<u32>,
     /// How long to record
