@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use unjank_host::ErrorClass;
+use unjank_host::process::is_root;
+use unjank_host::{Error, ErrorClass};
+use unjank_why::report::shell_line;
 
 use crate::output;
 
@@ -21,10 +23,22 @@ pub(crate) const GATE: u8 = 5;
 /// Ended by Ctrl-C after printing the results so far: 128 + SIGINT, as shells do.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Prints an error as one sentence on stderr, and returns its exit code.
+/// Prints an error as one sentence on stderr, and returns its exit code. If only root may do what was
+/// typed, the command for that is printed, too.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     output::remark(&format!("error: {}", sentence(error)));
+    if needs_root(error) && !is_root() {
+        let sudo = std::iter::once("sudo".into());
+        output::remark(&format!("→ {}", shell_line(sudo.chain(std::env::args_os()))));
+    }
     ExitCode::from(code(error))
+}
+
+/// Whether root has the permission that is missing.
+fn needs_root(error: &anyhow::Error) -> bool {
+    let is_root = |needs: &str| needs.split([' ', ',']).next() == Some("root");
+    let mut errors = error.chain().filter_map(|cause| cause.downcast_ref());
+    errors.any(|error| matches!(error, Error::Permission { needs, .. } if is_root(needs)))
 }
 
 /// The error and its causes, without causes that are already in the text.
@@ -66,7 +80,7 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
 
 /// The class of an error, if it is of a type that has one.
 fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
-    let host = error.downcast_ref::<unjank_host::Error>().map(unjank_host::Error::class);
+    let host = error.downcast_ref::<Error>().map(Error::class);
     let measure =
         || error.downcast_ref::<unjank_measure::Error>().map(unjank_measure::Error::class);
     let lab = || error.downcast_ref::<unjank_lab::Error>().map(unjank_lab::Error::class);
@@ -84,7 +98,7 @@ mod tests {
 
     fn missing_file() -> anyhow::Error {
         let source = io::Error::from_raw_os_error(2);
-        unjank_host::Error::file("read", "/proc/nothing", source).into()
+        Error::file("read", "/proc/nothing", source).into()
     }
 
     #[test]
@@ -97,12 +111,25 @@ mod tests {
     }
 
     #[test]
+    fn root_is_told_from_other_permissions() {
+        let error = |needs: &str| {
+            let (what, needs) = ("tracing".to_owned(), needs.to_owned());
+            Err::<(), _>(Error::Permission { what, needs }).context("while looking").unwrap_err()
+        };
+        assert!(needs_root(&error("root")));
+        assert!(needs_root(&error("root, or the group of the socket")));
+        assert!(!needs_root(&error("a directory of root's")));
+        assert!(!needs_root(&error("rootless containers")));
+        assert!(!needs_root(&missing_file()));
+    }
+
+    #[test]
     fn the_class_of_a_cause_decides_the_code() {
         assert_eq!(code(&missing_file()), FAILURE);
-        let invalid = unjank_host::Error::Invalid("no CPU".to_owned());
+        let invalid = Error::Invalid("no CPU".to_owned());
         let error = Err::<(), _>(invalid).context("while looking").unwrap_err();
         assert_eq!(code(&error), USAGE);
         let denied = io::Error::from_raw_os_error(13);
-        assert_eq!(code(&unjank_host::Error::file("write", "/sys/x", denied).into()), PERMISSION);
+        assert_eq!(code(&Error::file("write", "/sys/x", denied).into()), PERMISSION);
     }
 }

@@ -210,4 +210,7 @@ fn without_root_it_says_what_was_used() {
     assert!(value(&window, "why/cpu") < value(&window, "why/total"));
     let cost = as_nobody(directory.path()).args(["--cost", "--", "true"]).output().unwrap();
     assert_eq!(cost.status.code(), Some(4));
+    let said = String::from_utf8_lossy(&cost.stderr);
+    assert!(said.contains("recording what all threads do needs root\n→ sudo "), "{said}");
+    assert!(said.trim_end().ends_with(" --cost -- true"), "{said}");
 }

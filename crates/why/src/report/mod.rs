@@ -61,6 +61,7 @@ pub(crate) use names::{ended_by, evidence, operation, place, thread_name};
 pub use page_in::shown_files;
 pub use proof::{Prediction, ProofOutcome, Shift, predictions, proof};
 pub use ready::{LastStep, Noticed, last_step};
+pub use shell::line as shell_line;
 pub use spread::Spread;
 pub use window::window_table;
 

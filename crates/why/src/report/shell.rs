@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use unjank_host::text::steers_terminal;
 
-/// The words, quoted and joined by spaces.
-pub(super) fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+/// The words, quoted and joined by spaces, so that a shell reads them back.
+pub fn line<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| quoted(word.as_ref())).collect();
     quoted.join(" ")
 }

@@ -83,8 +83,10 @@ impl KeptArgs {
     pub(crate) fn open_existing(&self) -> Result<Kept> {
         let there = fs::metadata(&self.store);
         if there.as_ref().is_err_and(|why| why.kind() == ErrorKind::PermissionDenied) {
+            // Whether there is such a file, this user cannot know.
             let what = format!("reading {}", self.store.display());
-            return Err(Error::Permission { what, needs: "root".to_owned() }.into());
+            let needs = "root (it is there only if unjank watch has run)".to_owned();
+            return Err(Error::Permission { what, needs }.into());
         }
         if there.is_err() {
             let reason = format!(
