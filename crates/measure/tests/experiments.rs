@@ -91,6 +91,20 @@ fn intervals_cover_the_truth_in_spite_of_drift() {
 }
 
 #[test]
+fn arms_with_the_same_values_have_the_same_interval() {
+    let mut trials = launches(1, 0.0);
+    trials.pairs.truncate(8);
+    for pair in &mut trials.pairs {
+        pair.b = pair.a;
+    }
+    let conclusion = trials.conclude(&question());
+    let median = conclusion.median().unwrap();
+    let [a, b] = [median.a, median.b].map(|side| side.interval.unwrap());
+    assert!(a[0] < a[1], "{a:?}");
+    assert_eq!(a, b);
+}
+
+#[test]
 fn a_planted_effect_is_found_and_has_the_right_sign() {
     // One and a half times the smallest effect that the experiments claim to
     // find.

@@ -8,8 +8,9 @@ use super::{Pair, Trials};
 use crate::effect::{Asked, Effect, Side, decide};
 use crate::findings::Findings;
 use crate::record::{Direction, Fact, Unit};
+use crate::stats::bootstrap::{self, Resampled};
 use crate::stats::random::{Random, seeded};
-use crate::stats::{Contrast, bootstrap, contrast, family as questions, order};
+use crate::stats::{Contrast, contrast, family as questions, order};
 
 /// Fewer pairs cannot decide anything: if all of five favour one arm, that
 /// happens by chance once in sixteen times.
@@ -172,13 +173,14 @@ pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64)
     let differences: Vec<f64> = arms[0].iter().zip(&arms[1]).map(|(a, b)| b - a).collect();
     let mut random = seeded(seed, &question.subject);
     let mut buffer = Vec::with_capacity(n);
-    let mut drawn_b = Vec::new();
-    let contrast = bootstrap::pairs(n, questions::draws_for(TAILS.len()), &mut random, |drawn| {
-        let a = pick_quantile(&arms[0], drawn, 0.5, &mut buffer);
-        drawn_b.push(pick_quantile(&arms[1], drawn, 0.5, &mut buffer));
-        [a, a + pick_quantile(&differences, drawn, 0.5, &mut buffer)]
+    let times = questions::draws_for(TAILS.len());
+    let Resampled { seen, draws } = bootstrap::resampled(n, times, &mut random, |drawn| {
+        [&arms[0], &arms[1], &differences]
+            .map(|values| pick_quantile(values, drawn, 0.5, &mut buffer))
     });
-    asked.sides[1].interval = Some(contrast::interval(drawn_b));
+    asked.sides[1].interval = Some(contrast::interval(draws.iter().map(|[_, b, _]| *b).collect()));
+    let changed = draws.into_iter().map(|[a, _, difference]| [a, a + difference]).collect();
+    let contrast = Contrast::new(seen[0], seen[0] + seen[2], changed);
     asked.weigh(&contrast, question.min_effect)
 }
 

@@ -123,7 +123,7 @@ impl Tail {
                 counts[place] += count;
             }
         }
-        let rank = ((self.q * n as f64).ceil() as u64).max(1);
+        let rank = order::rank(n as f64, self.q) as u64;
         for (value, count) in self.values.iter().zip(counts) {
             up_to += count;
             if up_to >= rank {

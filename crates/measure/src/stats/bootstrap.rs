@@ -12,6 +12,7 @@ use rand::RngExt as _;
 
 use super::Z;
 use super::contrast::Contrast;
+use super::order;
 use super::random::Random;
 
 /// The value below which the share `q` of the samples lies; for the median of
@@ -19,7 +20,7 @@ use super::random::Random;
 /// `None` without samples.
 pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     let n = samples.len();
-    let rank = ((q * n as f64).ceil() as usize).clamp(1, n.max(1));
+    let rank = (order::rank(n as f64, q) as usize).min(n.max(1));
     if n == 0 {
         return None;
     }
@@ -57,30 +58,42 @@ pub fn pairs(
     n: usize,
     times: usize,
     random: &mut Random,
-    mut statistic: impl FnMut(&[usize]) -> [f64; 2],
+    statistic: impl FnMut(&[usize]) -> [f64; 2],
 ) -> Contrast {
-    let mut places: Vec<usize> = (0..n).collect();
-    let seen = statistic(&places);
-    let drawn = (0..times)
-        .map(|_| {
-            for place in &mut places {
-                *place = index(n, random);
-            }
-            statistic(&places)
-        })
-        .collect();
-    expanded(seen, drawn, n)
+    let Resampled { seen: [a, b], draws } = resampled(n, times, random, statistic);
+    Contrast::new(a, b, draws)
 }
 
-/// The contrast of `seen`, with the draws expanded for `n` samples.
-fn expanded(seen: [f64; 2], mut draws: Vec<[f64; 2]>, n: usize) -> Contrast {
+/// Statistics of samples, and their draws.
+pub(crate) struct Resampled<const N: usize> {
+    /// The observed statistics.
+    pub(crate) seen: [f64; N],
+    /// Those of each resample, expanded for the number of samples.
+    pub(crate) draws: Vec<[f64; N]>,
+}
+
+/// Statistics of `n` samples and of `times` resamples. The function gets the indices of the drawn
+/// samples.
+pub(crate) fn resampled<const N: usize>(
+    n: usize,
+    times: usize,
+    random: &mut Random,
+    mut statistics: impl FnMut(&[usize]) -> [f64; N],
+) -> Resampled<N> {
+    let mut places: Vec<usize> = (0..n).collect();
+    let seen = statistics(&places);
     let factor = expansion(n);
-    for draw in &mut draws {
-        for (drawn, seen) in draw.iter_mut().zip(seen) {
+    let mut draw = || {
+        for place in &mut places {
+            *place = index(n, random);
+        }
+        let mut drawn = statistics(&places);
+        for (drawn, seen) in drawn.iter_mut().zip(seen) {
             *drawn = seen + (*drawn - seen) * factor;
         }
-    }
-    Contrast::new(seen[0], seen[1], draws)
+        drawn
+    };
+    Resampled { seen, draws: (0..times).map(|_| draw()).collect() }
 }
 
 /// The factor by which the draws of `n` samples are moved away from the

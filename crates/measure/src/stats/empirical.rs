@@ -47,7 +47,7 @@ impl Empirical {
     /// The smallest value that at least the share `q` (0–1) of the samples does
     /// not exceed; 0 without samples.
     pub fn quantile(&self, q: f64) -> u64 {
-        let rank = ((q * self.n() as f64).ceil() as u64).max(1);
+        let rank = order::rank(self.n() as f64, q) as u64;
         let place = self.up_to.partition_point(|&up_to| up_to < rank);
         let last = self.values.len().saturating_sub(1);
         self.values.get(place.min(last)).copied().unwrap_or(0)
@@ -77,7 +77,7 @@ impl Empirical {
     ) -> Option<impl Iterator<Item = f64> + 'a> {
         let n = effective_n.min(self.n() as f64).floor();
         order::quantile_interval(n as u64, q)?;
-        Some(self.order_statistics((q * n).ceil(), n, random).map(|value| value as f64))
+        Some(self.order_statistics(order::rank(n, q), n, random).map(|value| value as f64))
     }
 
     /// An endless sequence of medians of `n` independent samples.
@@ -86,7 +86,7 @@ impl Empirical {
         n: u64,
         random: &'a mut Random,
     ) -> impl Iterator<Item = u64> + 'a {
-        self.order_statistics((n as f64 / 2.0).ceil(), n as f64, random)
+        self.order_statistics(order::rank(n as f64, 0.5), n as f64, random)
     }
 
     /// Resamples of size `n`, each reduced to its sample of this rank.

@@ -41,7 +41,7 @@ impl ExactTimes {
             return None;
         }
         let at = |rank: u64| self.0[(rank as usize).clamp(1, n) - 1];
-        let rank = (n as f64 * q - 1e-9).ceil() as u64;
+        let rank = order::rank(n as f64, q) as u64;
         let interval = order::quantile_interval(n as u64, q).map(|ends| ends.map(at));
         Some((at(rank), interval))
     }

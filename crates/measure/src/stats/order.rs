@@ -22,6 +22,13 @@ pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
     Some([low, n.checked_sub(fewest?)?])
 }
 
+/// The rank (counted from 1) of the q-quantile of `n` samples: the smallest that at least the share
+/// `q` of them does not exceed. A product that is whole but for rounding (0.9 has no exact binary
+/// form) is whole.
+pub fn rank(n: f64, q: f64) -> f64 {
+    (q * n * (1.0 - 4.0 * f64::EPSILON)).ceil().max(1.0)
+}
+
 /// The rank (counted from 1) of the sample that is the lower end of this interval.
 /// It exists for tails of which `n` samples do not bound the upper end; `None` if
 /// they do not bound the lower one either.
@@ -87,6 +94,19 @@ pub fn median(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rank_that_is_whole_but_for_rounding_is_whole() {
+        for per_thousand in 1..1_000_u32 {
+            for n in [1_000, 3_000, 7_000, 49_000, 1_000_000_000_u32] {
+                let whole = f64::from(n / 1_000) * f64::from(per_thousand);
+                let (n, q) = (f64::from(n), f64::from(per_thousand) / 1_000.0);
+                assert_eq!(rank(n, q), whole, "{q} of {n}");
+                assert_eq!(rank(n + 1.0, q), whole + 1.0, "{q} of {n} and one");
+            }
+        }
+        assert_eq!((rank(5.0, 0.0), rank(0.0, 0.5)), (1.0, 1.0));
+    }
 
     #[test]
     fn the_interval_of_the_median_is_the_textbook_one() {

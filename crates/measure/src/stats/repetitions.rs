@@ -129,7 +129,7 @@ impl Repetitions {
             weighed.map(|(up_to, &weight)| up_to[place] as f64 * f64::from(weight)).sum()
         };
         let last = self.values.len() - 1;
-        let rank = (q * below(last)).ceil().max(1.0);
+        let rank = order::rank(below(last), q);
         let (mut low, mut high) = (0, last);
         while low < high {
             let middle = low.midpoint(high);
