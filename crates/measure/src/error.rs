@@ -36,7 +36,9 @@ pub enum Error {
         reason: String,
     },
     /// Two runs have nothing that could be compared.
-    #[error("runs {a} and {b} have no series and no fact in common: there is nothing to compare")]
+    #[error(
+        "runs {a} and {b} have no series and no fact with an interval in common: there is nothing to compare"
+    )]
     NothingInCommon {
         /// The id of the first run.
         a: String,

@@ -7,7 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::{ErrorClass, Machine, Nanos, Timestamp};
-use unjank_measure::compare::{Options, OtherRuns};
+use unjank_measure::compare::{NotCompared, Options, OtherRuns};
 use unjank_measure::record::{Run, Tool};
 use unjank_measure::{
     Answer, Comparison, Direction, Effect, Fact, Findings, Result, RunRecord, Series, SeriesRecord,
@@ -259,13 +259,14 @@ fn few_samples_decide_nothing_and_give_the_reason() {
     assert_eq!(comparison.questions, 0);
 }
 
+fn series(name: &str, cpu: &str, n: u64) -> SeriesRecord {
+    let mut series = Series::new(name).with_label("cpu", cpu);
+    (1..=n).for_each(|value| series.record(Nanos(value)));
+    series.finish()
+}
+
 #[test]
 fn series_are_matched_by_name_labels_and_unit() {
-    let series = |name: &str, cpu: &str, n: u64| {
-        let mut series = Series::new(name).with_label("cpu", cpu);
-        (1..=n).for_each(|value| series.record(Nanos(value)));
-        series.finish()
-    };
     let mut bytes = series("test/unit", "0", 100);
     bytes.unit = Unit::Bytes;
     let a = of_series([
@@ -288,9 +289,6 @@ fn series_are_matched_by_name_labels_and_unit() {
     let matched: Vec<_> =
         comparison.effects.iter().map(|e| (e.subject.as_str(), e.labels["cpu"].as_str())).collect();
     assert_eq!(matched, [("test/x", "1")]);
-    let list = |list: &[unjank_measure::compare::NotCompared]| -> Vec<String> {
-        list.iter().map(|n| format!("{}: {}", n.what, n.reason)).collect()
-    };
     assert_eq!(
         list(&comparison.missing),
         [
@@ -321,6 +319,9 @@ fn facts_are_compared_where_both_have_an_interval() {
         fact("test/ratio", 0.5, Unit::Ratio),
         fact("test/hits", 0.5, Unit::Ratio).with_better(Direction::Larger),
         Fact::new("test/bare", 1.0, Unit::Nanoseconds),
+        Fact::new("test/bare_and_gone", 1.0, Unit::Nanoseconds),
+        fact("test/gone", 1.0, Unit::Nanoseconds),
+        fact("test/vague", 1.0, Unit::Nanoseconds),
     ]);
     let b = of_facts([
         fact("test/rate", 1_200.0, Unit::PerSecond),
@@ -328,6 +329,7 @@ fn facts_are_compared_where_both_have_an_interval() {
         fact("test/ratio", 0.7, Unit::Ratio),
         fact("test/hits", 0.7, Unit::Ratio),
         Fact::new("test/bare", 2.0, Unit::Nanoseconds),
+        Fact::new("test/vague", 1.0, Unit::Nanoseconds),
     ]);
     let comparison = compare(&a, &b, &options(0.02)).unwrap();
     let answers: Vec<_> =
@@ -346,7 +348,33 @@ fn facts_are_compared_where_both_have_an_interval() {
     assert!((low - 1.2 / 1.0142).abs() < 0.003 && (high - 1.2 * 1.0142).abs() < 0.003);
     assert!(comparison.effects[2].reason.ends_with("the direction of improvement is not known"));
     assert_eq!(comparison.questions, 3);
-    assert_eq!(comparison.not_compared[0].reason, "it has no interval");
+    assert_eq!(
+        list(&comparison.missing),
+        ["test/gone: only in the first run", "test/vague: no interval in the second run",]
+    );
+    assert_eq!(
+        list(&comparison.not_compared),
+        ["test/bare_and_gone: only in the first run", "test/bare: it has no interval"]
+    );
+}
+
+#[test]
+fn a_tail_that_only_the_first_run_bounds_is_named() {
+    let [many, few] = [20_000, 100].map(|n| of_series([series("test/x", "0", n)]));
+    let comparison = compare(&many, &few, &options(0.02)).unwrap();
+    let asked: Vec<&str> = comparison.effects.iter().map(|e| e.quantity.as_str()).collect();
+    assert_eq!(asked, ["p50"]);
+    let reason = "the second run is worth 100 independent samples, which are too few to bound it";
+    assert_eq!(
+        list(&comparison.not_compared),
+        ["p99", "p99.9"].map(|tail| format!("test/x (cpu=0), {tail}: {reason}"))
+    );
+    let comparison = compare(&few, &many, &options(0.02)).unwrap();
+    assert_eq!(comparison.not_compared, []);
+}
+
+fn list(list: &[NotCompared]) -> Vec<String> {
+    list.iter().map(|item| format!("{}: {}", item.what, item.reason)).collect()
 }
 
 #[test]

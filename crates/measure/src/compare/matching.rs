@@ -28,9 +28,12 @@ type Key<'a> = (&'a str, &'a BTreeMap<String, String>, &'static str);
 
 /// The series with samples in both runs.
 pub(super) fn series<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, SeriesRecord> {
-    let mut matched = matched(&a.findings.series, &b.findings.series, |series| {
-        (series.name.as_str(), &series.labels, series.unit.name())
-    });
+    let mut matched = matched(
+        &a.findings.series,
+        &b.findings.series,
+        |_| true,
+        |series| (series.name.as_str(), &series.labels, series.unit.name()),
+    );
     let Matched { both, missing, not_compared } = &mut matched;
     both.retain(|[a, b]| {
         let (list, reason) = match (a.n, b.n) {
@@ -45,29 +48,34 @@ pub(super) fn series<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, Seri
     matched
 }
 
-/// The facts with an interval in both runs.
+/// The facts with an interval in both runs. A fact without an interval decides nothing, so its
+/// absence is no loss either.
 pub(super) fn facts<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, Fact> {
-    let mut matched = matched(&a.findings.facts, &b.findings.facts, |fact| {
+    let with_interval = |fact: &Fact| fact.interval.is_some();
+    let mut matched = matched(&a.findings.facts, &b.findings.facts, with_interval, |fact| {
         (fact.name.as_str(), &fact.labels, fact.unit.name())
     });
     let Matched { both, not_compared, missing } = &mut matched;
-    // A fact without an interval decides nothing, so its absence is no loss
-    // either.
-    not_compared.append(missing);
     both.retain(|[a, b]| {
-        let judged = a.interval.is_some() && b.interval.is_some();
-        if !judged {
-            not_compared.push(NotCompared {
-                what: full_name(&a.name, &a.labels),
-                reason: "it has no interval".to_owned(),
-            });
-        }
-        judged
+        let (list, reason) = match (a.interval, b.interval) {
+            (Some(_), Some(_)) => return true,
+            (Some(_), None) => (&mut *missing, "no interval in the second run"),
+            (None, _) => (&mut *not_compared, "it has no interval"),
+        };
+        list.push(NotCompared { what: full_name(&a.name, &a.labels), reason: reason.to_owned() });
+        false
     });
     matched
 }
 
-fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Matched<'a, T> {
+/// Matches items by their keys. Those of the first run that count are missing if the second run
+/// lacks them; the others are not compared.
+fn matched<'a, T>(
+    a: &'a [T],
+    b: &'a [T],
+    counts: impl Fn(&T) -> bool,
+    key: impl Fn(&'a T) -> Key<'a>,
+) -> Matched<'a, T> {
     let mut others: BTreeMap<Key<'a>, Vec<&T>> = BTreeMap::new();
     for other in b {
         others.entry(key(other)).or_default().push(other);
@@ -85,7 +93,8 @@ fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Mat
             Some([other]) if seen[&key] == 1 => matched.both.push([one, other]),
             Some(_) => matched.not_compared.push(not_compared("it occurs twice in one run")),
             None if seen[&key] > 1 => {}
-            None => matched.missing.push(not_compared("only in the first run")),
+            None if counts(one) => matched.missing.push(not_compared("only in the first run")),
+            None => matched.not_compared.push(not_compared("only in the first run")),
         }
     }
     let rest = others.into_keys().map(|key| NotCompared {

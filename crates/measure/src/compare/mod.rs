@@ -59,7 +59,8 @@ pub struct Comparison {
     pub repeats: usize,
     /// The answers, in the order of the first run.
     pub effects: Vec<Effect>,
-    /// Series of the first run that the second one lacks, or has no samples of.
+    /// Series of the first run that the second one lacks, or has no samples of, and facts with an
+    /// interval that it lacks, or has without an interval.
     pub missing: Vec<NotCompared>,
     /// Everything else that was not compared, with reasons.
     pub not_compared: Vec<NotCompared>,
@@ -120,10 +121,12 @@ pub fn compare(
     let mut warnings = differences::warnings(a, b);
     let mut questions = Vec::new();
     let mut independent = 0;
+    let mut not_compared = series.not_compared;
     for pair in &series.both {
         let asked = series::questions(pair)?;
         independent += usize::from(asked.independent);
         questions.extend(asked.questions);
+        not_compared.extend(asked.unbounded);
     }
     questions.extend(facts.both.iter().map(facts::question));
     if independent > 0 {
@@ -141,8 +144,9 @@ pub fn compare(
     };
     let asked = questions.into_iter().map(ask).collect();
 
-    let mut not_compared = series.not_compared;
     not_compared.extend(facts.not_compared);
+    let mut missing = series.missing;
+    missing.extend(facts.missing);
     Ok(Comparison {
         schema: SCHEMA.to_owned(),
         a: RunName::of(a),
@@ -152,7 +156,7 @@ pub fn compare(
         questions: judged,
         repeats: repeats.count(),
         effects: decide(asked, options.min_effect),
-        missing: series.missing,
+        missing,
         not_compared,
         differences: differences::between(a, b),
         warnings,

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::matching::{NotCompared, full_name};
 use super::missed;
 use super::question::{Question, Source, key};
 use crate::effect::Side;
@@ -20,6 +21,8 @@ pub(super) struct SeriesQuestions {
     /// Whether a run has no course over time, so that its samples are taken as
     /// independent.
     pub(super) independent: bool,
+    /// The tails that the first run bounds and the second does not.
+    pub(super) unbounded: Vec<NotCompared>,
 }
 
 /// One run's samples of the series.
@@ -60,6 +63,15 @@ impl Run {
         });
         Ok(Self { samples: Rc::new(samples), starts: None, effective_n, independent })
     }
+
+    /// Whether the samples bound a quantile of [`COMPARED`].
+    fn bounds(&self, place: usize) -> bool {
+        let (q, _) = COMPARED[place];
+        match &self.starts {
+            Some(starts) => starts.bound(q),
+            None => order::quantile_interval(self.effective_n[place] as u64, q).is_some(),
+        }
+    }
 }
 
 /// The question about the 99.9th percentile of two series of one run.
@@ -76,7 +88,20 @@ pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<SeriesQuestions> {
     Ok(SeriesQuestions {
         independent: runs.iter().any(|run| run.independent),
         questions: quantiles.chain(missed::question(a, b)).collect(),
+        unbounded: unbounded(a, &runs),
     })
+}
+
+fn unbounded(record: &SeriesRecord, [a, b]: &[Run; 2]) -> Vec<NotCompared> {
+    let lost = (1..COMPARED.len()).filter(|&place| a.bounds(place) && !b.bounds(place));
+    let not_compared = |place: usize| NotCompared {
+        what: format!("{}, {}", full_name(&record.name, &record.labels), COMPARED[place].1),
+        reason: format!(
+            "the second run is worth {:.0} independent samples, which are too few to bound it",
+            b.effective_n[place]
+        ),
+    };
+    lost.map(not_compared).collect()
 }
 
 /// The names and values of all that is compared of a series; of a damaged one
@@ -109,11 +134,7 @@ fn quantile(record: &SeriesRecord, runs: &[Run; 2], place: usize) -> Option<Ques
         },
     };
     let [a, b] = runs;
-    let is_bounded = |run: &Run| match &run.starts {
-        Some(starts) => starts.bound(q),
-        None => order::quantile_interval(run.effective_n[place] as u64, q).is_some(),
-    };
-    let sources = if is_bounded(a) && is_bounded(b) {
+    let sources = if a.bounds(place) && b.bounds(place) {
         Ok([source(a), source(b)])
     } else if place == 0 {
         let worth = a.effective_n[place].min(b.effective_n[place]);

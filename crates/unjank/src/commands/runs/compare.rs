@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Gate {
-    /// A value is worse, or a series is missing
+    /// A value is worse, or one of the baseline is missing
     Worse,
 }
 
