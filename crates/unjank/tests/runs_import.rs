@@ -59,6 +59,10 @@ fn results_of_other_tools_are_kept_and_shown() {
     // fio says when it ran, so its run is known again.
     let again = store.prints(&["runs", "import", &foreign("fio.json")]);
     assert!(again.contains("fio, already stored"), "{again}");
+    let all = store.prints(&["runs", "export"]);
+    let again = store.unjank(&["runs", "import", "-"]).write_stdin(all).assert().success();
+    let again = String::from_utf8_lossy(&again.get_output().stdout).into_owned();
+    assert_eq!(again.matches("already stored").count(), 5, "{again}");
     let runs = store.prints(&["runs", "list"]);
     assert_eq!(runs.lines().count(), 6, "five runs and a heading: {runs}");
 }

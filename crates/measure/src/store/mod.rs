@@ -264,11 +264,11 @@ impl Store {
             .writable()?
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed)?;
-        let same = "SELECT record = ?2 FROM run WHERE id = ?1";
-        let same = transaction.query_row(same, [&record.id, text], |row| row.get(0)).optional();
-        match same.map_err(failed)? {
-            Some(true) => return Ok(Stored::Already),
-            Some(false) => return Err(Error::Exists(record.id.clone())),
+        let stored = "SELECT CAST(record AS BLOB) FROM run WHERE id = ?1";
+        let stored = transaction.query_row(stored, [&record.id], |row| row.get::<_, Vec<u8>>(0));
+        match stored.optional().map_err(failed)? {
+            Some(stored) if is_same(&stored, text) => return Ok(Stored::Already),
+            Some(_) => return Err(Error::Exists(record.id.clone())),
             None => {}
         }
         transaction
@@ -309,6 +309,13 @@ impl Store {
     fn failed(&self, action: &'static str, error: &rusqlite::Error) -> Error {
         failure::error(action, &self.path, error)
     }
+}
+
+/// Whether two records are the same JSON, however it is laid out.
+fn is_same(stored: &[u8], text: &str) -> bool {
+    let value = |text: &[u8]| serde_json::from_slice::<serde_json::Value>(text).ok();
+    stored == text.as_bytes()
+        || value(stored).is_some_and(|stored| value(text.as_bytes()) == Some(stored))
 }
 
 #[cfg(test)]
