@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::user_tick;
 use crate::error::{Error, Result};
+use crate::process::stat::Stat;
 use crate::root::Root;
 use crate::sched::{CpuSet, Policy, Priority, ThreadId, policy_of};
 use unjank_units::Nanos;
@@ -81,22 +82,15 @@ pub fn run_delay(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
-/// All threads of the kernel: those with `PF_KTHREAD` of `include/linux/sched.h`
-/// in field 9 of `proc_pid_stat(5)`. Empty where `/proc` cannot be read.
+/// All threads of the kernel. Empty where `/proc` cannot be read.
 pub fn of_kernel(root: &Root) -> Vec<ThreadId> {
     let names = root.list("/proc").unwrap_or_default();
     let numbers = names.iter().filter_map(|name| name.parse::<u32>().ok());
     let is_kernel = |number: &u32| {
-        root.read(format!("/proc/{number}/stat")).is_ok_and(|stat| has_kernel_flag(&stat))
+        let text = root.read(format!("/proc/{number}/stat")).unwrap_or_default();
+        Stat::parse(&text).is_some_and(|stat| stat.is_of_kernel())
     };
     numbers.filter(is_kernel).map(ThreadId).collect()
-}
-
-pub(crate) fn has_kernel_flag(stat: &str) -> bool {
-    const KERNEL_THREAD: u64 = 0x0020_0000;
-    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace());
-    let flags = fields.and_then(|mut fields| fields.nth(6)?.parse::<u64>().ok());
-    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
 }
 
 /// All threads of `process`. Threads that end during the listing are counted.
@@ -135,7 +129,7 @@ pub fn look(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Thread
 /// for running or runnable; `None` if it has ended.
 pub fn state(root: &Root, process: u32, thread: ThreadId) -> Option<char> {
     let text = root.read(format!("/proc/{process}/task/{}/stat", thread.0)).ok()?;
-    text.rsplit_once(") ")?.1.chars().next()
+    Stat::parse(&text)?.state()
 }
 
 /// The affinity of a thread and its number of sleeps; `None` if it has ended or
@@ -161,20 +155,14 @@ fn parse(id: ThreadId, text: &str) -> Option<Thread> {
     parse_with_times(id, text).map(|(thread, _)| thread)
 }
 
-/// A thread, and its clock ticks outside the kernel and in it.
-///
-/// The name may contain anything, so the fields are counted from its end. A
-/// zombie yields `None`.
+/// A thread, and its clock ticks outside the kernel and in it. A zombie yields `None`.
 pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64; 2])> {
-    let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Fields are numbered from 1; the first one here is the third.
-    let field = |number: usize| fields.get(number - 3).copied();
-    let number = |at: usize| field(at)?.parse::<u64>().ok();
+    let stat = Stat::parse(text)?;
+    let number = |field| stat.number::<u64>(field);
     let times = [number(14)?, number(15)?];
     let ticks = times[0].saturating_add(times[1]);
     let priority = || Priority::new(number(40)?.try_into().ok()?).ok();
-    let nice = field(19)?.parse().ok()?;
+    let nice = stat.number(19)?;
     let policy = match number(41)? as i32 {
         libc::SCHED_OTHER => Some(Policy::other(nice)),
         libc::SCHED_BATCH => Some(Policy::batch(nice)),
@@ -187,7 +175,7 @@ pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64
     };
     let thread = Thread {
         id,
-        name: name.to_owned(),
+        name: stat.name().to_owned(),
         began: Began(number(22)?),
         policy,
         nice,
@@ -240,7 +228,6 @@ mod tests {
         }
         fs::create_dir_all(dir.path().join("proc/self")).unwrap();
         assert_eq!(of_kernel(&Root::at(dir.path())), [ThreadId(9)]);
-        assert!(!has_kernel_flag("9 (a"));
     }
 
     #[test]

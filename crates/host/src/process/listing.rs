@@ -1,5 +1,6 @@
 //! All processes of a machine and their threads, for a recording: `/proc`.
 
+use crate::process::stat::Stat;
 use crate::root::Root;
 use crate::sched::ThreadId;
 use crate::threads;
@@ -28,9 +29,8 @@ pub fn all(root: &Root) -> Vec<ListedProcess> {
 
 fn of(root: &Root, number: u32) -> Option<ListedProcess> {
     let stat = text(root, format!("/proc/{number}/stat"))?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    let parent = fields.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    let of_kernel = threads::has_kernel_flag(&stat);
+    let stat = Stat::parse(&stat)?;
+    let (parent, of_kernel) = (stat.number(4)?, stat.is_of_kernel());
     let ids = threads::ids(root, number).ok()?;
     let named = ids.into_iter().filter_map(|id| {
         let name = text(root, format!("/proc/{number}/task/{}/comm", id.0))?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`listing`] | all processes of a machine and their threads |
 //! | [`pid`], [`pid_info`] | the attributes and state of another process |
+//! | `stat` | the fields of `/proc/PID/stat` |
 //! | `bounded_read` | reads of the memory of another process that end in any case |
 //! | `helper_command` | the command that starts a helper |
 //! | [`peer`] | processes of this program that measure for another one, and their protocol |
@@ -31,6 +32,7 @@ pub mod pid;
 pub mod pid_info;
 pub mod pid_namespace;
 mod signal_mask;
+pub(crate) mod stat;
 pub mod strays;
 pub mod usage;
 
@@ -47,6 +49,8 @@ use crate::error::{Error, Result};
 use crate::machine::capabilities;
 use crate::root::Root;
 use unjank_units::Bytes;
+
+use stat::Stat;
 
 pub use end::ProcessEnd;
 pub use helper_command::HelperCommand;
@@ -244,11 +248,9 @@ pub fn is_descendant(root: &Root, process: u32, ancestor: u32) -> bool {
         if process == ancestor {
             return true;
         }
-        let Ok(stat) = root.read(format!("/proc/{process}/stat")) else { return false };
-        // The name may contain anything, so fields are counted from its end.
-        let rest = stat.rsplit(") ").next().unwrap_or_default();
-        let mut numbers = rest.split(' ').skip(1).map(|number| number.parse::<u32>().ok());
-        let (Some(Some(parent)), Some(Some(group))) = (numbers.next(), numbers.next()) else {
+        let Ok(text) = root.read(format!("/proc/{process}/stat")) else { return false };
+        let Some(stat) = Stat::parse(&text) else { return false };
+        let (Some(parent), Some(group)) = (stat.number(4), stat.number::<u32>(5)) else {
             return false;
         };
         if group == ancestor {

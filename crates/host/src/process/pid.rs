@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, getpgid};
 
 use crate::clock::{since_boot, user_tick};
+use crate::process::stat::Stat;
 use crate::root::Root;
 use unjank_units::{Bytes, Nanos};
 
@@ -36,13 +37,14 @@ pub struct Waits {
 impl Waits {
     /// Reads process `number`; `None` if it has ended.
     pub fn of(root: &Root, number: u32) -> Option<Self> {
-        let stat = Stat::of(root, number)?;
+        let text = live(root, number)?;
+        let stat = Stat::parse(&text)?;
         let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();
         let ready = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
         Some(Self {
             ready: Nanos(ready.unwrap_or(0)),
-            major_faults: stat.major_faults,
-            blocked: matches!(stat.state, 'D' | 'R'),
+            major_faults: stat.number(12)?,
+            blocked: matches!(stat.state(), Some('D' | 'R')),
         })
     }
 }
@@ -101,7 +103,7 @@ pub fn in_group(root: &Root, group: u32) -> Vec<u32> {
 
 /// Whether process `number` runs and is in process group `group`.
 pub fn runs_in_group(root: &Root, number: u32, group: u32) -> bool {
-    Stat::of(root, number).is_some_and(|stat| stat.group == group)
+    live(root, number).is_some_and(|text| group_of(&text) == Some(group))
 }
 
 /// The processes with one of `names` as the kernel's name (`comm`): at most 15
@@ -184,7 +186,7 @@ pub fn cpu_time(number: u32) -> Option<Nanos> {
 /// When process `number` began, in clock ticks since boot. The number of a dead
 /// process may be reused, but not with the same start.
 pub(crate) fn start(root: &Root, number: u32) -> Option<u64> {
-    Stat::parse(&root.read(file(number, "stat")).ok()?).map(|stat| stat.start)
+    Stat::parse(&root.read(file(number, "stat")).ok()?)?.number(22)
 }
 
 /// The time since process `number` began.
@@ -197,31 +199,16 @@ fn file(number: u32, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{number}/{name}"))
 }
 
-/// The fields of `/proc/PID/stat` that are used: `proc_pid_stat(5)`.
-#[derive(Debug, PartialEq, Eq)]
-struct Stat {
-    state: char,
-    group: u32,
-    major_faults: u64,
-    start: u64,
+/// The `stat` of process `number`; `None` if it has ended.
+fn live(root: &Root, number: u32) -> Option<String> {
+    let text = root.read(file(number, "stat")).ok()?;
+    let has_ended = Stat::parse(&text)?.has_ended();
+    (!has_ended).then_some(text)
 }
 
-impl Stat {
-    /// Of process `number`; `None` if it has ended.
-    fn of(root: &Root, number: u32) -> Option<Self> {
-        let stat = Self::parse(&root.read(file(number, "stat")).ok()?)?;
-        Some(stat).filter(|stat| !matches!(stat.state, 'Z' | 'X'))
-    }
-
-    /// The name in the second field may contain anything, including brackets.
-    fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.rsplit_once(") ")?.1.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        let group = fields.nth(1)?.parse().ok()?;
-        let major_faults = fields.nth(6)?.parse().ok()?;
-        let start = fields.nth(9)?.parse().ok()?;
-        Some(Self { state, group, major_faults, start })
-    }
+/// The process group in a `stat`.
+fn group_of(stat: &str) -> Option<u32> {
+    Stat::parse(stat)?.number(5)
 }
 
 /// The group, and whether it is in the unified hierarchy.
@@ -241,15 +228,6 @@ fn group_in(text: &str) -> Option<(&str, bool)> {
 mod tests {
     use super::*;
     use crate::process::Helper;
-
-    #[test]
-    fn a_name_with_brackets_does_not_shift_fields() {
-        let text = "7 (a) b) (c) D 1 7 7 0 -1 4194560 10 20 33 40 1 2 3 4 20 0 1 0 5 6 7";
-        let stat = Stat { state: 'D', group: 7, major_faults: 33, start: 5 };
-        assert_eq!(Stat::parse(text), Some(stat));
-        assert_eq!(Stat::parse("7 (a"), None);
-        assert_eq!(Stat::parse("7 (a) S 1"), None);
-    }
 
     #[test]
     fn the_unified_hierarchy_comes_first() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clock::{Timestamp, user_tick};
+use crate::process::stat::Stat;
 use crate::root::Root;
 use crate::sched::ThreadId;
 use unjank_units::Nanos;
@@ -10,8 +11,6 @@ use unjank_units::Nanos;
 /// The number of threads whose switches are read; switches of further threads
 /// count as zero.
 const MOST_THREADS: usize = 10_000;
-/// `PF_KTHREAD` of `include/linux/sched.h`.
-const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// Counters of all programs at one moment, without threads of the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,18 +156,15 @@ fn switches(root: &Root, number: u32) -> BTreeMap<u32, u64> {
 
 /// `None` for a thread of the kernel, and for a zombie.
 fn parse(stat: &str) -> Option<Process> {
-    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Fields are numbered from 1; the first one here is the third.
-    let number = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
-    let ended = matches!(fields.first(), Some(&("Z" | "X")));
-    if ended || number(9)? & KERNEL_THREAD != 0 {
+    let stat = Stat::parse(stat)?;
+    let number = |field| stat.number::<u64>(field);
+    if stat.has_ended() || stat.is_of_kernel() {
         return None;
     }
     let ticks = number(14)?.saturating_add(number(15)?);
     Some(Process {
-        name: name.to_owned(),
-        parent: u32::try_from(number(4)?).ok()?,
+        name: stat.name().to_owned(),
+        parent: stat.number(4)?,
         began: number(22)?,
         threads: number(20)?,
         cpu: user_tick().times(ticks),
