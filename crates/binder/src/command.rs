@@ -267,6 +267,6 @@ mod tests {
         commands.mark_sent(4);
         assert_eq!(commands.unsent(), BC_EXIT_LOOPER.to_ne_bytes());
         commands.mark_sent(usize::MAX);
-        assert_eq!(commands.unsent(), []);
+        assert_eq!(commands.unsent(), [0_u8; 0]);
     }
 }

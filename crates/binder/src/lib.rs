@@ -129,8 +129,6 @@
 //! end.
 #![allow(unsafe_code)]
 
-#[cfg(test)]
-mod allocations;
 mod availability;
 pub mod binderfs;
 mod client;
@@ -173,3 +171,8 @@ pub use registry::Registry;
 pub use request::{Answer, Request, Served};
 pub use server::Server;
 pub use stop::Stopper;
+
+/// Tests check that a call allocates nothing.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: unjank_needs::allocations::Counting = unjank_needs::allocations::Counting;

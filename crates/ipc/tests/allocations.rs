@@ -2,10 +2,6 @@
 //! allocations does not grow with the number of calls.
 //!
 //! Has its own main, because the peer process of each transport is this program.
-#![allow(unsafe_code, reason = "a global allocator that counts")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use unjank_host::process::{HelperCommand, die_with_parent};
 use unjank_host::{Bytes, Nanos};
@@ -13,31 +9,10 @@ use unjank_ipc::probe::Placement;
 use unjank_ipc::throughput::{self, Options};
 use unjank_ipc::{Role, Transport, run_peer};
 use unjank_measure::Silent;
-
-thread_local! {
-    /// Of this thread only: the number of those of the watching thread varies.
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
+use unjank_needs::allocations::{self, Counting};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-// SAFETY: the system allocator does all work; the counter has no destructor and
-// allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -80,8 +55,8 @@ fn allocations_of(transport: Transport, millis: u64) -> (u64, u64) {
         rounds: 2,
     };
     let peer = HelperCommand::this_program(["peer"]);
-    let before = COUNT.get();
+    let before = allocations::so_far();
     let measurements = throughput::run(&options, &peer, &Silent).expect("it can be measured");
-    let count = COUNT.get() - before;
+    let count = allocations::so_far() - before;
     (measurements.cells[0].calls(), count)
 }

@@ -2,8 +2,10 @@
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
 //! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
 //! each other ([`turns`]). And which program they start ([`program`]), and what one printed
-//! ([`printed`]), and the [`library`] that another language loads.
+//! ([`printed`]), the [`library`] that another language loads, and how often a path allocates
+//! ([`allocations`]).
 
+pub mod allocations;
 pub mod attempts;
 pub mod library;
 pub mod printed;

@@ -1,40 +1,17 @@
 //! A round trip allocates nothing, on either side.
 
-// The setup of a test may panic; an allocator is unsafe.
-#![allow(clippy::unwrap_used, unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use unjank_needs::allocations::{self, Counting};
 use unjank_pi_channel::{Answer, Client, Doorbells, Server, Settings};
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-// SAFETY: all work is the system allocator's; the counter has no destructor
-// and allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[test]
 fn a_round_trip_allocates_nothing() {
@@ -50,7 +27,7 @@ fn a_round_trip_allocates_nothing() {
                 let mut counts = Vec::with_capacity(2 * CALLS);
                 server
                     .serve(|request, reply| {
-                        counts.push(COUNT.get());
+                        counts.push(allocations::so_far());
                         reply.write(request.payload.read(&mut buffer).unwrap()).unwrap();
                         if counts.len() == CALLS { Answer::ReplyAndStop } else { Answer::Reply }
                     })
@@ -64,12 +41,12 @@ fn a_round_trip_allocates_nothing() {
             admitting.join().unwrap().unwrap();
             client.set_spin(spin);
             let mut reply = vec![0; 4096];
-            let before = COUNT.get();
+            let before = allocations::so_far();
             for call in 0..CALLS {
                 let length = client.call(&[7; 4096][..call], &mut reply).unwrap();
                 assert_eq!(length, call);
             }
-            assert_eq!(COUNT.get(), before, "the client");
+            assert_eq!(allocations::so_far(), before, "the client");
             let counts = serving.join().unwrap();
             assert_eq!(counts[0], counts[CALLS - 1], "the server");
         }

@@ -1,9 +1,9 @@
 //! The client over a scripted driver.
 
 use proptest::prelude::*;
+use unjank_needs::allocations;
 
 use super::*;
-use crate::allocations::allocations;
 use crate::mapping::Mapping;
 use crate::protocol::{
     BC_ACQUIRE_DONE, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG, BR_ACQUIRE,
@@ -377,7 +377,7 @@ fn a_round_trip_allocates_nothing() {
     let steps = (0..20).map(|_| Step::whatever(reply(address, 1024, 0).into()));
     let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
     let mut reply = Vec::with_capacity(1024);
-    let count = allocations(|| {
+    let count = allocations::of(|| {
         for _ in 0..10 {
             client.call(TARGET, 1, &[1; 64], &mut reply).unwrap();
             assert_eq!(client.call_in_place(TARGET, 1, &[1; 64]).unwrap().len(), 1024);
@@ -481,7 +481,7 @@ fn buffers_allocate_nothing_the_second_time() {
     let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
     let mut call = || assert_eq!(client.call_sg(TARGET, 1, &[&[1; 9], &[2]]).unwrap().len(), 64);
     call();
-    assert_eq!(allocations(call), 0);
+    assert_eq!(allocations::of(call), 0);
 }
 
 proptest! {

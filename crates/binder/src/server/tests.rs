@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
+use unjank_needs::allocations;
 
 use super::*;
-use crate::allocations::allocations;
 use crate::mapping::Mapping;
 use crate::payload::Object;
 use crate::protocol::{
@@ -397,9 +397,9 @@ fn serving_allocates_no_more_than_the_first_reply() {
     let script = [enters].into_iter().chain(calls).chain([replies, exits]);
     let mut server = server(&Arc::new(Scripted::over(mapping, script)));
     let (mut calls, mut by_handler) = (0, 0);
-    let in_all = allocations(|| {
+    let in_all = allocations::of(|| {
         let done = server.serve(|request, reply| {
-            by_handler += allocations(|| reply.extend_from_slice(request.payload));
+            by_handler += allocations::of(|| reply.extend_from_slice(request.payload));
             calls += 1;
             if calls == 11 { Answer::ReplyAndStop } else { Answer::Reply }
         });

@@ -1,19 +1,21 @@
-//! Counts this thread's allocations, for tests of paths that must not allocate.
+//! Counts allocations, for tests of paths that must not allocate: [`Counting`] is their
+//! `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
+    /// Of this thread only: the number of those of a watching thread varies.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-struct Counting;
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+/// The system allocator, which counts.
+#[derive(Debug)]
+pub struct Counting;
 
 // SAFETY: the system allocator does all work; the counter has no destructor and
 // allocates nothing.
+#[expect(unsafe_code, reason = "an allocator is unsafe")]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
@@ -27,9 +29,15 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// The number of allocations of this thread so far; 0 without [`Counting`] as the program's
+/// allocator.
+pub fn so_far() -> u64 {
+    COUNT.get()
+}
+
 /// The number of allocations that `work` makes on this thread.
-pub(crate) fn allocations(work: impl FnOnce()) -> u64 {
-    let before = COUNT.get();
+pub fn of(work: impl FnOnce()) -> u64 {
+    let before = so_far();
     work();
-    COUNT.get() - before
+    so_far() - before
 }
