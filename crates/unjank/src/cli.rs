@@ -2,6 +2,7 @@
 
 mod closing;
 pub(crate) mod manual;
+mod same_file;
 mod slip;
 
 use std::borrow::Cow;
@@ -138,12 +139,16 @@ impl Cli {
         {
             return Self { command: Some(Command::Launch(launch::Verb::Load(args))) };
         }
-        Self::definition(output::width())
-            .try_get_matches_from(&typed)
-            .and_then(|typed| Self::from_arg_matches(&typed))
-            .unwrap_or_else(|error| {
-                end(&error, slip::meant(&typed, error.kind(), paths::is_program))
-            })
+        Self::checked(&typed).unwrap_or_else(|error| {
+            end(&error, slip::meant(&typed, error.kind(), paths::is_program))
+        })
+    }
+
+    fn checked(typed: &[OsString]) -> Result<Self, clap::Error> {
+        let mut definition = Self::definition(output::width());
+        let matches = definition.try_get_matches_from_mut(typed)?;
+        same_file::refuse(&definition, &matches)?;
+        Self::from_arg_matches(&matches)
     }
 
     /// All commands, with help for a terminal of this width in columns.
@@ -157,6 +162,7 @@ impl Cli {
 fn end(error: &clap::Error, meant: Option<String>) -> ! {
     let plain = error.render().to_string();
     let shown = unjank_report::lines(&plain);
+    let shown = expected(&shown).map_or(shown, Cow::Owned);
     let message = shown.strip_prefix("error: ").unwrap_or(&shown);
     if let Some(meant) = meant {
         let first = message.lines().next().unwrap_or_default();
@@ -167,6 +173,19 @@ fn end(error: &clap::Error, meant: Option<String>) -> ! {
         Cow::Owned(_) if error.use_stderr() => clap::Error::raw(error.kind(), message).exit(),
         _ => error.exit(),
     }
+}
+
+/// The message about a value that is no number, in words about the value instead of the parser.
+fn expected(message: &str) -> Option<String> {
+    [
+        (": invalid digit found in string", ": expected a whole number"),
+        (": cannot parse integer from empty string", ": expected a whole number"),
+        (": number too large to fit in target type", ": the number is too large"),
+        (": number too small to fit in target type", ": the number is too small"),
+        (": invalid float literal", ": expected a number"),
+    ]
+    .into_iter()
+    .find_map(|(parser, user)| message.contains(parser).then(|| message.replace(parser, user)))
 }
 
 /// The groups of commands in `--help`, the most frequent first: a heading, and its
