@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -159,4 +160,22 @@ fn files_for_every_boot_are_written_and_removed() {
     assert_eq!(document["schema"], "unjank.swap-tune-undo/1");
     assert_eq!(document["removed"].as_array().unwrap().len(), 2, "{document}");
     assert!(!zram.exists());
+}
+
+#[test]
+fn without_root_nothing_is_proposed() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // The build directory need not be open to others.
+    let directory = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = directory.path().join("unjank");
+    unjank_needs::copy_program(unjank_needs::unjank!(), &program);
+    let mut as_nobody = Command::new("setpriv");
+    as_nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+    let output = as_nobody.args(["swap", "tune", "--no-store"]).env("HOME", "/tmp").output();
+    let output = output.unwrap();
+    assert_eq!((output.status.code(), stdout(&output)), (Some(4), ""));
+    assert!(stderr(&output).contains(" needs root"), "{}", stderr(&output));
 }

@@ -5,10 +5,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::ptr;
 
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap, mmap_anonymous, munmap};
 
 use crate::error::{Error, Result};
 use crate::memory::page_size;
+use unjank_units::Bytes;
 
 /// The access pattern of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +92,14 @@ impl Mapping {
     pub(super) fn lock(&self) -> Result<()> {
         let length = self.pages * self.page;
         // SAFETY: the range is this mapping's own.
-        unsafe { mlock(self.start.cast::<c_void>(), length) }
-            .map_err(|error| Error::syscall("mlock", format!("{length} bytes"), error))?;
+        unsafe { mlock(self.start.cast::<c_void>(), length) }.map_err(|error| match error {
+            // mlock(2): beyond RLIMIT_MEMLOCK, which is 0 for the last two.
+            Errno::NOMEM | Errno::PERM | Errno::AGAIN => Error::Permission {
+                what: format!("locking {} in memory", Bytes(length as u64)),
+                needs: "root, or a higher limit (ulimit -l)".to_owned(),
+            },
+            other => Error::syscall("mlock", format!("{length} bytes"), other),
+        })?;
         // Kernels know the advice since 3.4.
         let _no_dumps_either_way = self.advise(Advice::LinuxDontDump);
         Ok(())

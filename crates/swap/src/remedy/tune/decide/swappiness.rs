@@ -35,6 +35,9 @@ pub(super) fn decide(
     else {
         return none("no file was read, so the two cannot be compared".to_owned());
     };
+    if *backend == Backend::Unchanged && present.memory.swap.is_empty() {
+        return none("there is no swap".to_owned());
+    }
     let (swap, swap_ends, of_what) = match time_of_swap(measured, backend) {
         Ok(time) => time,
         Err(why) => return none(why),
@@ -102,7 +105,9 @@ fn is_before(release: &str, version: (u32, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{compressed, present, storage};
+    use unjank_host::machine::SwapKind;
+
+    use super::super::fixture::{compressed, device, present, storage};
     use super::*;
 
     #[test]
@@ -133,7 +138,11 @@ mod tests {
         let mut set = present();
         set.memory.swappiness = Some(190);
         assert!(!decide(&measured, &set, &zram).1.is_changed());
-        let (alike, _) = decide(&measured, &present(), &Backend::Unchanged);
+        let (without_swap, setting) = decide(&measured, &present(), &Backend::Unchanged);
+        assert_eq!((without_swap, setting.why.as_str()), (None, "there is no swap"));
+        let mut with_file = present();
+        with_file.memory.swap = vec![device(SwapKind::File, "/swap")];
+        let (alike, _) = decide(&measured, &with_file, &Backend::Unchanged);
         assert_eq!(alike, Some(100), "a swap file is a file");
         measured.swap_area = Some(storage(95_000, 1_000));
         let zswap = Backend::Zswap { compressor: Some("lz4".to_owned()), shrinker: true };

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use unjank_host::machine::VmStat;
-use unjank_host::{Bytes, Machine, Root};
+use unjank_host::process::is_root;
+use unjank_host::{Bytes, Error, Machine, Root};
 use unjank_measure::record::Change;
 use unjank_measure::{Findings, Monitor};
 use unjank_swap::remedy::tune::decide::{Method, Present, Proposal, decide};
@@ -102,6 +103,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let state = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
     if args.undo {
         return undo::run(&state, &args.etc, args.output.json);
+    }
+    if !is_root() {
+        let what = "measuring with programs' memory".to_owned();
+        return Err(Error::Permission { what, needs: "root".to_owned() }.into());
     }
     let options = Options {
         sample: args.sample_size,
