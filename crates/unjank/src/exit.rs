@@ -41,7 +41,8 @@ fn needs_root(error: &anyhow::Error) -> bool {
     errors.any(|error| matches!(error, Error::Permission { needs, .. } if is_root(needs)))
 }
 
-/// The error and its causes, without causes that are already in the text.
+/// The error and its causes, without causes that are already in the text, and without the numbers
+/// of the kernel's errors, whose names are there.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut sentence = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -53,7 +54,20 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
         }
         sentence.push_str(&cause);
     }
-    sentence
+    without_numbers(&sentence)
+}
+
+/// The text without each ` (os error 2)` that the standard library adds.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<i32>().is_ok() => plain.push_str(rest),
+            _ => plain.extend([" (os error ", part]),
+        }
+    }
+    plain
 }
 
 /// A failure of a helper process, reported as if it had happened here.
@@ -106,8 +120,9 @@ mod tests {
         let error = Err::<(), _>(missing_file()).context("while looking").unwrap_err();
         assert_eq!(
             sentence(&error),
-            "while looking: cannot read /proc/nothing: No such file or directory (os error 2)"
+            "while looking: cannot read /proc/nothing: No such file or directory"
         );
+        assert_eq!(without_numbers("a (os error 2): b (os error x) (os"), "a: b (os error x) (os");
     }
 
     #[test]

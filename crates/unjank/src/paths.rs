@@ -65,7 +65,8 @@ pub(crate) fn store() -> Option<PathBuf> {
 pub(crate) fn lab() -> Result<PathBuf> {
     cache().map(|cache| cache.join("unjank/lab")).ok_or_else(|| {
         Error::Invalid(
-            "neither HOME nor XDG_CACHE_HOME is set; set one of them for the kernels".to_owned(),
+            "neither HOME nor XDG_CACHE_HOME is an absolute path; set one of them for the kernels"
+                .to_owned(),
         )
     })
 }
@@ -77,8 +78,8 @@ pub(crate) fn journal() -> Result<PathBuf> {
         let home = || Some(absolute("HOME")?.join(".local/state"));
         absolute("XDG_STATE_HOME").or_else(home).ok_or_else(|| {
             Error::Invalid(
-                "neither HOME nor XDG_STATE_HOME is set; name the directory of the journals with \
-                 --state-dir"
+                "neither HOME nor XDG_STATE_HOME is an absolute path; name the directory of the \
+                 journals with --state-dir"
                     .to_owned(),
             )
         })?

@@ -8,12 +8,7 @@ use unjank_host::thread_pattern::ThreadPattern;
 /// Parses a duration longer than zero: `1ms`, `200us`, `1m30s`; a number alone is
 /// seconds.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
-    let parsed = match text.parse::<f64>() {
-        Ok(seconds) => SignedDuration::try_from_secs_f64(seconds).ok(),
-        Err(_) => text.parse().ok(),
-    };
-    let duration = parsed.ok_or("a length of time looks like 1ms, 200us, 10s or 10 (seconds)")?;
-    match u64::try_from(duration.as_nanos()) {
+    match u64::try_from(nanoseconds(text)?) {
         Ok(nanos) if nanos > 0 => Ok(Nanos(nanos)),
         _ => Err("it must be longer than zero, and shorter than 580 years".to_owned()),
     }
@@ -21,7 +16,18 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
 
 /// Parses a duration that may be zero: `0`, `0s`, `400ms`.
 pub(crate) fn duration_or_zero(text: &str) -> Result<Nanos, String> {
-    if matches!(text, "0" | "0s" | "0ms") { Ok(Nanos::ZERO) } else { duration(text) }
+    let nanos = u64::try_from(nanoseconds(text)?);
+    nanos.map(Nanos).map_err(|_| "it must be 0 or longer, and shorter than 580 years".to_owned())
+}
+
+fn nanoseconds(text: &str) -> Result<i128, String> {
+    let parsed = match text.parse::<f64>() {
+        Ok(seconds) => SignedDuration::try_from_secs_f64(seconds).ok(),
+        Err(_) => text.parse().ok(),
+    };
+    let duration: SignedDuration =
+        parsed.ok_or("a length of time looks like 1ms, 200us, 10s or 10 (seconds)")?;
+    Ok(duration.as_nanos())
 }
 
 /// A duration as it is typed: [`duration_or_zero`] parses the same one.
@@ -91,7 +97,10 @@ mod tests {
         }
         assert_eq!(duration_or_zero("0"), Ok(Nanos::ZERO));
         assert_eq!(duration_or_zero("5ms"), duration("5ms"));
-        assert!(duration_or_zero("-1ms").is_err());
+        assert_eq!(duration_or_zero("0us"), Ok(Nanos::ZERO));
+        for wrong in ["-1ms", "-1", "", "1e30"] {
+            assert!(duration_or_zero(wrong).is_err(), "{wrong}");
+        }
         for text in ["0s", "1ns", "1500us", "90ms", "120s"] {
             assert_eq!(typed(duration_or_zero(text).unwrap()), text);
         }

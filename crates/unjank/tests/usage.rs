@@ -78,6 +78,19 @@ fn a_missing_directory_is_named() {
 }
 
 #[test]
+fn a_value_that_is_no_number_is_explained() {
+    for (value, expected) in [
+        ("abc", "expected a whole number"),
+        ("-1", "expected a whole number"),
+        ("", "expected a whole number"),
+        ("99999999999999999999", "the number is too large"),
+    ] {
+        let stderr = fails(&["launch", "bench", "--pairs", value, "--", "true"], 2);
+        assert!(stderr.contains(&format!(": {expected}\n")), "{stderr}");
+    }
+}
+
+#[test]
 fn an_unwritable_file_is_refused_before_measuring() {
     let place = "/no/such/dir/x";
     for command in [
@@ -92,7 +105,7 @@ fn an_unwritable_file_is_refused_before_measuring() {
         let stderr = fails(command, 2);
         assert_eq!(
             stderr,
-            format!("error: cannot write {place}: No such file or directory (os error 2)\n"),
+            format!("error: cannot write {place}: No such file or directory\n"),
             "{command:?}"
         );
     }

@@ -2,7 +2,6 @@
 //! itself, which show how small a difference the noise of the machine would hide.
 
 use unjank_measure::experiment::Trials;
-use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::stats::order::quantile_interval;
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
@@ -34,8 +33,9 @@ impl Measured {
     ) -> Option<Self> {
         let launches = || trials.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
         let mut values: Vec<f64> = launches().filter_map(metric.value).collect();
-        let median = quantile(&mut values, 0.5)?;
         values.sort_by(f64::total_cmp);
+        // By rank, as that of the series.
+        let median = *values.get(values.len().checked_sub(1)? / 2)?;
         let ranks = quantile_interval(values.len() as u64, 0.5);
         Some(Self {
             metric: metric.name.clone(),

@@ -87,15 +87,21 @@ impl Condition {
         let said = started.last_lines();
         let code = started.end(END_TIMEOUT).status.and_then(|status| status.code());
         let code = code.filter(|_| service.own);
-        let why = format!("{}: {}", self.name, said.strip_prefix("error: ").unwrap_or(&said));
+        let error = said.strip_prefix("error: ").unwrap_or(&said);
+        let why = format!("{}: {error}", self.name);
         Err(match (code, why.split_once(" needs ")) {
             (Some(UNSUPPORTED), _) => Error::Unsupported(why),
             (Some(PERMISSION), Some((what, needs))) => {
                 Error::Permission { what: what.to_owned(), needs: needs.to_owned() }
             }
+            (Some(PERMISSION), None) => {
+                let what = format!("{} ({error})", self.name);
+                Error::Permission { what, needs: "root".to_owned() }
+            }
             _ => {
+                let name = if service.own { "unjank".to_owned() } else { program.name() };
                 let said = if said.is_empty() { said } else { format!("; it said: {said}") };
-                Error::Invalid(format!("{}: {} {reason}{said}", self.name, program.name()))
+                Error::Invalid(format!("{}: {name} {reason}{said}", self.name))
             }
         })
     }

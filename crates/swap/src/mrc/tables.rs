@@ -16,14 +16,11 @@ pub(super) fn headline(curves: &[Curve]) -> Option<String> {
         let by_size = |point: &&Point| point.capacity;
         let [small, large] =
             [only.points.iter().min_by_key(by_size)?, only.points.iter().max_by_key(by_size)?];
-        return Some(format!(
-            "Misses of {}: {} of the requests with {}, {} with {}",
-            only.algorithm,
-            miss_ratio(small),
-            bytes(small.capacity),
-            miss_ratio(large),
-            bytes(large.capacity)
-        ));
+        let (ratio, size) = (miss_ratio(small), bytes(small.capacity));
+        let smallest = format!("Misses of {}: {ratio} of the requests with {size}", only.algorithm);
+        let largest = format!(", {} with {}", miss_ratio(large), bytes(large.capacity));
+        let has_several = small.capacity < large.capacity;
+        return Some(if has_several { smallest + &largest } else { smallest });
     }
     let capacities = capacities(curves);
     let wins = |curve: &&Curve| {

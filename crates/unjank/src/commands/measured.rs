@@ -131,20 +131,20 @@ fn text_place(args: &OutputArgs, own: &[OwnFile<'_>]) -> Result<Text> {
 pub(crate) struct Settings {
     values: BTreeMap<String, Value>,
     modelled: bool,
-    recorded: bool,
+    /// Whether the state of this machine does not distort the numbers.
+    undistorted: bool,
 }
 
 impl Settings {
     /// The settings of a command whose numbers come from a model; its record is
     /// labelled so.
     pub(crate) fn modelled() -> Self {
-        Self { modelled: true, ..Self::default() }
+        Self { modelled: true, undistorted: true, ..Self::default() }
     }
 
-    /// The settings of a command whose numbers come from a recording: the state of this machine
-    /// does not distort them.
+    /// The settings of a command whose numbers come from a recording.
     pub(crate) fn of_recording() -> Self {
-        Self { recorded: true, ..Self::default() }
+        Self { undistorted: true, ..Self::default() }
     }
 
     /// Adds the option `name` with `value`. Times are in nanoseconds.
@@ -247,7 +247,7 @@ impl Command<'_> {
         let host = Machine::read(&root);
         let mut findings = Findings::default();
         ClockCost::calibrate().note(&mut findings);
-        if !self.settings.recorded {
+        if !self.settings.undistorted {
             warn_of_this_machine(&host, &mut findings);
         }
         let measured = measure(&root, &host, seed, &progress);

@@ -55,8 +55,8 @@ pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
     let path = named.map(Path::to_owned).or_else(paths::store);
     if path.is_none() {
         output::remark(
-            "not stored: neither HOME nor XDG_DATA_HOME is set; name a store with --store FILE, or \
-             give --no-store",
+            "not stored: neither HOME nor XDG_DATA_HOME is an absolute path; name a store with \
+             --store FILE, or give --no-store",
         );
     }
     path

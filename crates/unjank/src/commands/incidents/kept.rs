@@ -116,9 +116,9 @@ fn lock(recordings: &Path) -> Result<fs::File> {
 
 impl Kept {
     /// The incidents, the last one that was kept first.
-    pub(crate) fn list(&self, limit: Option<u32>) -> Result<Vec<Entry>> {
+    pub(crate) fn list(&self) -> Result<Vec<Entry>> {
         let command = Some(COMMAND.to_owned());
-        let filter = Filter { command, limit, order: Order::Stored };
+        let filter = Filter { command, limit: None, order: Order::Stored };
         Ok(self.store.list(&filter)?)
     }
 
@@ -127,7 +127,7 @@ impl Kept {
     /// # Errors
     /// No incident or several are meant.
     pub(crate) fn find(&self, name: &str) -> Result<RunRecord> {
-        let entries = self.list(None)?;
+        let entries = self.list()?;
         let selector: Selector = name.parse().unwrap_or(Selector::Last(0));
         let id = match &selector {
             Selector::Last(back) => entries.get(*back as usize).map(|entry| entry.id.clone()),
@@ -206,7 +206,7 @@ impl Kept {
     /// Removes incidents, the oldest first, until all together take at most `most`. Returns the
     /// removed ones. The newest one stays.
     pub(crate) fn prune(&mut self, most: Bytes) -> Result<Vec<Entry>> {
-        let mut entries = self.list(None)?;
+        let mut entries = self.list()?;
         let mut size: u64 = entries.iter().map(|entry| self.size(entry)).sum();
         let mut removed = Vec::new();
         while size > most.get() && entries.len() > 1 {
@@ -221,7 +221,7 @@ impl Kept {
     /// Removes recordings without a record, as of a service that was killed in between. Another
     /// store has another directory.
     pub(crate) fn remove_orphans(&self) -> Result<()> {
-        let ids: BTreeSet<String> = self.list(None)?.into_iter().map(|entry| entry.id).collect();
+        let ids: BTreeSet<String> = self.list()?.into_iter().map(|entry| entry.id).collect();
         let Ok(files) = fs::read_dir(&self.recordings) else { return Ok(()) };
         for file in files.flatten() {
             let name = file.file_name();
@@ -256,7 +256,7 @@ impl Kept {
     /// cannot be read.
     pub(crate) fn records(&self) -> Result<Vec<RunRecord>> {
         let mut records = Vec::new();
-        for entry in self.list(None)? {
+        for entry in self.list()? {
             match self.store.get(&Selector::Prefix(entry.id)) {
                 Ok(record) => records.push(record),
                 Err(

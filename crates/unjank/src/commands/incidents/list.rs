@@ -10,7 +10,7 @@ use unjank_measure::{RunRecord, Unit};
 use unjank_report::visible;
 
 use super::kept::{KeptArgs, cause_of};
-use crate::output;
+use crate::{output, values};
 
 /// Arguments of `unjank incidents list`.
 #[derive(Debug, clap::Args)]
@@ -20,8 +20,8 @@ use crate::output;
   sudo unjank incidents list --json | jq -r '.[].cause'")]
 pub(crate) struct Args {
     /// Only the newest N incidents
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
+    #[arg(long, value_name = "N", default_value = "all", value_parser = values::rows)]
+    limit: usize,
     /// Print the list as JSON
     #[arg(long)]
     json: bool,
@@ -50,8 +50,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     for record in &records {
         *times.entry(cause_of(record).unwrap_or_default()).or_default() += 1;
     }
-    let shown = args.limit.map_or(records.len(), |limit| limit as usize);
-    let lines: Vec<Line> = records.iter().take(shown).map(|record| line(record, &times)).collect();
+    let shown = records.iter().take(args.limit);
+    let lines: Vec<Line> = shown.map(|record| line(record, &times)).collect();
     if args.json {
         output::print(&output::json(&lines)?)?;
     } else if lines.is_empty() {

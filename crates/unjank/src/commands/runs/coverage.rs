@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND", required_unless_present = "runs")]
     command: Option<String>,
     /// Only the newest N runs of it
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    limit: u32,
+    #[arg(long, value_name = "N", default_value = "40", value_parser = values::rows)]
+    limit: usize,
     /// Ignore differences below this share
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = values::share)]
     min_effect: f64,
@@ -71,8 +71,11 @@ fn runs(args: &Args) -> Result<Vec<RunRecord>> {
         return args.runs.iter().map(|name| args.store.find(name)).collect();
     }
     let store = args.store.open()?;
-    let filter =
-        Filter { command: args.command.clone(), limit: Some(args.limit), ..Filter::default() };
+    let filter = Filter {
+        command: args.command.clone(),
+        limit: u32::try_from(args.limit).ok(),
+        ..Filter::default()
+    };
     let mut entries = store.list(&filter)?;
     entries.reverse();
     entries.into_iter().map(|entry| Ok(store.get(&Selector::Prefix(entry.id))?)).collect()

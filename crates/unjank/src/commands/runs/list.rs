@@ -8,7 +8,7 @@ use unjank_measure::store::{Entry, Filter};
 use unjank_report::visible;
 
 use super::source::StoreArgs;
-use crate::output;
+use crate::{output, values};
 
 /// Arguments of `unjank runs list`.
 #[derive(Debug, clap::Args)]
@@ -21,8 +21,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     /// Only the newest N runs
-    #[arg(long, value_name = "N")]
-    limit: Option<u32>,
+    #[arg(long, value_name = "N", default_value = "all", value_parser = values::rows)]
+    limit: usize,
     /// Print the list as JSON
     #[arg(long)]
     json: bool,
@@ -33,7 +33,8 @@ pub(crate) struct Args {
 /// Prints the list.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let store = args.store.open()?;
-    let filter = Filter { command: args.command.clone(), limit: args.limit, ..Filter::default() };
+    let limit = u32::try_from(args.limit).ok();
+    let filter = Filter { command: args.command.clone(), limit, ..Filter::default() };
     let entries = store.list(&filter)?;
     if args.json {
         output::print(&output::json(&entries)?)?;

@@ -26,7 +26,8 @@ impl StoreArgs {
     pub(super) fn open(&self) -> Result<Store> {
         let path = self.store.clone().or_else(paths::store).ok_or_else(|| {
             unjank_host::Error::Invalid(
-                "no store: neither HOME nor XDG_DATA_HOME is set; name one with --store FILE"
+                "no store: neither HOME nor XDG_DATA_HOME is an absolute path; name one with \
+                 --store FILE"
                     .to_owned(),
             )
         })?;

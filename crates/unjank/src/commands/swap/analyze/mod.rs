@@ -197,7 +197,7 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
     let only: Vec<&str> = args.only.iter().map(|operation| operation.name()).collect();
     let priorities: Vec<String> =
         args.priority.iter().map(|(name, priority)| format!("{name}={priority}")).collect();
-    Settings::default()
+    Settings::of_recording()
         .with("traces", labels.to_vec())
         .with("merge", args.merge)
         .with("operations", only)

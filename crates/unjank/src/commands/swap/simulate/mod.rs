@@ -47,12 +47,13 @@ Without --policy, the first policy depends on the cost of a write (--write-cost)
 always/lru up to 0.05, paper up to 0.25, refault above.
 docs/reference/swap/simulate.md explains the policies and the output. All numbers are modelled:
 nothing is measured.")]
+#[command(group = clap::ArgGroup::new("input").required(true))]
 pub(crate) struct Args {
     /// Traces, compressed or not, or - for stdin; several are merged by time
-    #[arg(value_name = "TRACE", required_unless_present = "preset", conflicts_with = "preset")]
+    #[arg(value_name = "TRACE", group = "input")]
     traces: Vec<PathBuf>,
     /// A synthetic phone with its memory instead of a trace: see unjank swap synth
-    #[arg(long, value_name = "NAME", value_parser = Preset::named)]
+    #[arg(long, value_name = "NAME", value_parser = Preset::named, group = "input")]
     preset: Option<&'static Preset>,
     /// Memory that programs can have [default: none, or the preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]

@@ -32,12 +32,13 @@ fewer sizes or policies are used.
 
 Policies, --write-budget and --write-cost are those of unjank swap simulate. The output names
 the cheapest policy of each size for --write-cost. All numbers are modelled.")]
+#[command(group = clap::ArgGroup::new("input").required(true).multiple(true))]
 pub(crate) struct Args {
     /// Traces; each is simulated by itself
-    #[arg(value_name = "TRACE", required_unless_present = "preset")]
+    #[arg(value_name = "TRACE", group = "input")]
     pub(super) traces: Vec<PathBuf>,
     /// Synthetic phones with their memory, in addition to traces: see unjank swap synth; or all
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', group = "input")]
     pub(super) preset: Vec<String>,
     /// Sizes of memory that programs can have [default: none, or the preset's]
     #[arg(long, value_name = "SIZE,…|A..B/N", value_delimiter = ',')]
