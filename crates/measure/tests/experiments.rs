@@ -101,7 +101,7 @@ fn arms_with_the_same_values_have_the_same_interval() {
     let median = conclusion.median().unwrap();
     let [a, b] = [median.a, median.b].map(|side| side.interval.unwrap());
     assert!(a[0] < a[1], "{a:?}");
-    assert_eq!(a, b);
+    assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits), "{a:?} and {b:?}");
 }
 
 #[test]

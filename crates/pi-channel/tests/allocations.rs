@@ -1,7 +1,5 @@
 //! A round trip allocates nothing, on either side.
 
-#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
-
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;

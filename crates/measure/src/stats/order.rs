@@ -99,13 +99,14 @@ mod tests {
     fn a_rank_that_is_whole_but_for_rounding_is_whole() {
         for per_thousand in 1..1_000_u32 {
             for n in [1_000, 3_000, 7_000, 49_000, 1_000_000_000_u32] {
-                let whole = f64::from(n / 1_000) * f64::from(per_thousand);
+                let whole = n / 1_000 * per_thousand;
                 let (n, q) = (f64::from(n), f64::from(per_thousand) / 1_000.0);
-                assert_eq!(rank(n, q), whole, "{q} of {n}");
-                assert_eq!(rank(n + 1.0, q), whole + 1.0, "{q} of {n} and one");
+                let ranks = [rank(n, q), rank(n + 1.0, q)].map(|rank| rank as u32);
+                assert_eq!(ranks, [whole, whole + 1], "{q} of {n}, and of one more");
             }
         }
-        assert_eq!((rank(5.0, 0.0), rank(0.0, 0.5)), (1.0, 1.0));
+        let ranks = [rank(5.0, 0.0), rank(0.0, 0.5)].map(|rank| rank as u32);
+        assert_eq!(ranks, [1, 1]);
     }
 
     #[test]
