@@ -139,7 +139,7 @@ fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) ->
         (0, false) => words::sentence(&rest.join("; ")),
         (n, false) => {
             let all = n + open.len() + absent.len();
-            format!("Nothing is slow: {n} of {all} healthy; {}.", rest.join("; "))
+            format!("Healthy: {n} of {all}; {}.", rest.join("; "))
         }
     }
 }
@@ -263,7 +263,7 @@ mod tests {
                 ("swap", Answer::CannotTell, 1.0),
                 ("lock", Answer::NotAvailable, 0.0)
             ]),
-            "Nothing is slow: 1 of 3 healthy; cannot tell: swap; not measured: lock."
+            "Healthy: 1 of 3; cannot tell: swap; not measured: lock."
         );
         assert_eq!(headline_of(&[("lock", Answer::NotAvailable, 0.0)]), "Not measured: lock.");
     }

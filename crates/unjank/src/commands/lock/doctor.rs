@@ -44,8 +44,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// How many threads to show, the worst first
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    limit: u64,
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::rows)]
+    limit: usize,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
     let tree = args.tree || !args.no_tree;
-    let options = Options { process: args.process, tree, duration, top: args.limit as usize };
+    let options = Options { process: args.process, tree, duration, top: args.limit };
     let settings = Settings::default()
         .with("process", options.process)
         .with("tree", options.tree)
