@@ -8,6 +8,7 @@ use unjank_launch::bench::Ready;
 
 use super::export::ExportArgs;
 use super::file::FileArgs;
+use super::file::KEPT;
 use super::prove::{self, TriedChange};
 use super::window::WindowArgs;
 use crate::commands::launch::bench::ready_of_process;
@@ -18,9 +19,6 @@ use crate::values;
 pub(super) const GAP: &str = "500ms";
 pub(super) const TIMEOUT: &str = "60s";
 pub(super) const MEMORY: &str = "256MiB";
-
-/// The group `kept`, member by member: an error then names only the one that was typed.
-pub(super) const KEPT: [&str; 3] = ["file", "last", "incident"];
 
 /// Arguments of `unjank why`.
 #[derive(Debug, clap::Args)]

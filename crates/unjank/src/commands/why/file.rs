@@ -23,6 +23,9 @@ use crate::commands::measured::{OutputArgs, Settings};
 use crate::commands::recording::{failed, moment, read};
 use crate::interrupt;
 
+/// The group `kept`, member by member: an error then names only the one that was typed.
+pub(super) const KEPT: [&str; 3] = ["file", "last", "incident"];
+
 /// What of a recording is explained.
 #[derive(Debug, clap::Args)]
 pub(super) struct FileArgs {

@@ -9,7 +9,7 @@ use unjank_measure::Monitor;
 use unjank_why::live::{Window, record_window};
 use unjank_why::report::Explained;
 
-use super::args::KEPT;
+use super::file::KEPT;
 use crate::{output, values};
 
 /// How long a window is by default.
