@@ -1,18 +1,24 @@
 //! A file that is named by two options, one of which would replace it.
 
 use std::any::TypeId;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
+
+/// The longest wait for a disk. Links are not followed on one that takes longer.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a command line names: an argument as help writes it, and a path.
 struct Named {
     by: String,
     is_option: bool,
     typed: PathBuf,
-    place: PathBuf,
 }
 
 /// Refuses a command line in which an option names the file of another argument: an output would
@@ -26,26 +32,44 @@ pub(super) fn refuse(definition: &clap::Command, typed: &ArgMatches) -> Result<(
         let Some(found) = command.find_subcommand(name) else { break };
         (command, typed) = (found, below);
     }
-    let mut seen: Vec<Named> = Vec::new();
-    for argument in command.get_arguments() {
-        for named in files(argument, typed) {
-            let twice = |other: &&Named| {
-                (other.is_option || named.is_option)
-                    && other.by != named.by
-                    && other.place == named.place
-            };
-            if let Some(other) = seen.iter().find(twice) {
-                let (path, by) = (named.typed.display(), [&other.by, &named.by]);
-                let message = format!("{} and {} name the same file: {path}\n", by[0], by[1]);
-                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, message));
-            }
-            seen.push(named);
+    let named: Vec<Named> = command.get_arguments().flat_map(|it| files(it, typed)).collect();
+    if named.len() < 2 {
+        return Ok(());
+    }
+    let places = places(named.iter().map(|named| named.typed.clone()).collect());
+    let known: Vec<(&Named, &PathBuf)> = named
+        .iter()
+        .zip(&places)
+        .filter_map(|(named, place)| Some((named, place.as_ref()?)))
+        .collect();
+    for (at, (named, place)) in known.iter().enumerate() {
+        let twice = |(other, other_place): &&(&Named, &PathBuf)| {
+            (other.is_option || named.is_option) && other.by != named.by && other_place == place
+        };
+        if let Some((other, _)) = known[..at].iter().find(twice) {
+            let (path, by) = (named.typed.display(), [&other.by, &named.by]);
+            let message = format!("{} and {} name the same file: {path}\n", by[0], by[1]);
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, message));
         }
     }
     Ok(())
 }
 
-/// The files that an argument names on the command line. Streams and directories are not among them.
+/// The place of each path, which can be compared. A disk that never answers must not keep the
+/// command from its time limit, so another thread waits for it; without an answer, paths stand for
+/// themselves.
+fn places(paths: Vec<PathBuf>) -> Vec<Option<PathBuf>> {
+    let (sender, found) = mpsc::channel();
+    let typed = paths.clone();
+    let thread = thread::Builder::new().name("disk".to_owned()).spawn(move || {
+        let places: Vec<Option<PathBuf>> = typed.iter().map(|path| place(path)).collect();
+        let _too_late = sender.send(places);
+    });
+    let found = thread.ok().and_then(|_| found.recv_timeout(PATIENCE).ok());
+    found.unwrap_or_else(|| paths.into_iter().map(Some).collect())
+}
+
+/// The files and directories that an argument names on the command line.
 fn files(argument: &clap::Arg, typed: &ArgMatches) -> Vec<Named> {
     let id = argument.get_id().as_str();
     let is_path = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
@@ -57,19 +81,23 @@ fn files(argument: &clap::Arg, typed: &ArgMatches) -> Vec<Named> {
         || argument.get_value_names().map_or(id, |names| names[0].as_str()).to_owned(),
         |long| format!("--{long}"),
     );
-    let named = |value: &std::ffi::OsStr| {
+    let named = |value: &OsStr| {
         let is_option = !argument.is_positional();
         let typed = PathBuf::from(value);
-        Some(Named { by: by.clone(), is_option, place: place(&typed)?, typed })
+        Named { by: by.clone(), is_option, typed }
     };
-    typed.get_raw(id).into_iter().flatten().filter_map(named).collect()
+    let values = typed.get_raw(id).into_iter().flatten().filter(|value| !is_stream(value));
+    values.map(named).collect()
+}
+
+fn is_stream(value: &OsStr) -> bool {
+    let path = Path::new(value);
+    path == Path::new("-") || path.starts_with("/dev") || path.starts_with("/proc")
 }
 
 /// The path of a file without links, or of one that could be made; `None` for anything else.
 fn place(path: &Path) -> Option<PathBuf> {
-    let is_stream = |path: &Path| path.starts_with("/dev") || path.starts_with("/proc");
     match path.canonicalize() {
-        _ if path == Path::new("-") || is_stream(path) => None,
         Ok(found) => found.is_file().then_some(found),
         Err(_) => {
             let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
