@@ -224,7 +224,7 @@ impl Run {
                     _ => tally.some_changed += 1,
                 },
                 _ if over => {}
-                _ if talk.contains("has ended; of the changes") => tally.put_back_by_keeper += 1,
+                _ if talk.contains("was cut off") => tally.put_back_by_keeper += 1,
                 _ => tally.nothing_to_do += 1,
             }
         }

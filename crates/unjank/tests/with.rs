@@ -79,8 +79,7 @@ fn the_keeper_reports_what_it_put_back() {
     let pid = child.id();
     let output = child.wait_with_output().unwrap();
     let said = format!(
-        "unjank (process {pid}) has ended; of the changes that it left: 1 put back, 1 left to other \
-         programs\n"
+        "unjank (process {pid}) was cut off; of its changes: 1 put back, 1 left to other programs\n"
     );
     assert!(stderr(&output).ends_with(&said), "{}", stderr(&output));
     assert_eq!([machine.read("a"), machine.read("b")], ["60", "30"]);

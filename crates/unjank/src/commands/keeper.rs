@@ -65,5 +65,5 @@ fn sentence(kept: &KeeperReport) -> String {
     } else {
         counts.join(", ")
     };
-    format!("{pid} has ended; of the changes that it left: {ends}")
+    format!("{pid} was cut off; of its changes: {ends}")
 }
