@@ -97,14 +97,12 @@ fn is_stream(value: &OsStr) -> bool {
 
 /// The path of a file without links, or of one that could be made; `None` for anything else.
 fn place(path: &Path) -> Option<PathBuf> {
-    match path.canonicalize() {
-        Ok(found) => found.is_file().then_some(found),
-        Err(_) => {
-            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
-            Some(directory.join(path.file_name()?))
-        }
+    if let Ok(found) = path.canonicalize() {
+        return found.is_file().then_some(found);
     }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    Some(directory.join(path.file_name()?))
 }
 
 #[cfg(test)]
