@@ -6,7 +6,9 @@ mod same_file;
 mod slip;
 
 use std::borrow::Cow;
+use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -162,7 +164,7 @@ impl Cli {
 fn end(error: &clap::Error, meant: Option<String>) -> ! {
     let plain = error.render().to_string();
     let shown = unjank_report::lines(&plain);
-    let shown = expected(&shown).map_or(shown, Cow::Owned);
+    let shown = about_number(error, &shown).map_or(shown, Cow::Owned);
     let message = shown.strip_prefix("error: ").unwrap_or(&shown);
     if let Some(meant) = meant {
         let first = message.lines().next().unwrap_or_default();
@@ -176,16 +178,14 @@ fn end(error: &clap::Error, meant: Option<String>) -> ! {
 }
 
 /// The message about a value that is no number, in words about the value instead of the parser.
-fn expected(message: &str) -> Option<String> {
-    [
-        (": invalid digit found in string", ": expected a whole number"),
-        (": cannot parse integer from empty string", ": expected a whole number"),
-        (": number too large to fit in target type", ": the number is too large"),
-        (": number too small to fit in target type", ": the number is too small"),
-        (": invalid float literal", ": expected a number"),
-    ]
-    .into_iter()
-    .find_map(|(parser, user)| message.contains(parser).then(|| message.replace(parser, user)))
+fn about_number(error: &clap::Error, message: &str) -> Option<String> {
+    let cause = error.source()?;
+    let expected = match cause.downcast_ref::<ParseIntError>()?.kind() {
+        IntErrorKind::PosOverflow => "the number is too large",
+        IntErrorKind::NegOverflow => "the number is too small",
+        _ => "expected a whole number",
+    };
+    Some(message.replace(&cause.to_string(), expected))
 }
 
 /// The groups of commands in `--help`, the most frequent first: a heading, and its

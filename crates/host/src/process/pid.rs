@@ -37,14 +37,14 @@ pub struct Waits {
 impl Waits {
     /// Reads process `number`; `None` if it has ended.
     pub fn of(root: &Root, number: u32) -> Option<Self> {
-        let text = live(root, number)?;
-        let stat = Stat::parse(&text)?;
+        let (state, major_faults) =
+            of_live(root, number, |stat| Some((stat.state()?, stat.number(12)?)))?;
         let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();
         let ready = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
         Some(Self {
             ready: Nanos(ready.unwrap_or(0)),
-            major_faults: stat.number(12)?,
-            blocked: matches!(stat.state(), Some('D' | 'R')),
+            major_faults,
+            blocked: matches!(state, 'D' | 'R'),
         })
     }
 }
@@ -103,7 +103,7 @@ pub fn in_group(root: &Root, group: u32) -> Vec<u32> {
 
 /// Whether process `number` runs and is in process group `group`.
 pub fn runs_in_group(root: &Root, number: u32, group: u32) -> bool {
-    live(root, number).is_some_and(|text| group_of(&text) == Some(group))
+    of_live(root, number, |stat| stat.number(5)) == Some(group)
 }
 
 /// The processes with one of `names` as the kernel's name (`comm`): at most 15
@@ -199,16 +199,11 @@ fn file(number: u32, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{number}/{name}"))
 }
 
-/// The `stat` of process `number`; `None` if it has ended.
-fn live(root: &Root, number: u32) -> Option<String> {
+/// What `read` finds in the `stat` of process `number`; `None` if it has ended.
+fn of_live<T>(root: &Root, number: u32, read: impl FnOnce(&Stat<'_>) -> Option<T>) -> Option<T> {
     let text = root.read(file(number, "stat")).ok()?;
-    let has_ended = Stat::parse(&text)?.has_ended();
-    (!has_ended).then_some(text)
-}
-
-/// The process group in a `stat`.
-fn group_of(stat: &str) -> Option<u32> {
-    Stat::parse(stat)?.number(5)
+    let stat = Stat::parse(&text).filter(|stat| !stat.has_ended())?;
+    read(&stat)
 }
 
 /// The group, and whether it is in the unified hierarchy.

@@ -10,7 +10,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct Stat<'a> {
     name: &'a str,
     /// From field 3 on.
-    rest: Vec<&'a str>,
+    rest: &'a str,
 }
 
 impl<'a> Stat<'a> {
@@ -18,7 +18,7 @@ impl<'a> Stat<'a> {
     /// it ends at the last one.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
-        Some(Self { name, rest: rest.split_ascii_whitespace().collect() })
+        Some(Self { name, rest })
     }
 
     /// Field 2, without its brackets.
@@ -28,12 +28,16 @@ impl<'a> Stat<'a> {
 
     /// Field 3: `R` for running or runnable.
     pub(crate) fn state(&self) -> Option<char> {
-        self.rest.first()?.chars().next()
+        self.field(3)?.chars().next()
     }
 
     /// A field from 4 on.
     pub(crate) fn number<T: FromStr>(&self, field: usize) -> Option<T> {
-        self.rest.get(field.checked_sub(3)?)?.parse().ok()
+        self.field(field)?.parse().ok()
+    }
+
+    fn field(&self, number: usize) -> Option<&'a str> {
+        self.rest.split_ascii_whitespace().nth(number.checked_sub(3)?)
     }
 
     /// Whether it is a zombie, or dead.
