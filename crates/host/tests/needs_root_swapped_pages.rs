@@ -23,6 +23,8 @@ use unjank_needs::wait::until;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 const PAGES: usize = 64;
+/// How often pages are paged out before they are read again.
+const ATTEMPTS: usize = 50;
 /// The first word of the first page; no other memory has it.
 const WORD: u64 = 0x7a3f_91c4_0e55_d200;
 
@@ -55,8 +57,14 @@ fn owner_role() {
     println!("there");
     loop {
         // Not all pages are paged out at the first attempt.
-        pages.page_out().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        for _ in 0..ATTEMPTS {
+            pages.page_out().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        // One that has a slot but was not written is only tried again after it was used.
+        for page in 0..PAGES {
+            assert_eq!(pages.read(page, 0), WORD + page as u64);
+        }
     }
 }
 
@@ -71,6 +79,8 @@ fn pages_in_swap_are_found_at_their_place_in_the_area() {
         return unjank_needs::skip(reason.clone());
     }
     let mut finders: Vec<SwappedPages> = finders.drain(..).filter_map(Support::yes).collect();
+    // Pages would go to the areas of other tests, and theirs to this one.
+    let _turn = unjank_needs::turns::swap();
     let dir = tempfile::tempdir().unwrap();
     let keeper = HelperCommand::new("/usr/bin/env", this_program_as("keeper_role"));
     let session = Session::open(&Root::system(), &dir.path().join("state"), keeper).unwrap();
@@ -96,6 +106,7 @@ fn pages_in_swap_are_found_at_their_place_in_the_area() {
         let mut found = BTreeMap::new();
         // A page that is under way to the device is not found there yet.
         until("all pages are found", || {
+            assert_eq!(owner.try_wait().unwrap(), None, "the process has ended");
             found.clear();
             // Swap writes past the cache of the device, which may hold what was there before.
             fadvise(&device, 0, None, Advice::DontNeed).unwrap();

@@ -16,11 +16,13 @@ use unjank_needs::attempts::{LONGER, first_ok};
 struct SwapFile {
     path: PathBuf,
     _dir: tempfile::TempDir,
+    _turn: fs::File,
 }
 
 impl SwapFile {
     /// 128 MiB without holes, as `swapon(8)` requires.
     fn on() -> Option<Self> {
+        let turn = unjank_needs::turns::swap();
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let path = dir.path().join("swap");
         let mut file = fs::File::create(&path).expect("a file");
@@ -33,7 +35,7 @@ impl SwapFile {
         if !unjank_needs::is_there("root, to make a swap file", made) {
             return None;
         }
-        Some(Self { path, _dir: dir })
+        Some(Self { path, _dir: dir, _turn: turn })
     }
 }
 

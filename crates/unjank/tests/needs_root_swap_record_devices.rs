@@ -142,6 +142,7 @@ fn devices_and_files_are_recorded() {
         return;
     }
     // One after the other: all but the first use the whole machine's swap.
+    let _turn = unjank_needs::turns::swap();
     every_request_to_a_device_is_recorded();
     pages_of_a_file_come_and_go();
     let zram = Path::new("/sys/class/zram-control/hot_add").exists();
