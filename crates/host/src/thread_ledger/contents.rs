@@ -33,6 +33,7 @@ pub(super) struct HeldLimit {
     pub(super) began: Began,
     pub(super) before: RunLimit,
     pub(super) during: RunLimit,
+    pub(super) at_ns: Option<u64>,
     /// As for a thread.
     pub(super) doubtful: bool,
 }
@@ -119,8 +120,8 @@ impl Contents {
                 self.find(*thread)?;
                 self.threads.remove(thread);
             }
-            &Entry::Limit { process, began, before, during } => {
-                let limit = HeldLimit { process, began, before, during, doubtful: false };
+            &Entry::Limit { process, began, before, during, at_ns } => {
+                let limit = HeldLimit { process, began, before, during, at_ns, doubtful: false };
                 match self.limits.iter_mut().find(|held| held.process == process) {
                     // A second change of the same process keeps the first value.
                     Some(held) if held.began == began => held.during = during,
@@ -139,8 +140,8 @@ impl Contents {
     /// Entries for the changes that are held, without those that are done with.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        for &HeldLimit { process, began, before, during, .. } in &self.limits {
-            entries.push(Entry::Limit { process, began, before, during });
+        for &HeldLimit { process, began, before, during, at_ns, .. } in &self.limits {
+            entries.push(Entry::Limit { process, began, before, during, at_ns });
         }
         for (&thread, held) in &self.threads {
             entries.push(Entry::Intent(Intent { wanted: held.during, ..held.intent.clone() }));

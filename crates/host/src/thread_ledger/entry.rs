@@ -68,6 +68,10 @@ pub struct Intent {
     pub before: ThreadState,
     /// The state that it is about to get.
     pub wanted: ThreadState,
+    /// The time of the session's first change of this thread, in nanoseconds of
+    /// `CLOCK_MONOTONIC`; the ledger sets it. Older unjanks recorded none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<u64>,
 }
 
 /// Any later line.
@@ -99,6 +103,9 @@ pub enum Entry {
         before: RunLimit,
         /// The limit that it is about to get.
         during: RunLimit,
+        /// As for a thread.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_ns: Option<u64>,
     },
     /// The session has ended normally, and its changes stay.
     Kept,

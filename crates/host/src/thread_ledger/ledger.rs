@@ -7,13 +7,15 @@ use rustix::io::Errno;
 use super::contents::Contents;
 use super::entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 use super::file::{LARGEST, LedgerFile, name};
-use super::restore::{BOOT_ID, clear_dead};
+use super::later::LaterChanges;
+use super::restore::{BOOT_ID, Selection, clear_dead, restore};
 use super::scheduler::Scheduler;
 use super::undo::{ThreadReport, put_back, put_back_all};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::journal::Mode;
 use crate::journal::state_dir::StateDir;
 use crate::journal::visible::namespace;
+use crate::journal::{Mode, RestoreOutcome};
 use crate::keeper::{Keeper, Order};
 use crate::process::HelperCommand;
 use crate::root::Root;
@@ -25,6 +27,7 @@ use unjank_units::Nanos;
 /// stay, unless [`finish`](Self::finish) was called.
 #[derive(Debug)]
 pub struct Ledger<'a> {
+    root: &'a Root,
     state: StateDir,
     file: LedgerFile,
     contents: Contents,
@@ -43,7 +46,7 @@ impl<'a> Ledger<'a> {
     /// The directory cannot be used, or other users can write to it; the keeper
     /// does not start.
     pub fn begin(
-        root: &Root,
+        root: &'a Root,
         dir: &Path,
         process: Option<u32>,
         tied: bool,
@@ -67,13 +70,18 @@ impl<'a> Ledger<'a> {
         };
         let file = LedgerFile::create(&state, &name(owner), &header)?;
         let contents = Contents { header: Some(header), ..Contents::default() };
-        Ok(Self { state, file, contents, scheduler, keeper })
+        Ok(Self { root, state, file, contents, scheduler, keeper })
     }
 
     /// The state to which a thread goes back, if this session has changed it.
     pub fn before(&self, thread: ThreadId, began: Began) -> Option<ThreadState> {
+        self.first(thread, began).map(|intent| intent.before)
+    }
+
+    /// The first change of a thread by this session.
+    fn first(&self, thread: ThreadId, began: Began) -> Option<&Intent> {
         let held = self.contents.threads.get(&thread)?;
-        (held.intent.began == began).then_some(held.intent.before)
+        (held.intent.began == began).then_some(&held.intent)
     }
 
     /// Records changes that are about to be made.
@@ -82,10 +90,12 @@ impl<'a> Ledger<'a> {
     /// The file cannot be written; the changes must not be made then.
     pub fn announce(&mut self, intents: &[Intent]) -> Result<()> {
         self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
+        let now = Some(Timestamp::now().as_nanos());
         // Each line has the state to put back, in case others are damaged.
         let with_first = |intent: &Intent| {
-            let before = self.before(intent.thread, intent.began).unwrap_or(intent.before);
-            Entry::Intent(Intent { before, ..intent.clone() })
+            let first = self.first(intent.thread, intent.began);
+            let (before, at_ns) = first.map_or((intent.before, now), |it| (it.before, it.at_ns));
+            Entry::Intent(Intent { before, at_ns, ..intent.clone() })
         };
         let entries: Vec<Entry> = intents.iter().map(with_first).collect();
         self.note(&entries)
@@ -146,8 +156,9 @@ impl<'a> Ledger<'a> {
             };
             let held = self.contents.limits.iter().find(|held| held.process == process);
             let first = held.filter(|held| held.began == began);
-            let before = first.map_or(before, |held| held.before);
-            self.note(&[Entry::Limit { process, began, before, during }])?;
+            let now = Some(Timestamp::now().as_nanos());
+            let (before, at_ns) = first.map_or((before, now), |held| (held.before, held.at_ns));
+            self.note(&[Entry::Limit { process, began, before, during, at_ns }])?;
             self.scheduler.set_run_limit(process, during)?;
         }
         Ok(during.soft)
@@ -155,7 +166,8 @@ impl<'a> Ledger<'a> {
 
     /// Puts one thread back before the rest.
     pub fn put_back(&mut self, thread: ThreadId) -> Option<ThreadReport> {
-        let report = put_back(self.contents.threads.get(&thread)?, self.scheduler, Mode::Act);
+        let (held, later) = (self.contents.threads.get(&thread)?, LaterChanges::default());
+        let report = put_back(held, &later, self.scheduler, Mode::Act);
         if !report.outcome.is_failure() {
             // If this cannot be written, the next reader finds it already back.
             let _best_effort = self.note(&[Entry::Restored { thread }]);
@@ -163,17 +175,32 @@ impl<'a> Ledger<'a> {
         Some(report)
     }
 
-    /// Puts everything back, and removes the ledger if that has succeeded.
+    /// Puts everything back, and removes the ledger if that has succeeded. Then it
+    /// puts back the changes of ended sessions that had to wait for these.
     pub fn finish(mut self) -> Vec<ThreadReport> {
+        let later = LaterChanges::read(&self.state, self.file.name(), &[]).unwrap_or_default();
         let mut over = Vec::new();
-        let reports = put_back_all(&self.contents, self.scheduler, Mode::Act, |entry| {
-            over.push(entry.clone());
+        let mut reports = put_back_all(&self.contents, &later, self.scheduler, Mode::Act, |it| {
+            over.push(it.clone());
         });
         let _best_effort = self.note(&over);
         if !reports.iter().any(|report| report.outcome.is_failure()) {
             self.clear();
+            reports.extend(self.put_back_waiting(&later));
         }
         reports
+    }
+
+    /// Puts back what is left of ended sessions among `others`.
+    fn put_back_waiting(&self, others: &LaterChanges) -> Vec<ThreadReport> {
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let (dir, which) = (self.state.path(), Selection::CutOff);
+        // Failures are for `unjank restore` to report, as without this session.
+        let found = restore(self.root, dir, which, Mode::Act, self.scheduler).unwrap_or_default();
+        let changes = found.into_iter().flat_map(|found| found.changes);
+        changes.filter(|change| change.outcome == RestoreOutcome::PutBack).collect()
     }
 
     /// Ends the session; the changes stay until they are restored.

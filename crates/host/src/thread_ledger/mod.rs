@@ -13,8 +13,8 @@
 //! ```text
 //! unjank.threads/2, JSON lines, each in {"crc32":"…","line":…}
 //! {"schema":"unjank.threads/2","process":77,"owner":80,"tied":false,"boot_id":"b6…","started_at":"2026-…"}
-//! {"limit":{"process":77,"began":900,"before":{"soft":null,"hard":null},"during":{"soft":1000000000,"hard":null}}}
-//! {"intent":{"process":77,"thread":79,"began":901,"name":"meas","before":{"policy":{"other":{"nice":0}},"reset_on_fork":false,"nice":0},"wanted":{"policy":{"fifo":80},"reset_on_fork":true,"nice":0}}}
+//! {"limit":{"process":77,"began":900,"before":{"soft":null,"hard":null},"during":{"soft":1000000000,"hard":null},"at_ns":5100}}
+//! {"intent":{"process":77,"thread":79,"began":901,"name":"meas","before":{"policy":{"other":{"nice":0}},"reset_on_fork":false,"nice":0},"wanted":{"policy":{"fifo":80},"reset_on_fork":true,"nice":0},"at_ns":5200}}
 //! {"settled":{"thread":79}}
 //! {"restored":{"thread":79}}
 //! "kept"
@@ -29,11 +29,13 @@
 //! | `file` | the file of one ledger and its lock |
 //! | `ledger` | a session that changes threads |
 //! | `undo` | applying the rule |
+//! | `later` | changes of other sessions that must be put back first |
 //! | `restore` | putting back the changes of ended sessions |
 
 mod contents;
 mod entry;
 mod file;
+mod later;
 mod ledger;
 mod restore;
 mod scheduler;

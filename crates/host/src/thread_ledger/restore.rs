@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::contents::Contents;
 use super::entry::Header;
 use super::file::{Claim, LedgerFile, is_of};
+use super::later::LaterChanges;
 use super::scheduler::{Kernel, Scheduler};
 use super::undo::{ThreadReport, put_back_all};
 use crate::error::Result;
@@ -84,6 +85,11 @@ pub struct FoundLedger {
 }
 
 impl FoundLedger {
+    /// The number of changes that must be put back after those of other ledgers.
+    fn waiting(&self) -> usize {
+        self.changes.iter().filter(|change| change.waits()).count()
+    }
+
     /// Whether something is, or may be, still changed and no session is left to
     /// put it back.
     pub fn is_unresolved(&self) -> bool {
@@ -108,38 +114,51 @@ pub fn restore(
 ) -> Result<Vec<FoundLedger>> {
     let Some(state) = StateDir::open_if_there(dir)? else { return Ok(Vec::new()) };
     let _lock = state.lock()?;
+    let names = state.journals()?;
     let view = View::of(root)?;
-    let restore_one = |name: String| {
-        let found = |contents: &Contents, status| FoundLedger {
-            file: state.journal_path(&name),
-            process: contents.header.as_ref().and_then(|header| header.process),
-            owner: contents.header.as_ref().map(|header| header.owner),
-            started_at: contents.header.as_ref().map(|header| header.started_at.clone()),
-            status,
-            held: contents.threads.len(),
-            changes: Vec::new(),
-            damaged: contents.damaged.clone(),
-        };
-        let unreadable =
-            |reason: String| found(&Contents::default(), LedgerStatus::Unreadable { reason });
-        let read = LedgerFile::claim(&state, &name).and_then(|claim| {
-            let path = state.journal_path(&name);
-            Ok(match claim {
-                Claim::Gone => None,
-                Claim::Held(bytes) => Some((None, Contents::parse(&path, &bytes)?)),
-                Claim::Ours(mut file, bytes) => {
-                    let contents = Contents::parse(&path, &bytes)?;
-                    if mode == Mode::Act {
-                        file.cut_after(contents.intact, &bytes);
-                    }
-                    Some((Some(file), contents))
-                }
-            })
-        });
-        let (file, contents) = match read {
-            Ok(None) => return None,
-            Ok(Some(read)) => read,
-            Err(error) => return Some(unreadable(error.to_string())),
+    let mut pass = Pass { root, state, view, which, mode, scheduler, done: Vec::new() };
+    let mut all = Vec::new();
+    for name in names.into_iter().rev() {
+        all.extend(pass.restore_one(&name).map(|found| (name, found)));
+    }
+    // Sessions may have changed one thread in one order and another thread in the other.
+    let mut goes_on = true;
+    while std::mem::take(&mut goes_on) {
+        for (name, found) in &mut all {
+            let waiting = found.waiting();
+            if waiting > 0 {
+                found.changes.retain(|change| !change.waits());
+                found.changes.extend(pass.restore_one(name).into_iter().flat_map(|it| it.changes));
+                goes_on |= found.waiting() < waiting;
+            }
+        }
+    }
+    Ok(all.into_iter().map(|(_, found)| found).collect())
+}
+
+/// Puts back ledgers one by one, under the lock of the state directory.
+struct Pass<'a> {
+    root: &'a Root,
+    state: StateDir,
+    view: View,
+    which: Selection,
+    mode: Mode,
+    scheduler: &'a dyn Scheduler,
+    /// Ledgers that were, or would be, put back.
+    done: Vec<String>,
+}
+
+impl Pass<'_> {
+    /// `None` for a ledger that is not selected, or about which there is nothing to report.
+    fn restore_one(&mut self, name: &str) -> Option<FoundLedger> {
+        let (which, mode) = (self.which, self.mode);
+        let (file, contents) = match self.read(name) {
+            Ok(read) => read?,
+            Err(error) => {
+                let reason = error.to_string();
+                let status = LedgerStatus::Unreadable { reason };
+                return Some(self.found(name, &Contents::default(), status));
+            }
         };
         let header = contents.header.as_ref();
         if let Selection::Process(process) = which
@@ -152,11 +171,13 @@ pub fn restore(
         {
             return None;
         }
-        let Some(mut file) = file else { return Some(found(&contents, LedgerStatus::Live)) };
+        let Some(mut file) = file else {
+            return Some(self.found(name, &contents, LedgerStatus::Live));
+        };
         let was_cut_off = contents.was_cut_off();
         let status = if was_cut_off { LedgerStatus::CutOff } else { LedgerStatus::Kept };
-        let mut found = found(&contents, status);
-        let other_boot = match view.is_another_boot(header) {
+        let mut found = self.found(name, &contents, status);
+        let other_boot = match self.view.is_another_boot(header) {
             Ok(other_boot) => other_boot,
             Err(_) if contents.is_empty() && contents.damaged.is_empty() => true,
             Err(reason) => {
@@ -168,27 +189,60 @@ pub fn restore(
             found.damaged.clear();
         }
         let dead = contents.is_empty() || other_boot;
-        if !dead && which.is_cut_off() && !was_cut_off && is_there(root, &contents) {
+        if !dead && which.is_cut_off() && !was_cut_off && is_there(self.root, &contents) {
             return Some(found);
         }
         if !dead {
-            found.changes = put_back_all(&contents, scheduler, mode, |entry| {
+            let later = LaterChanges::read(&self.state, name, &self.done).unwrap_or_default();
+            found.changes = put_back_all(&contents, &later, self.scheduler, mode, |entry| {
                 // If this cannot be written, the next reader finds it already back.
                 let _best_effort = if mode == Mode::Act { file.note([entry]) } else { Ok(()) };
             });
         }
         if mode == Mode::Act
             && !found.is_unresolved()
-            && let Err(error) = state.remove_journal(file.name())
+            && let Err(error) = self.state.remove_journal(file.name())
         {
             found.status = LedgerStatus::Unreadable { reason: error.to_string() };
+        }
+        if !found.is_unresolved() {
+            self.done.push(name.to_owned());
         }
         // If the process has ended, there is nothing to report.
         let gone = found.changes.iter().all(|change| change.outcome == RestoreOutcome::Gone);
         let is_reported = |found: &FoundLedger| !found.changes.is_empty() || found.is_unresolved();
         (!gone || !which.is_cut_off() || found.is_unresolved()).then_some(found).filter(is_reported)
-    };
-    Ok(state.journals()?.into_iter().rev().filter_map(restore_one).collect())
+    }
+
+    /// The contents of a ledger, with its file if no session has it; `None` if it is gone.
+    fn read(&self, name: &str) -> Result<Option<(Option<LedgerFile>, Contents)>> {
+        let path = self.state.journal_path(name);
+        Ok(match LedgerFile::claim(&self.state, name)? {
+            Claim::Gone => None,
+            Claim::Held(bytes) => Some((None, Contents::parse(&path, &bytes)?)),
+            Claim::Ours(mut file, bytes) => {
+                let contents = Contents::parse(&path, &bytes)?;
+                if self.mode == Mode::Act {
+                    file.cut_after(contents.intact, &bytes);
+                }
+                Some((Some(file), contents))
+            }
+        })
+    }
+
+    fn found(&self, name: &str, contents: &Contents, status: LedgerStatus) -> FoundLedger {
+        let header = contents.header.as_ref();
+        FoundLedger {
+            file: self.state.journal_path(name),
+            process: header.and_then(|header| header.process),
+            owner: header.map(|header| header.owner),
+            started_at: header.map(|header| header.started_at.clone()),
+            status,
+            held: contents.threads.len(),
+            changes: Vec::new(),
+            damaged: contents.damaged.clone(),
+        }
+    }
 }
 
 /// Waits for the end of `owner`, and puts back the changes of its sessions that
@@ -204,6 +258,8 @@ pub(crate) fn wait_and_restore(dir: &Path, owner: u32) -> Result<KeeperReport> {
     let is_damaged = found.iter().any(|ledger| !ledger.damaged.is_empty());
     let outcomes = found.into_iter().flat_map(|ledger| ledger.changes);
     let outcomes = outcomes.map(|change| change.outcome).collect();
+    // Those that had to wait for this one. `unjank restore` reports what is left of them.
+    let _best_effort = restore(&root, dir, Selection::CutOff, Mode::Act, &Kernel::new());
     Ok(KeeperReport { pid: Some(owner), outcomes, left, is_damaged })
 }
 

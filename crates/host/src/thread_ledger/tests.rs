@@ -85,7 +85,7 @@ fn machine() -> (tempfile::TempDir, Root, Scripted) {
 
 fn intent(id: u32, before: ThreadState, wanted: ThreadState) -> Intent {
     let (thread, name) = (ThreadId(id), format!("t{id}"));
-    Intent { process: 77, thread, began: Began(900), name, before, wanted }
+    Intent { process: 77, thread, began: Began(900), name, before, wanted, at_ns: None }
 }
 
 fn change(ledger: &mut Ledger<'_>, scheduler: &Scripted, id: u32, wanted: ThreadState) {
@@ -178,6 +178,80 @@ fn sessions_are_undone_newest_first() {
     let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
     assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
+}
+
+/// What a session does.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Change { thread: u32, priority: u8 },
+    Limit { millis: u64 },
+    Finish,
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (78..80_u32, 1..4_u8).prop_map(|(thread, priority)| Step::Change { thread, priority }),
+        (1..4_u64).prop_map(|millis| Step::Limit { millis }),
+        Just(Step::Finish),
+        Just(Step::Kill),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn threads_end_as_they_were_in_whichever_order_sessions_end(
+        steps in prop::collection::vec((0..3_usize, step()), 1..20),
+        last in Just([0, 1, 2]).prop_shuffle(),
+    ) {
+        let (dir, root, scheduler) = machine();
+        let place = dir.path().join("rt");
+        let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+        let mut sessions = [None, None, None];
+        let last = last.map(|session| (session, Step::Finish));
+        for (session, step) in steps.into_iter().chain(last) {
+            let session = &mut sessions[session];
+            match step {
+                Step::Change { thread, priority } => {
+                    change(session.get_or_insert_with(begin), &scheduler, thread, fifo(priority));
+                }
+                Step::Limit { millis } => {
+                    let ledger = session.get_or_insert_with(begin);
+                    ledger.limit(77, Nanos::from_millis(millis), true).unwrap();
+                }
+                Step::Finish => drop(session.take().map(Ledger::finish)),
+                Step::Kill => drop(session.take()),
+            }
+        }
+        // As a keeper does after a kill.
+        restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+        let now = [78, 79].map(|id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1);
+        let all = (now, *scheduler.limit.borrow(), ledgers(&dir));
+        prop_assert_eq!(all, ([OTHER; 2], UNLIMITED, 0));
+    }
+}
+
+#[test]
+fn the_first_of_two_sessions_waits_for_the_second() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    let [mut first, mut second] = [begin(), begin()];
+    change(&mut first, &scheduler, 78, fifo(70));
+    change(&mut second, &scheduler, 78, fifo(80));
+    let reports = first.finish();
+    let waits = reports[0].to_string();
+    assert!(waits.contains("has changed it since; that change must be put back first"), "{waits}");
+    let reports = second.finish();
+    let said: Vec<String> = reports.iter().map(ThreadReport::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "t78 (thread 78): fifo:80 reset-on-fork → fifo:70 reset-on-fork, as it was",
+            "t78 (thread 78): fifo:70 reset-on-fork → other, as it was",
+        ]
+    );
+    assert_eq!(ledgers(&dir), 0);
 }
 
 #[test]

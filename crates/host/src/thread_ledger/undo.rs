@@ -6,9 +6,12 @@ use serde::Serialize;
 
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::entry::{Entry, ThreadState};
+use super::later::LaterChanges;
 use super::scheduler::Scheduler;
 use crate::error::Result;
-use crate::journal::{Action, ChangeKind, CurrentState, Held, Mode, RestoreOutcome, decide};
+use crate::journal::{
+    Action, ChangeKind, CurrentState, Held, Mode, Obstacle, RestoreOutcome, decide,
+};
 use crate::sched::{RunLimit, ThreadId};
 use unjank_units::Nanos;
 
@@ -30,6 +33,13 @@ pub struct ThreadReport {
     /// Whether it was put back, and if not, why.
     #[serde(flatten)]
     pub outcome: RestoreOutcome,
+}
+
+impl ThreadReport {
+    /// Whether a later attempt may succeed.
+    pub(super) fn waits(&self) -> bool {
+        self.outcome.obstacle() == Some(Obstacle::Busy)
+    }
 }
 
 /// One line without a full stop: `meas (thread 79): fifo:80 → other, as it was`.
@@ -58,24 +68,25 @@ impl fmt::Display for ThreadReport {
     }
 }
 
-/// Puts back all changes in `contents`. Calls `over` with an entry for each
-/// change that is done with.
+/// Puts back all changes in `contents` on which no `later` ones were made. Calls
+/// `over` with an entry for each change that is done with.
 pub(super) fn put_back_all(
     contents: &Contents,
+    later: &LaterChanges,
     scheduler: &dyn Scheduler,
     mode: Mode,
     mut over: impl FnMut(&Entry),
 ) -> Vec<ThreadReport> {
     let mut reports = Vec::new();
     for (&thread, held) in &contents.threads {
-        let report = put_back(held, scheduler, mode);
+        let report = put_back(held, later, scheduler, mode);
         if !report.outcome.is_failure() {
             over(&Entry::Restored { thread });
         }
         reports.push(report);
     }
     for limit in &contents.limits {
-        let report = put_limit_back(*limit, scheduler, mode);
+        let report = put_limit_back(*limit, later, scheduler, mode);
         if !report.outcome.is_failure() {
             over(&Entry::LimitRestored { process: limit.process });
         }
@@ -84,8 +95,14 @@ pub(super) fn put_back_all(
     reports
 }
 
-/// Puts one thread back, if the rule of the journal says so.
-pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode) -> ThreadReport {
+/// Puts one thread back, if the rule of the journal says so and no `later`
+/// change was made.
+pub(super) fn put_back(
+    held: &HeldThread,
+    later: &LaterChanges,
+    scheduler: &dyn Scheduler,
+    mode: Mode,
+) -> ThreadReport {
     let intent = &held.intent;
     let look = || match scheduler.look(intent.process, intent.thread) {
         // A later thread with the same number is not touched.
@@ -96,10 +113,12 @@ pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode)
     let (before, during) = (intent.before.to_string(), held.during.to_string());
     let rule = as_held(held);
     let mut seen = look();
-    let mut outcome = match (decide(&rule, &seen), mode) {
-        (Action::Leave(outcome), _) => outcome,
-        (Action::Undo, Mode::DryRun) => RestoreOutcome::WouldPutBack,
-        (Action::Undo, Mode::Act) => give(intent.thread, intent.before, scheduler),
+    let mut outcome = match (decide(&rule, &seen), later.of_thread(held), mode) {
+        (Action::Leave(RestoreOutcome::Gone), ..) => RestoreOutcome::Gone,
+        (_, Some(must_wait), _) => must_wait,
+        (Action::Leave(outcome), None, _) => outcome,
+        (Action::Undo, None, Mode::DryRun) => RestoreOutcome::WouldPutBack,
+        (Action::Undo, None, Mode::Act) => give(intent.thread, intent.before, scheduler),
     };
     if outcome == RestoreOutcome::PutBack {
         seen = look();
@@ -133,7 +152,12 @@ fn give(thread: ThreadId, state: ThreadState, scheduler: &dyn Scheduler) -> Rest
     }
 }
 
-fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> ThreadReport {
+fn put_limit_back(
+    held: HeldLimit,
+    later: &LaterChanges,
+    scheduler: &dyn Scheduler,
+    mode: Mode,
+) -> ThreadReport {
     let first = ThreadId(held.process);
     let now = match scheduler.look(held.process, first) {
         Ok(Some((began, _))) if began == held.began => scheduler.run_limit(held.process).map(Some),
@@ -148,17 +172,18 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         });
         raised && now.hard == held.during.hard
     };
-    let outcome = match &now {
-        Err(error) if error.is_not_found() => RestoreOutcome::Gone,
-        Err(error) => RestoreOutcome::from_error(error),
-        Ok(None) => RestoreOutcome::Gone,
-        Ok(Some(now)) if *now == held.before => RestoreOutcome::AlreadyBack,
-        Ok(Some(now)) if !ours(*now) && held.doubtful => {
+    let outcome = match (&now, later.of_limit(&held)) {
+        (Err(error), _) if error.is_not_found() => RestoreOutcome::Gone,
+        (Err(error), _) => RestoreOutcome::from_error(error),
+        (Ok(None), _) => RestoreOutcome::Gone,
+        (Ok(Some(_)), Some(must_wait)) => must_wait,
+        (Ok(Some(now)), None) if *now == held.before => RestoreOutcome::AlreadyBack,
+        (Ok(Some(now)), None) if !ours(*now) && held.doubtful => {
             RestoreOutcome::failed("a damaged line of the ledger may say which program set it")
         }
-        Ok(Some(now)) if !ours(*now) => RestoreOutcome::LeftToOthers,
-        Ok(Some(_)) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
-        Ok(Some(now)) => match raise(held, *now, scheduler) {
+        (Ok(Some(now)), None) if !ours(*now) => RestoreOutcome::LeftToOthers,
+        (Ok(Some(_)), None) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
+        (Ok(Some(now)), None) => match raise(held, *now, scheduler) {
             Ok(()) => RestoreOutcome::PutBack,
             Err(error) if error.is_not_found() => RestoreOutcome::Gone,
             Err(error) => RestoreOutcome::from_error(&error),

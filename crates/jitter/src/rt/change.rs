@@ -319,6 +319,7 @@ impl<'a> Changer<'a> {
             name: thread.name.clone(),
             before,
             wanted,
+            at_ns: None,
         }))
     }
 
