@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::Value;
 use unjank_needs::printed::stdout;
 use unjank_needs::wait::until;
 use watch_service::{Pair, SIGCONT, SIGSTOP, Service, instances, send, stall};
@@ -77,13 +78,13 @@ fn a_full_disk_loses_an_incident_and_not_the_service() {
     if !unjank_needs::root() {
         return;
     }
-    let disk = SmallDisk::mount(&directory.path().join("disk"), 2_048);
+    let disk = SmallDisk::mount(&directory.path().join("disk"), 16_384);
     let Some(service) = Service::start_in(&disk.0, &[]) else { return };
     let filler = disk.0.join("filler");
     let mut pair = Pair::new();
     stall(&mut pair);
     assert!(service.mark().contains("stopped by a signal"));
-    let full = fs::write(&filler, vec![0; 4 << 20]);
+    let full = fs::write(&filler, vec![0; 32 << 20]);
     assert!(full.is_err(), "the disk is full");
     stall(&mut pair);
     let said = service.mark();
@@ -96,7 +97,13 @@ fn a_full_disk_loses_an_incident_and_not_the_service() {
     let shown = service.incidents(&["show", "last"]);
     assert!(stdout(&shown).contains("stopped by a signal"));
     let recordings = fs::read_dir(service.path("watch.sqlite.incidents")).unwrap();
-    assert_eq!(recordings.count(), 2, "no part of the lost one is left");
+    let name = |incident: &Value| format!("{}.pftrace.gz", incident["id"].as_str().unwrap());
+    let known: Vec<String> = service.listed().iter().map(name).collect();
+    assert_eq!(known.len(), 2);
+    for recording in recordings {
+        let recording = recording.unwrap().file_name().into_string().unwrap();
+        assert!(known.contains(&recording), "no part of the lost one is left: {recording}");
+    }
     let (ended_well, said) = service.end("-TERM");
     assert!(ended_well && said.contains("an incident is not kept: "), "{said}");
 }
