@@ -69,6 +69,8 @@ impl Replacement for Sieve {
         self.marks[page.index()] = VISITED;
     }
 
+    // Out of line, because the code of a miss slows the loop over hits down.
+    #[inline(never)]
     fn admit(&mut self, page: Page) -> Option<Page> {
         let victim = if self.len == self.space.capacity() {
             self.evict()
