@@ -21,7 +21,6 @@ use unjank_host::sched::{Policy, ThreadId, policy_of};
 use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait;
 
-const INTERRUPT: i32 = 2;
 const KILL: i32 = 9;
 
 /// The lowest priorities: they are enough for the test and disturb the machine least.
@@ -114,12 +113,9 @@ fn the_second_of_two_sessions_puts_back_both() {
     for killed in [false, true] {
         let (place, program) = (PrivateState::new(), Program::start(&["meas"]));
         let limit = program.run_limit();
-        let (first, mut said) = place.watch(&program, &["--thread", "meas=fifo:1"]);
+        let (first, said) = place.watch(&program, &["--thread", "meas=fifo:1"]);
         let (mut second, lines) = place.watch(&program, &["--thread", "meas=fifo:2"]);
-        send_signal(first.id(), INTERRUPT).unwrap();
-        let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
-        assert_eq!(first.wait_with_output().unwrap().status.code(), Some(1), "{rest}");
+        let rest = end(first, said);
         let waits = format!("another unjank, process {}, has changed it since", second.id());
         assert!(rest.contains(&waits), "{rest}");
         assert_eq!(program.policy("meas").0.to_string(), "fifo:2");

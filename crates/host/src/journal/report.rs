@@ -41,6 +41,11 @@ pub enum RestoreOutcome {
     ResetByBoot,
     /// A dry run: it would be put back.
     WouldPutBack,
+    /// A later change of another unjank must be put back first.
+    Waits {
+        /// Which change, and what puts both back: a sentence without a full stop.
+        reason: String,
+    },
     /// It is still changed.
     Failed {
         /// The reason: a sentence without a full stop.
@@ -93,7 +98,12 @@ impl RestoreOutcome {
         }
     }
 
-    /// Whether the machine is still changed.
+    /// Whether it is still to be put back.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::Waits { .. })
+    }
+
+    /// Whether it could not be put back.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. })
     }
@@ -136,6 +146,7 @@ impl fmt::Display for ChangeReport {
             RestoreOutcome::Gone => write!(f, "no longer exists; nothing to put back"),
             RestoreOutcome::ResetByBoot => write!(f, "reset by a boot; nothing to put back"),
             RestoreOutcome::WouldPutBack => write!(f, "would be put back: {during} → {before}"),
+            RestoreOutcome::Waits { reason } => write!(f, "not put back yet: {reason}"),
             RestoreOutcome::Failed { reason, .. } => {
                 write!(f, "not put back to {before}: {reason}")
             }

@@ -162,6 +162,11 @@ impl Contents {
         threads.chain(self.limits.iter().map(|limit| limit.process))
     }
 
+    /// Whether it has the limit of `process`.
+    pub(super) fn holds_limit_of(&self, process: u32) -> bool {
+        self.limits.iter().any(|limit| limit.process == process)
+    }
+
     /// Whether it has threads of `process`.
     pub(super) fn is_about(&self, process: u32) -> bool {
         let named = self.header.as_ref().is_some_and(|header| header.process == Some(process));

@@ -6,37 +6,52 @@
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::file::{Claim, LedgerFile};
 use crate::error::Result;
+use crate::journal::RestoreOutcome;
 use crate::journal::state_dir::StateDir;
-use crate::journal::{Obstacle, RestoreOutcome};
 
-/// The contents of other ledgers.
+/// The other ledgers of a state directory.
 #[derive(Debug, Default)]
-pub(super) struct LaterChanges(Vec<Contents>);
+pub(super) struct OtherLedgers(Vec<OtherLedger>);
 
-impl LaterChanges {
-    /// Reads all ledgers but `name` and those that are `done`. One that cannot be read is left
-    /// out, as it is when it is put back.
+#[derive(Debug)]
+struct OtherLedger {
+    contents: Contents,
+    /// Whether its session lives.
+    is_live: bool,
+}
+
+impl OtherLedgers {
+    /// Reads all ledgers but `name` and those that are `done`. The caller has the lock of the state
+    /// directory. A ledger that cannot be read is left out.
     ///
     /// # Errors
     /// The state directory cannot be read.
     pub(super) fn read(state: &StateDir, name: &str, done: &[String]) -> Result<Self> {
         let names = state.journals()?;
         let others = names.iter().filter(|other| *other != name && !done.contains(other));
-        let contents = others.filter_map(|other| match LedgerFile::claim(state, other).ok()? {
-            Claim::Gone => None,
-            Claim::Held(bytes) | Claim::Ours(_, bytes) => {
-                Contents::parse(&state.journal_path(other), &bytes).ok()
-            }
-        });
-        Ok(Self(contents.collect()))
+        let read = |other: &String| {
+            let (bytes, is_live) = match LedgerFile::claim(state, other).ok()? {
+                Claim::Gone => return None,
+                Claim::Held(bytes) => (bytes, true),
+                Claim::Ours(_, bytes) => (bytes, false),
+            };
+            let contents = Contents::parse(&state.journal_path(other), &bytes).ok()?;
+            Some(OtherLedger { contents, is_live })
+        };
+        Ok(Self(others.filter_map(read).collect()))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether a session that has ended holds a thread or a limit of `contents`.
+    pub(super) fn have_ended_with(&self, contents: &Contents) -> bool {
+        let shares = |other: &Contents| {
+            other.threads.keys().any(|thread| contents.threads.contains_key(thread))
+                || other.limits.iter().any(|limit| contents.holds_limit_of(limit.process))
+        };
+        self.0.iter().any(|other| !other.is_live && shares(&other.contents))
     }
 
     /// Why this thread must not be put back yet.
-    pub(super) fn of_thread(&self, held: &HeldThread) -> Option<RestoreOutcome> {
+    pub(super) fn later_than_thread(&self, held: &HeldThread) -> Option<RestoreOutcome> {
         self.find(|other| {
             other.threads.get(&held.intent.thread).is_some_and(|it| {
                 it.intent.began == held.intent.began && it.intent.at_ns > held.intent.at_ns
@@ -45,7 +60,7 @@ impl LaterChanges {
     }
 
     /// Why this limit must not be put back yet.
-    pub(super) fn of_limit(&self, held: &HeldLimit) -> Option<RestoreOutcome> {
+    pub(super) fn later_than_limit(&self, held: &HeldLimit) -> Option<RestoreOutcome> {
         self.find(|other| {
             other.limits.iter().any(|it| {
                 (it.process, it.began) == (held.process, held.began) && it.at_ns > held.at_ns
@@ -53,15 +68,18 @@ impl LaterChanges {
         })
     }
 
-    fn find(&self, has_changed: impl Fn(&Contents) -> bool) -> Option<RestoreOutcome> {
-        let later = self.0.iter().find(|other| has_changed(other))?;
-        let owner = later.header.as_ref().map_or(0, |header| header.owner);
-        Some(RestoreOutcome::Failed {
-            reason: format!(
-                "another unjank, process {owner}, has changed it since; that change must be put \
-                 back first"
-            ),
-            obstacle: Obstacle::Busy,
-        })
+    fn find(&self, is_later: impl Fn(&Contents) -> bool) -> Option<RestoreOutcome> {
+        let OtherLedger { contents, is_live } =
+            self.0.iter().find(|other| is_later(&other.contents))?;
+        let owner = contents.header.as_ref().map_or(0, |header| header.owner);
+        let what = if *is_live {
+            "has changed it since, and puts back both when it ends"
+        } else if contents.was_cut_off() {
+            "has changed it since and was cut off; unjank restore puts back both"
+        } else {
+            "has changed it since, and was to leave it so; unjank rt restore puts back both"
+        };
+        let reason = format!("another unjank, process {owner}, {what}");
+        Some(RestoreOutcome::Waits { reason })
     }
 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::contents::Contents;
 use super::entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 use super::file::{LARGEST, LedgerFile, name};
-use super::later::LaterChanges;
+use super::later::OtherLedgers;
 use super::restore::{BOOT_ID, Selection, clear_dead, restore};
 use super::scheduler::Scheduler;
 use super::undo::{ThreadReport, put_back, put_back_all};
@@ -90,15 +90,27 @@ impl<'a> Ledger<'a> {
     /// The file cannot be written; the changes must not be made then.
     pub fn announce(&mut self, intents: &[Intent]) -> Result<()> {
         self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
+        self.make_room()?;
+        let _lock = self.state.lock()?;
         let now = Some(Timestamp::now().as_nanos());
         // Each line has the state to put back, in case others are damaged.
         let with_first = |intent: &Intent| {
             let first = self.first(intent.thread, intent.began);
-            let (before, at_ns) = first.map_or((intent.before, now), |it| (it.before, it.at_ns));
+            let (before, at_ns) =
+                first.map_or_else(|| (self.state_of(intent), now), |it| (it.before, it.at_ns));
             Entry::Intent(Intent { before, at_ns, ..intent.clone() })
         };
         let entries: Vec<Entry> = intents.iter().map(with_first).collect();
-        self.note(&entries)
+        self.append(&entries)
+    }
+
+    /// The present state of a thread: another session may have put it back since the caller has
+    /// looked at it.
+    fn state_of(&self, intent: &Intent) -> ThreadState {
+        match self.scheduler.look(intent.process, intent.thread) {
+            Ok(Some((began, state))) if began == intent.began => state,
+            _ => intent.before,
+        }
     }
 
     /// Records changes that were made, with a thread's state if it is not the
@@ -144,6 +156,8 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// The process has ended (`is_not_found`) or belongs to another user.
     pub fn limit(&mut self, process: u32, longest: Nanos, hard: bool) -> Result<Option<Nanos>> {
+        self.make_room()?;
+        let _lock = self.state.lock()?;
         let before = self.scheduler.run_limit(process)?;
         let mut during = before.at_most(longest);
         if hard {
@@ -158,7 +172,7 @@ impl<'a> Ledger<'a> {
             let first = held.filter(|held| held.began == began);
             let now = Some(Timestamp::now().as_nanos());
             let (before, at_ns) = first.map_or((before, now), |held| (held.before, held.at_ns));
-            self.note(&[Entry::Limit { process, began, before, during, at_ns }])?;
+            self.append(&[Entry::Limit { process, began, before, during, at_ns }])?;
             self.scheduler.set_run_limit(process, during)?;
         }
         Ok(during.soft)
@@ -166,8 +180,9 @@ impl<'a> Ledger<'a> {
 
     /// Puts one thread back before the rest.
     pub fn put_back(&mut self, thread: ThreadId) -> Option<ThreadReport> {
-        let (held, later) = (self.contents.threads.get(&thread)?, LaterChanges::default());
-        let report = put_back(held, &later, self.scheduler, Mode::Act);
+        // It becomes ordinary for good, whatever other sessions have made of it.
+        let (held, others) = (self.contents.threads.get(&thread)?, OtherLedgers::default());
+        let report = put_back(held, &others, self.scheduler, Mode::Act);
         if !report.outcome.is_failure() {
             // If this cannot be written, the next reader finds it already back.
             let _best_effort = self.note(&[Entry::Restored { thread }]);
@@ -175,32 +190,40 @@ impl<'a> Ledger<'a> {
         Some(report)
     }
 
-    /// Puts everything back, and removes the ledger if that has succeeded. Then it
-    /// puts back the changes of ended sessions that had to wait for these.
+    /// Puts everything back, and removes the ledger if that has succeeded. What another session
+    /// has changed later stays recorded, and is put back after that. What ended sessions have
+    /// changed in the same threads before is put back, too.
     pub fn finish(mut self) -> Vec<ThreadReport> {
-        let later = LaterChanges::read(&self.state, self.file.name(), &[]).unwrap_or_default();
+        let lock = self.state.lock().ok();
+        let others = OtherLedgers::read(&self.state, self.file.name(), &[]).unwrap_or_default();
         let mut over = Vec::new();
-        let mut reports = put_back_all(&self.contents, &later, self.scheduler, Mode::Act, |it| {
+        let mut reports = put_back_all(&self.contents, &others, self.scheduler, Mode::Act, |it| {
             over.push(it.clone());
         });
-        let _best_effort = self.note(&over);
-        if !reports.iter().any(|report| report.outcome.is_failure()) {
+        let _best_effort = self.file.note(&over);
+        if !reports.iter().any(|report| report.outcome.is_open()) {
             self.clear();
-            reports.extend(self.put_back_waiting(&later));
+        }
+        drop(lock);
+        if others.have_ended_with(&self.contents) {
+            reports.extend(self.put_back_waiting());
         }
         reports
     }
 
-    /// Puts back what is left of ended sessions among `others`.
-    fn put_back_waiting(&self, others: &LaterChanges) -> Vec<ThreadReport> {
-        if others.is_empty() {
-            return Vec::new();
-        }
+    /// Puts back what ended sessions have left. Returns what they had changed in the same threads.
+    fn put_back_waiting(&self) -> Vec<ThreadReport> {
         let (dir, which) = (self.state.path(), Selection::CutOff);
         // Failures are for `unjank restore` to report, as without this session.
         let found = restore(self.root, dir, which, Mode::Act, self.scheduler).unwrap_or_default();
         let changes = found.into_iter().flat_map(|found| found.changes);
-        changes.filter(|change| change.outcome == RestoreOutcome::PutBack).collect()
+        let is_ours = |change: &ThreadReport| match change.thread {
+            Some(thread) => self.contents.threads.contains_key(&thread),
+            None => self.contents.holds_limit_of(change.process),
+        };
+        changes
+            .filter(|change| change.outcome == RestoreOutcome::PutBack && is_ours(change))
+            .collect()
     }
 
     /// Ends the session; the changes stay until they are restored.
@@ -227,9 +250,11 @@ impl<'a> Ledger<'a> {
         if entries.is_empty() {
             return Ok(());
         }
-        if self.file.length() > LARGEST / 2 {
-            self.write_anew()?;
-        }
+        self.make_room()?;
+        self.append(entries)
+    }
+
+    fn append(&mut self, entries: &[Entry]) -> Result<()> {
         self.file.note(entries)?;
         for entry in entries {
             let path = self.file.path();
@@ -238,9 +263,12 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// Starts a new file with the changes that are held now. Until the old file
-    /// is removed, both hold the same changes.
-    fn write_anew(&mut self) -> Result<()> {
+    /// Starts a new file with the changes that are held now, if this one is large. Until the old
+    /// file is removed, both hold the same changes.
+    fn make_room(&mut self) -> Result<()> {
+        if self.file.length() <= LARGEST / 2 {
+            return Ok(());
+        }
         let _lock = self.state.lock()?;
         let Some(header) = &self.contents.header else { return Ok(()) };
         let mut file = LedgerFile::create(&self.state, &name(header.owner), header)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::contents::Contents;
 use super::entry::Header;
 use super::file::{Claim, LedgerFile, is_of};
-use super::later::LaterChanges;
+use super::later::OtherLedgers;
 use super::scheduler::{Kernel, Scheduler};
 use super::undo::{ThreadReport, put_back_all};
 use crate::error::Result;
@@ -85,6 +85,13 @@ pub struct FoundLedger {
 }
 
 impl FoundLedger {
+    /// Takes over the results of another attempt, and keeps those of what was over before it.
+    fn update(&mut self, again: Self) {
+        self.changes.retain(|change| !again.changes.iter().any(|it| it.is_about_the_same(change)));
+        self.changes.extend(again.changes);
+        (self.status, self.damaged) = (again.status, again.damaged);
+    }
+
     /// The number of changes that must be put back after those of other ledgers.
     fn waiting(&self) -> usize {
         self.changes.iter().filter(|change| change.waits()).count()
@@ -126,11 +133,15 @@ pub fn restore(
     while std::mem::take(&mut goes_on) {
         for (name, found) in &mut all {
             let waiting = found.waiting();
-            if waiting > 0 {
-                found.changes.retain(|change| !change.waits());
-                found.changes.extend(pass.restore_one(name).into_iter().flat_map(|it| it.changes));
-                goes_on |= found.waiting() < waiting;
+            if waiting == 0 {
+                continue;
             }
+            match pass.restore_one(name) {
+                Some(again) => found.update(again),
+                // There is nothing more to report.
+                None => found.changes.retain(|change| !change.waits()),
+            }
+            goes_on |= found.waiting() < waiting;
         }
     }
     Ok(all.into_iter().map(|(_, found)| found).collect())
@@ -193,19 +204,21 @@ impl Pass<'_> {
             return Some(found);
         }
         if !dead {
-            let later = LaterChanges::read(&self.state, name, &self.done).unwrap_or_default();
-            found.changes = put_back_all(&contents, &later, self.scheduler, mode, |entry| {
+            let others = OtherLedgers::read(&self.state, name, &self.done).unwrap_or_default();
+            found.changes = put_back_all(&contents, &others, self.scheduler, mode, |entry| {
                 // If this cannot be written, the next reader finds it already back.
                 let _best_effort = if mode == Mode::Act { file.note([entry]) } else { Ok(()) };
             });
         }
+        let is_open = found.changes.iter().any(|change| change.outcome.is_open());
+        let is_over = !is_open && !found.is_unresolved();
         if mode == Mode::Act
-            && !found.is_unresolved()
+            && is_over
             && let Err(error) = self.state.remove_journal(file.name())
         {
             found.status = LedgerStatus::Unreadable { reason: error.to_string() };
         }
-        if !found.is_unresolved() {
+        if is_over {
             self.done.push(name.to_owned());
         }
         // If the process has ended, there is nothing to report.
@@ -253,13 +266,16 @@ pub(crate) fn wait_and_restore(dir: &Path, owner: u32) -> Result<KeeperReport> {
         LedgerFile::wait_for(&state, name)?;
     }
     let root = Root::system();
-    let found = restore(&root, dir, Selection::Owner(owner), Mode::Act, &Kernel::new())?;
+    let restore = |which| restore(&root, dir, which, Mode::Act, &Kernel::new());
+    let mut found = restore(Selection::Owner(owner))?;
+    // Changes of other sessions that had to wait for these, or these for them.
+    let others = restore(Selection::CutOff).unwrap_or_default();
+    found.extend(others.into_iter().filter(|ledger| ledger.owner == Some(owner)));
     let left = found.iter().find(|ledger| ledger.is_unresolved()).map(|found| found.file.clone());
     let is_damaged = found.iter().any(|ledger| !ledger.damaged.is_empty());
-    let outcomes = found.into_iter().flat_map(|ledger| ledger.changes);
-    let outcomes = outcomes.map(|change| change.outcome).collect();
-    // Those that had to wait for this one. `unjank restore` reports what is left of them.
-    let _best_effort = restore(&root, dir, Selection::CutOff, Mode::Act, &Kernel::new());
+    let changes = found.into_iter().flat_map(|ledger| ledger.changes);
+    // Another session, or its keeper, puts the waiting ones back.
+    let outcomes = changes.filter(|change| !change.waits()).map(|change| change.outcome).collect();
     Ok(KeeperReport { pid: Some(owner), outcomes, left, is_damaged })
 }
 

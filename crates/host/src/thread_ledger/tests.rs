@@ -241,7 +241,7 @@ fn the_first_of_two_sessions_waits_for_the_second() {
     change(&mut second, &scheduler, 78, fifo(80));
     let reports = first.finish();
     let waits = reports[0].to_string();
-    assert!(waits.contains("has changed it since; that change must be put back first"), "{waits}");
+    assert!(waits.contains("has changed it since, and puts back both when it ends"), "{waits}");
     let reports = second.finish();
     let said: Vec<String> = reports.iter().map(ThreadReport::to_string).collect();
     assert_eq!(
@@ -252,6 +252,28 @@ fn the_first_of_two_sessions_waits_for_the_second() {
         ]
     );
     assert_eq!(ledgers(&dir), 0);
+}
+
+#[test]
+fn a_session_under_kept_changes_waits_until_they_are_restored() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let begin = |tied| Ledger::begin(&root, &place, Some(77), tied, &scheduler, None).unwrap();
+    let [mut first, mut second] = [begin(true), begin(false)];
+    change(&mut first, &scheduler, 78, fifo(70));
+    change(&mut second, &scheduler, 78, fifo(80));
+    second.keep().unwrap();
+    let waits = first.finish()[0].to_string();
+    assert!(waits.contains("unjank rt restore puts back both"), "{waits}");
+    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+    assert!(found.iter().all(|ledger| !ledger.is_unresolved()), "{found:?}");
+    assert_eq!(
+        (scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, ledgers(&dir)),
+        (fifo(80), 2)
+    );
+    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
+    assert_eq!((scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, ledgers(&dir)), (OTHER, 0));
 }
 
 #[test]

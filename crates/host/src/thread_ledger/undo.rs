@@ -6,12 +6,10 @@ use serde::Serialize;
 
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::entry::{Entry, ThreadState};
-use super::later::LaterChanges;
+use super::later::OtherLedgers;
 use super::scheduler::Scheduler;
 use crate::error::Result;
-use crate::journal::{
-    Action, ChangeKind, CurrentState, Held, Mode, Obstacle, RestoreOutcome, decide,
-};
+use crate::journal::{Action, ChangeKind, CurrentState, Held, Mode, RestoreOutcome, decide};
 use crate::sched::{RunLimit, ThreadId};
 use unjank_units::Nanos;
 
@@ -36,9 +34,13 @@ pub struct ThreadReport {
 }
 
 impl ThreadReport {
-    /// Whether a later attempt may succeed.
     pub(super) fn waits(&self) -> bool {
-        self.outcome.obstacle() == Some(Obstacle::Busy)
+        matches!(self.outcome, RestoreOutcome::Waits { .. })
+    }
+
+    /// Whether it is about the same thread or limit.
+    pub(super) fn is_about_the_same(&self, other: &Self) -> bool {
+        (self.process, self.thread) == (other.process, other.thread)
     }
 }
 
@@ -61,6 +63,7 @@ impl fmt::Display for ThreadReport {
             RestoreOutcome::Gone => write!(f, "has ended; nothing to put back"),
             RestoreOutcome::ResetByBoot => write!(f, "ended by a boot; nothing to put back"),
             RestoreOutcome::WouldPutBack => write!(f, "would be put back: {during} → {before}"),
+            RestoreOutcome::Waits { reason } => write!(f, "not put back yet: {reason}"),
             RestoreOutcome::Failed { reason, .. } => {
                 write!(f, "not put back to {before}: {reason}")
             }
@@ -68,26 +71,26 @@ impl fmt::Display for ThreadReport {
     }
 }
 
-/// Puts back all changes in `contents` on which no `later` ones were made. Calls
-/// `over` with an entry for each change that is done with.
+/// Puts back all changes in `contents` but those that `others` have changed later.
+/// Calls `over` with an entry for each change that is done with.
 pub(super) fn put_back_all(
     contents: &Contents,
-    later: &LaterChanges,
+    others: &OtherLedgers,
     scheduler: &dyn Scheduler,
     mode: Mode,
     mut over: impl FnMut(&Entry),
 ) -> Vec<ThreadReport> {
     let mut reports = Vec::new();
     for (&thread, held) in &contents.threads {
-        let report = put_back(held, later, scheduler, mode);
-        if !report.outcome.is_failure() {
+        let report = put_back(held, others, scheduler, mode);
+        if !report.outcome.is_open() {
             over(&Entry::Restored { thread });
         }
         reports.push(report);
     }
     for limit in &contents.limits {
-        let report = put_limit_back(*limit, later, scheduler, mode);
-        if !report.outcome.is_failure() {
+        let report = put_limit_back(*limit, others, scheduler, mode);
+        if !report.outcome.is_open() {
             over(&Entry::LimitRestored { process: limit.process });
         }
         reports.push(report);
@@ -95,11 +98,11 @@ pub(super) fn put_back_all(
     reports
 }
 
-/// Puts one thread back, if the rule of the journal says so and no `later`
-/// change was made.
+/// Puts one thread back, if the rule of the journal says so and none of the
+/// `others` has changed it later.
 pub(super) fn put_back(
     held: &HeldThread,
-    later: &LaterChanges,
+    others: &OtherLedgers,
     scheduler: &dyn Scheduler,
     mode: Mode,
 ) -> ThreadReport {
@@ -113,7 +116,7 @@ pub(super) fn put_back(
     let (before, during) = (intent.before.to_string(), held.during.to_string());
     let rule = as_held(held);
     let mut seen = look();
-    let mut outcome = match (decide(&rule, &seen), later.of_thread(held), mode) {
+    let mut outcome = match (decide(&rule, &seen), others.later_than_thread(held), mode) {
         (Action::Leave(RestoreOutcome::Gone), ..) => RestoreOutcome::Gone,
         (_, Some(must_wait), _) => must_wait,
         (Action::Leave(outcome), None, _) => outcome,
@@ -154,7 +157,7 @@ fn give(thread: ThreadId, state: ThreadState, scheduler: &dyn Scheduler) -> Rest
 
 fn put_limit_back(
     held: HeldLimit,
-    later: &LaterChanges,
+    others: &OtherLedgers,
     scheduler: &dyn Scheduler,
     mode: Mode,
 ) -> ThreadReport {
@@ -172,7 +175,7 @@ fn put_limit_back(
         });
         raised && now.hard == held.during.hard
     };
-    let outcome = match (&now, later.of_limit(&held)) {
+    let outcome = match (&now, others.later_than_limit(&held)) {
         (Err(error), _) if error.is_not_found() => RestoreOutcome::Gone,
         (Err(error), _) => RestoreOutcome::from_error(error),
         (Ok(None), _) => RestoreOutcome::Gone,

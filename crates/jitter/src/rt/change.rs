@@ -264,6 +264,8 @@ impl<'a> Changer<'a> {
             return Ok(());
         }
         self.limit(process, walk)?;
+        let is_held = |intent: &&Intent| self.ledger.before(intent.thread, intent.began).is_some();
+        let held: HashSet<ThreadId> = intents.iter().filter(is_held).map(|it| it.thread).collect();
         self.ledger.announce(&intents)?;
         let (mut settled, mut not_done) = (Vec::new(), Vec::new());
         for intent in intents {
@@ -292,7 +294,12 @@ impl<'a> Changer<'a> {
                     walk.gone += 1;
                 }
                 Err(error) => {
-                    not_done.push(thread);
+                    // An earlier change of it is still to be put back.
+                    if held.contains(&thread) {
+                        settled.push((thread, Some(before)));
+                    } else {
+                        not_done.push(thread);
+                    }
                     walk.failed.push(Failed { thread, name: intent.name, error });
                 }
             }
@@ -450,6 +457,26 @@ mod tests {
             changer.walk(100, true, &mut walk).unwrap();
             assert_eq!((walk.changed.len(), walk.failed.len()), (1, 0), "{:?}", walk.failed);
             assert_eq!(machine.state(100).policy.to_string(), policy);
+        }
+        changer.finish();
+        assert_eq!(machine.state(100), OTHER);
+    }
+
+    #[test]
+    fn a_thread_whose_second_change_fails_goes_back_to_its_first_state() {
+        let machine = Scripted::new();
+        let rules = rules(&["fast=fifo:5", "exact=deadline:1ms/10ms/10ms"]);
+        let setter = setter(&machine, SchedulingRights::All);
+        let options = Options::new(Nanos::from_millis(1_000), false, true);
+        let place = machine.state_dir();
+        let mut changer =
+            Changer::begin(&machine.root, &place, None, &rules, &setter, options, None).unwrap();
+        for (name, failed) in [("fast", 0), ("exact", 1)] {
+            machine.start(100, name, 1);
+            let mut walk = Walk::default();
+            changer.walk(100, true, &mut walk).unwrap();
+            assert_eq!(walk.failed.len(), failed);
+            assert_eq!(machine.state(100).policy.to_string(), "fifo:5");
         }
         changer.finish();
         assert_eq!(machine.state(100), OTHER);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use unjank_host::sched::{Policy, RunLimit, SchedulingRights, ThreadId};
 use unjank_host::thread_ledger::{Scheduler, ThreadState};
 use unjank_host::threads::{self, Began, Thread};
-use unjank_host::{Result, Root};
+use unjank_host::{Error, Result, Root};
 
 use super::means::PolicySetter;
 use super::rules::Rules;
@@ -78,6 +78,10 @@ impl Scheduler for Scripted {
     }
 
     fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()> {
+        // As if the CPUs had no time left for it.
+        if matches!(state.policy, Policy::Deadline { .. }) {
+            return Err(Error::Busy("no time is left".to_owned()));
+        }
         self.states.borrow_mut().insert(thread, state);
         Ok(())
     }

@@ -174,7 +174,7 @@ impl Reporter {
 
     /// Reports what was put back. Returns the first failure.
     pub(super) fn restored(self, reports: &[ThreadReport]) -> anyhow::Result<Option<Error>> {
-        let failed = |report: &&&ThreadReport| report.outcome.is_failure();
+        let open = |report: &&&ThreadReport| report.outcome.is_open();
         // Ended threads are not reported.
         let there = reports.iter().filter(|report| report.outcome != RestoreOutcome::Gone);
         let reports: Vec<&ThreadReport> = there.collect();
@@ -185,11 +185,12 @@ impl Reporter {
                 output::remark(&report.to_string());
             }
         } else {
-            let good = reports.iter().filter(|report| !failed(report)).count();
+            let good = reports.iter().filter(|report| !open(report)).count();
             self.say(&format!("{good} of {} changes are put back", reports.len()));
-            reports.iter().filter(failed).for_each(|report| output::remark(&report.to_string()));
+            reports.iter().filter(open).for_each(|report| output::remark(&report.to_string()));
         }
-        Ok(reports.iter().find(failed).map(|report| Error::Busy(report.to_string())))
+        let failed = reports.iter().find(|report| report.outcome.is_failure());
+        Ok(failed.map(|report| Error::Busy(report.to_string())))
     }
 
     /// Prints any other message.

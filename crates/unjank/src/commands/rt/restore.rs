@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use unjank_host::Root;
-use unjank_host::journal::Mode;
+use unjank_host::journal::{Mode, RestoreOutcome};
 use unjank_host::thread_ledger::{FoundLedger, Kernel, LedgerStatus, Selection, restore};
 
 use super::change_args::{StateArgs, threads_in};
@@ -92,6 +92,7 @@ pub(super) fn restore_before_session(
         .context("while putting back what an earlier unjank has left")?;
     let changes = found.iter().flat_map(|ledger| &ledger.changes);
     changes
+        .filter(|change| !matches!(change.outcome, RestoreOutcome::Waits { .. }))
         .map(|change| format!("left by an earlier unjank: {change}"))
         .try_for_each(|text| reporter.remark(&text))
 }
