@@ -94,7 +94,7 @@ impl Replacement for Clock {
         *mark = (*mark + 1).min(self.most);
     }
 
-    // Out of line, because the code of a miss slows the loop over hits down.
+    // Faster out of line in benches/replacement; why is not known.
     #[inline(never)]
     fn admit(&mut self, page: Page) -> Option<Page> {
         let victim = if self.len == self.space.capacity() {
