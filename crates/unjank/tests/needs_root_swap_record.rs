@@ -115,13 +115,8 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Waits until no swap area is left on the machine, and no control group of a process that has
-/// ended. Other tests make groups, too, and may end a moment before those are removed.
-#[track_caller]
-fn wait_until_tidy() {
-    wait("nothing is left", is_tidy);
-}
-
+/// Whether no swap area is left on the machine, and no control group of a process that has ended.
+/// Other tests make groups, too.
 fn is_tidy() -> bool {
     let swaps = fs::read_to_string("/proc/swaps").unwrap();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -150,7 +145,7 @@ fn swap_is_recorded_and_nothing_is_left() {
     let _turn = unjank_needs::turns::swap();
     let recording = Recording::new();
     check(&recording, &["--swap-size", "256MiB"], "/dev/loop");
-    wait_until_tidy();
+    assert!(is_tidy());
     requests_to_a_swap_file_are_recognised();
     a_kill_leaves_nothing();
     an_interrupt_keeps_the_trace();
@@ -191,7 +186,7 @@ fn a_kill_leaves_nothing() {
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     child.wait().unwrap();
-    wait_until_tidy();
+    assert!(is_tidy(), "{said}");
     assert!(said.contains("of its changes: 2 put back"), "{said}");
     assert!(!recording.out.exists());
     let leftovers = remove_leftovers(&Root::system()).unwrap();
@@ -208,7 +203,7 @@ fn an_interrupt_keeps_the_trace() {
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(record["labels"].as_array().unwrap().contains(&"interrupted".into()));
     assert!(recording.events().iter().any(|event| event.operation == "page-out"));
-    wait_until_tidy();
+    assert!(is_tidy());
 }
 
 fn two_recordings_at_a_time_detect_each_other() {
@@ -242,7 +237,7 @@ fn two_recordings_at_a_time_detect_each_other() {
             paging().all(|event| event.command_pid.is_some() || !groups.contains(&*event.cgroup))
         );
     }
-    wait_until_tidy();
+    assert!(is_tidy());
 }
 
 fn a_launch_has_the_name_of_the_wrapped_program() {
@@ -289,5 +284,5 @@ fn wrong_options_are_refused_before_anything_is_done() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("/no/such/dir: No such file or directory"), "{said}");
     assert!(!recording.out.exists());
-    wait_until_tidy();
+    assert!(is_tidy());
 }
