@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::contents::Contents;
 use super::entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 use super::file::{LARGEST, LedgerFile, name};
-use super::later::OtherLedgers;
+use super::other_ledgers::OtherLedgers;
 use super::restore::{BOOT_ID, Selection, clear_dead, restore};
 use super::scheduler::Scheduler;
 use super::undo::{ThreadReport, put_back, put_back_all};
@@ -163,7 +163,12 @@ impl<'a> Ledger<'a> {
         if hard {
             during.hard = Some(before.hard.map_or(longest, |before| before.min(longest)));
         }
-        if during != before {
+        // A limit that another session has set must stay as long as this one needs it.
+        let is_of_another = || {
+            OtherLedgers::read(&self.state, self.file.name(), &[])
+                .is_ok_and(|others| others.hold_limit_of(process))
+        };
+        if during != before || !self.contents.holds_limit_of(process) && is_of_another() {
             let Some((began, _)) = self.scheduler.look(process, ThreadId(process))? else {
                 let target = format!("RLIMIT_RTTIME of process {process}");
                 return Err(Error::syscall("prlimit", target, Errno::SRCH));

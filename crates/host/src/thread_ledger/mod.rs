@@ -29,14 +29,14 @@
 //! | `file` | the file of one ledger and its lock |
 //! | `ledger` | a session that changes threads |
 //! | `undo` | applying the rule |
-//! | `later` | changes of other sessions that must be put back first |
+//! | `other_ledgers` | whether another session has changed a thread later |
 //! | `restore` | putting back the changes of ended sessions |
 
 mod contents;
 mod entry;
 mod file;
-mod later;
 mod ledger;
+mod other_ledgers;
 mod restore;
 mod scheduler;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::contents::Contents;
 use super::entry::Header;
 use super::file::{Claim, LedgerFile, is_of};
-use super::later::OtherLedgers;
+use super::other_ledgers::OtherLedgers;
 use super::scheduler::{Kernel, Scheduler};
 use super::undo::{ThreadReport, put_back_all};
 use crate::error::Result;

@@ -255,6 +255,22 @@ fn the_first_of_two_sessions_waits_for_the_second() {
 }
 
 #[test]
+fn a_limit_stays_as_long_as_a_session_needs_it() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    let [mut first, mut second] = [begin(), begin()];
+    let long = Nanos::from_millis(1_000);
+    for session in [&mut first, &mut second] {
+        assert_eq!(session.limit(77, long, false).unwrap(), Some(long));
+    }
+    first.finish();
+    assert_eq!(scheduler.limit.borrow().soft, Some(long), "the second one needs it");
+    second.finish();
+    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
+}
+
+#[test]
 fn a_session_under_kept_changes_waits_until_they_are_restored() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::entry::{Entry, ThreadState};
-use super::later::OtherLedgers;
+use super::other_ledgers::OtherLedgers;
 use super::scheduler::Scheduler;
 use crate::error::Result;
 use crate::journal::{Action, ChangeKind, CurrentState, Held, Mode, RestoreOutcome, decide};

@@ -1,7 +1,7 @@
-//! Changes that other sessions have made to the same threads later.
+//! The ledgers of other sessions, which may have changed the same threads.
 //!
-//! Such a session puts back what it has found: the state that the earlier session had set. So the
-//! earlier one must be put back after it, whichever ends first.
+//! The session that has changed a thread later puts back what it has found: the state that the
+//! earlier one had set. So the earlier one must be put back after it, whichever ends first.
 
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::file::{Claim, LedgerFile};
@@ -48,6 +48,11 @@ impl OtherLedgers {
                 || other.limits.iter().any(|limit| contents.holds_limit_of(limit.process))
         };
         self.0.iter().any(|other| !other.is_live && shares(&other.contents))
+    }
+
+    /// Whether a session holds the limit of this process.
+    pub(super) fn hold_limit_of(&self, process: u32) -> bool {
+        self.0.iter().any(|other| other.contents.holds_limit_of(process))
     }
 
     /// Why this thread must not be put back yet.
