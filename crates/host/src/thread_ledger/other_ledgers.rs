@@ -80,9 +80,9 @@ impl OtherLedgers {
         let what = if *is_live {
             "has changed it since, and puts back both when it ends"
         } else if contents.was_cut_off() {
-            "has changed it since and was cut off; unjank restore puts back both"
+            "has changed it since and was killed; unjank restore puts back both"
         } else {
-            "has changed it since, and was to leave it so; unjank rt restore puts back both"
+            "has changed it since with --keep; unjank rt restore puts back both"
         };
         let reason = format!("another unjank, process {owner}, {what}");
         Some(RestoreOutcome::Waits { reason })
