@@ -1,6 +1,6 @@
 //! The contents of a ledger as a whole: pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::entry::{Entry, FORMER_SCHEMA, Header, Intent, SCHEMA, ThreadState};
@@ -15,11 +15,9 @@ use crate::threads::Began;
 pub(super) struct HeldThread {
     /// Its first change.
     pub(super) intent: Intent,
-    /// The last state that it was given.
-    pub(super) during: ThreadState,
-    /// Every state that it was given: while it has one of them, no other
+    /// Every state that it was given, the last one last: while it has one of them, no other
     /// program has changed it.
-    pub(super) ours: BTreeSet<String>,
+    pub(super) ours: Vec<ThreadState>,
     /// Whether the last change is known to have been made.
     pub(super) settled: bool,
     /// Whether a damaged line follows, which may have recorded more about it.
@@ -27,15 +25,36 @@ pub(super) struct HeldThread {
 }
 
 /// A process whose limit is changed and not put back yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeldLimit {
     pub(super) process: u32,
     pub(super) began: Began,
     pub(super) before: RunLimit,
-    pub(super) during: RunLimit,
+    /// As for a thread.
+    pub(super) ours: Vec<RunLimit>,
     pub(super) at_ns: Option<u64>,
     /// As for a thread.
     pub(super) doubtful: bool,
+}
+
+impl HeldThread {
+    /// The last state that it was given.
+    pub(super) fn during(&self) -> ThreadState {
+        self.ours.last().copied().unwrap_or(self.intent.wanted)
+    }
+}
+
+impl HeldLimit {
+    /// The last limit that it was given.
+    pub(super) fn during(&self) -> RunLimit {
+        self.ours.last().copied().unwrap_or(self.before)
+    }
+}
+
+/// Adds `given` to the values that something was given.
+fn give<T: PartialEq>(ours: &mut Vec<T>, given: T) {
+    ours.retain(|earlier| *earlier != given);
+    ours.push(given);
 }
 
 /// The header of a ledger and the changes that its session holds.
@@ -112,8 +131,7 @@ impl Contents {
                 let held = self.find(*thread)?;
                 held.settled = true;
                 if let Some(state) = state {
-                    held.during = *state;
-                    held.ours.insert(state.to_string());
+                    give(&mut held.ours, *state);
                 }
             }
             Entry::Restored { thread } => {
@@ -121,10 +139,11 @@ impl Contents {
                 self.threads.remove(thread);
             }
             &Entry::Limit { process, began, before, during, at_ns } => {
-                let limit = HeldLimit { process, began, before, during, at_ns, doubtful: false };
+                let ours = vec![during];
+                let limit = HeldLimit { process, began, before, ours, at_ns, doubtful: false };
                 match self.limits.iter_mut().find(|held| held.process == process) {
                     // A second change of the same process keeps the first value.
-                    Some(held) if held.began == began => held.during = during,
+                    Some(held) if held.began == began => give(&mut held.ours, during),
                     Some(held) => *held = limit,
                     None => self.limits.push(limit),
                 }
@@ -140,16 +159,26 @@ impl Contents {
     /// Entries for the changes that are held, without those that are done with.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        for &HeldLimit { process, began, before, during, at_ns, .. } in &self.limits {
-            entries.push(Entry::Limit { process, began, before, during, at_ns });
+        for held in &self.limits {
+            let &HeldLimit { process, began, before, at_ns, .. } = held;
+            let given = |&during| Entry::Limit { process, began, before, during, at_ns };
+            entries.extend(held.ours.iter().map(given));
         }
         for (&thread, held) in &self.threads {
-            entries.push(Entry::Intent(Intent { wanted: held.during, ..held.intent.clone() }));
+            let given = |&wanted| Entry::Intent(Intent { wanted, ..held.intent.clone() });
+            entries.extend(held.ours.iter().map(given));
             if held.settled {
                 entries.push(Entry::Settled { thread, state: None });
             }
         }
         entries
+    }
+
+    /// An entry for each held change, which says that it is put back.
+    pub(super) fn as_restored(&self) -> Vec<Entry> {
+        let threads = self.threads.keys().map(|&thread| Entry::Restored { thread });
+        let limits = self.limits.iter().map(|held| Entry::LimitRestored { process: held.process });
+        threads.chain(limits).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -176,18 +205,15 @@ impl Contents {
     /// A second change of the same thread keeps the first state. A later thread
     /// with the same number replaces it.
     fn intend(&mut self, intent: &Intent) {
-        let ours = intent.wanted.to_string();
         match self.threads.get_mut(&intent.thread) {
             Some(held) if held.intent.began == intent.began => {
-                held.during = intent.wanted;
-                held.ours.insert(ours);
+                give(&mut held.ours, intent.wanted);
                 held.settled = false;
             }
             _ => {
                 let held = HeldThread {
                     intent: intent.clone(),
-                    during: intent.wanted,
-                    ours: BTreeSet::from([ours]),
+                    ours: vec![intent.wanted],
                     settled: false,
                     doubtful: false,
                 };

@@ -8,6 +8,7 @@ use super::contents::Contents;
 use super::entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 use super::file::{LARGEST, LedgerFile, name};
 use super::other_ledgers::OtherLedgers;
+use super::over::Over;
 use super::restore::{BOOT_ID, Selection, clear_dead, restore};
 use super::scheduler::Scheduler;
 use super::undo::{ThreadReport, put_back, put_back_all};
@@ -165,7 +166,7 @@ impl<'a> Ledger<'a> {
         }
         // A limit that another session has set must stay as long as this one needs it.
         let is_of_another = || {
-            OtherLedgers::read(&self.state, self.file.name(), &[])
+            OtherLedgers::read(&self.state, self.file.name(), &Over::default())
                 .is_ok_and(|others| others.hold_limit_of(process))
         };
         if during != before || !self.contents.holds_limit_of(process) && is_of_another() {
@@ -200,11 +201,13 @@ impl<'a> Ledger<'a> {
     /// changed in the same threads before is put back, too.
     pub fn finish(mut self) -> Vec<ThreadReport> {
         let lock = self.state.lock().ok();
-        let others = OtherLedgers::read(&self.state, self.file.name(), &[]).unwrap_or_default();
+        let others =
+            OtherLedgers::read(&self.state, self.file.name(), &Over::default()).unwrap_or_default();
         let mut over = Vec::new();
-        let mut reports = put_back_all(&self.contents, &others, self.scheduler, Mode::Act, |it| {
-            over.push(it.clone());
-        });
+        let mut reports =
+            put_back_all(&self.contents, &others, self.scheduler, Mode::Act, |entry| {
+                over.push(entry);
+            });
         let _best_effort = self.file.note(&over);
         if !reports.iter().any(|report| report.outcome.is_open()) {
             self.clear();

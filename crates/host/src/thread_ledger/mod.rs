@@ -30,6 +30,8 @@
 //! | `ledger` | a session that changes threads |
 //! | `undo` | applying the rule |
 //! | `other_ledgers` | whether another session has changed a thread later |
+//! | `over` | changes that are over, although their ledgers may not say so |
+//! | `rehearsal` | a scheduler for a dry run, which changes nothing |
 //! | `restore` | putting back the changes of ended sessions |
 
 mod contents;
@@ -37,6 +39,8 @@ mod entry;
 mod file;
 mod ledger;
 mod other_ledgers;
+mod over;
+mod rehearsal;
 mod restore;
 mod scheduler;
 #[cfg(test)]

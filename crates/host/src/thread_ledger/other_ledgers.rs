@@ -5,6 +5,7 @@
 
 use super::contents::{Contents, HeldLimit, HeldThread};
 use super::file::{Claim, LedgerFile};
+use super::over::Over;
 use crate::error::Result;
 use crate::journal::RestoreOutcome;
 use crate::journal::state_dir::StateDir;
@@ -21,21 +22,22 @@ struct OtherLedger {
 }
 
 impl OtherLedgers {
-    /// Reads all ledgers but `name` and those that are `done`. The caller has the lock of the state
-    /// directory. A ledger that cannot be read is left out.
+    /// Reads all ledgers but `name`, without changes that are `over`. The caller has the lock of the
+    /// state directory. A ledger that cannot be read is left out.
     ///
     /// # Errors
     /// The state directory cannot be read.
-    pub(super) fn read(state: &StateDir, name: &str, done: &[String]) -> Result<Self> {
+    pub(super) fn read(state: &StateDir, name: &str, over: &Over) -> Result<Self> {
         let names = state.journals()?;
-        let others = names.iter().filter(|other| *other != name && !done.contains(other));
+        let others = names.iter().filter(|other| *other != name);
         let read = |other: &String| {
             let (bytes, is_live) = match LedgerFile::claim(state, other).ok()? {
                 Claim::Gone => return None,
                 Claim::Held(bytes) => (bytes, true),
                 Claim::Ours(_, bytes) => (bytes, false),
             };
-            let contents = Contents::parse(&state.journal_path(other), &bytes).ok()?;
+            let mut contents = Contents::parse(&state.journal_path(other), &bytes).ok()?;
+            over.remove_from(other, &mut contents);
             Some(OtherLedger { contents, is_live })
         };
         Ok(Self(others.filter_map(read).collect()))

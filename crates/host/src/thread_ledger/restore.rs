@@ -8,6 +8,8 @@ use super::contents::Contents;
 use super::entry::Header;
 use super::file::{Claim, LedgerFile, is_of};
 use super::other_ledgers::OtherLedgers;
+use super::over::Over;
+use super::rehearsal::Rehearsal;
 use super::scheduler::{Kernel, Scheduler};
 use super::undo::{ThreadReport, put_back_all};
 use crate::error::Result;
@@ -123,7 +125,9 @@ pub fn restore(
     let _lock = state.lock()?;
     let names = state.journals()?;
     let view = View::of(root)?;
-    let mut pass = Pass { root, state, view, which, mode, scheduler, done: Vec::new() };
+    let rehearsal = Rehearsal::of(scheduler);
+    let scheduler = if mode == Mode::DryRun { &rehearsal } else { scheduler };
+    let mut pass = Pass { root, state, view, which, mode, scheduler, over: Over::default() };
     let mut all = Vec::new();
     for name in names.into_iter().rev() {
         all.extend(pass.restore_one(&name).map(|found| (name, found)));
@@ -155,8 +159,8 @@ struct Pass<'a> {
     which: Selection,
     mode: Mode,
     scheduler: &'a dyn Scheduler,
-    /// Ledgers that were, or would be, put back.
-    done: Vec<String>,
+    /// What was, or would be, put back.
+    over: Over,
 }
 
 impl Pass<'_> {
@@ -203,13 +207,16 @@ impl Pass<'_> {
         if !dead && which.is_cut_off() && !was_cut_off && is_there(self.root, &contents) {
             return Some(found);
         }
+        let mut over = if dead { contents.as_restored() } else { Vec::new() };
         if !dead {
-            let others = OtherLedgers::read(&self.state, name, &self.done).unwrap_or_default();
+            let others = OtherLedgers::read(&self.state, name, &self.over).unwrap_or_default();
             found.changes = put_back_all(&contents, &others, self.scheduler, mode, |entry| {
                 // If this cannot be written, the next reader finds it already back.
-                let _best_effort = if mode == Mode::Act { file.note([entry]) } else { Ok(()) };
+                let _best_effort = if mode == Mode::Act { file.note([&entry]) } else { Ok(()) };
+                over.push(entry);
             });
         }
+        self.over.add(name, over);
         let is_open = found.changes.iter().any(|change| change.outcome.is_open());
         let is_over = !is_open && !found.is_unresolved();
         if mode == Mode::Act
@@ -217,9 +224,6 @@ impl Pass<'_> {
             && let Err(error) = self.state.remove_journal(file.name())
         {
             found.status = LedgerStatus::Unreadable { reason: error.to_string() };
-        }
-        if is_over {
-            self.done.push(name.to_owned());
         }
         // If the process has ended, there is nothing to report.
         let gone = found.changes.iter().all(|change| change.outcome == RestoreOutcome::Gone);
@@ -234,7 +238,8 @@ impl Pass<'_> {
             Claim::Gone => None,
             Claim::Held(bytes) => Some((None, Contents::parse(&path, &bytes)?)),
             Claim::Ours(mut file, bytes) => {
-                let contents = Contents::parse(&path, &bytes)?;
+                let mut contents = Contents::parse(&path, &bytes)?;
+                self.over.remove_from(name, &mut contents);
                 if self.mode == Mode::Act {
                     file.cut_after(contents.intact, &bytes);
                 }

@@ -175,8 +175,15 @@ fn sessions_are_undone_newest_first() {
         change(&mut ledger, &scheduler, 78, fifo(priority));
         ledger.keep().unwrap();
     }
-    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
-    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
+    let all = |mode| restore(&root, &place, Selection::All, mode, &scheduler).unwrap();
+    let would: Vec<String> = all(Mode::DryRun)[1].changes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        would,
+        ["t78 (thread 78): would be put back: fifo:70 reset-on-fork → other"],
+        "as after the newest"
+    );
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
+    assert_eq!(outcomes(&all(Mode::Act)), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
 }
 
@@ -223,8 +230,14 @@ proptest! {
                 Step::Kill => drop(session.take()),
             }
         }
-        // As a keeper does after a kill.
-        restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+        // As a keeper does after a kill, and as its dry run says.
+        let all = |mode| restore(&root, &place, Selection::CutOff, mode, &scheduler).unwrap();
+        let would = outcomes(&all(Mode::DryRun)).into_iter().map(|outcome| match outcome {
+            RestoreOutcome::WouldPutBack => RestoreOutcome::PutBack,
+            other => other,
+        });
+        let would: Vec<RestoreOutcome> = would.collect();
+        prop_assert_eq!(would, outcomes(&all(Mode::Act)));
         let now = [78, 79].map(|id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1);
         let all = (now, *scheduler.limit.borrow(), ledgers(&dir));
         prop_assert_eq!(all, ([OTHER; 2], UNLIMITED, 0));
@@ -268,6 +281,54 @@ fn a_limit_stays_as_long_as_a_session_needs_it() {
     assert_eq!(scheduler.limit.borrow().soft, Some(long), "the second one needs it");
     second.finish();
     assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
+}
+
+#[test]
+fn a_limit_between_two_others_goes_back() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    let mut sessions = [begin(), begin()];
+    for (session, millis) in [(0, 3), (1, 3), (0, 2), (1, 1)] {
+        sessions[session].limit(77, Nanos::from_millis(millis), true).unwrap();
+    }
+    for session in sessions {
+        session.finish();
+    }
+    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
+}
+
+#[test]
+fn a_shortened_ledger_holds_the_same_changes() {
+    let limit = |millis| RunLimit { soft: Some(Nanos::from_millis(millis)), hard: None };
+    let limited = |millis| Entry::Limit {
+        process: 77,
+        began: Began(900),
+        before: UNLIMITED,
+        during: limit(millis),
+        at_ns: Some(1),
+    };
+    let entries = [
+        limited(3),
+        limited(2),
+        limited(3),
+        Entry::Intent(intent(78, OTHER, fifo(70))),
+        Entry::Settled { thread: ThreadId(78), state: Some(fifo(60)) },
+        Entry::Intent(intent(78, fifo(60), fifo(80))),
+        Entry::Settled { thread: ThreadId(78), state: None },
+        Entry::Intent(intent(79, OTHER, fifo(70))),
+    ];
+    let read = |entries: &[Entry]| {
+        let mut contents = Contents::default();
+        for entry in entries {
+            contents.apply(entry).unwrap();
+        }
+        contents
+    };
+    let contents = read(&entries);
+    assert_eq!(contents.limits[0].ours, [limit(2), limit(3)]);
+    assert_eq!(contents.threads[&ThreadId(78)].ours, [fifo(70), fifo(60), fifo(80)]);
+    assert_eq!(read(&contents.entries()), contents);
 }
 
 #[test]

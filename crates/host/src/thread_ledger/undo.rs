@@ -78,20 +78,20 @@ pub(super) fn put_back_all(
     others: &OtherLedgers,
     scheduler: &dyn Scheduler,
     mode: Mode,
-    mut over: impl FnMut(&Entry),
+    mut over: impl FnMut(Entry),
 ) -> Vec<ThreadReport> {
     let mut reports = Vec::new();
     for (&thread, held) in &contents.threads {
         let report = put_back(held, others, scheduler, mode);
         if !report.outcome.is_open() {
-            over(&Entry::Restored { thread });
+            over(Entry::Restored { thread });
         }
         reports.push(report);
     }
     for limit in &contents.limits {
-        let report = put_limit_back(*limit, others, scheduler, mode);
+        let report = put_limit_back(limit, others, scheduler, mode);
         if !report.outcome.is_open() {
-            over(&Entry::LimitRestored { process: limit.process });
+            over(Entry::LimitRestored { process: limit.process });
         }
         reports.push(report);
     }
@@ -99,7 +99,8 @@ pub(super) fn put_back_all(
 }
 
 /// Puts one thread back, if the rule of the journal says so and none of the
-/// `others` has changed it later.
+/// `others` has changed it later. In a dry run, `scheduler` is a
+/// [`Rehearsal`](super::rehearsal::Rehearsal).
 pub(super) fn put_back(
     held: &HeldThread,
     others: &OtherLedgers,
@@ -113,20 +114,23 @@ pub(super) fn put_back(
         Ok(_) => CurrentState::Missing,
         Err(error) => CurrentState::Unreadable(RestoreOutcome::from_error(&error)),
     };
-    let (before, during) = (intent.before.to_string(), held.during.to_string());
+    let (before, during) = (intent.before.to_string(), held.during().to_string());
     let rule = as_held(held);
     let mut seen = look();
-    let mut outcome = match (decide(&rule, &seen), others.later_than_thread(held), mode) {
-        (Action::Leave(RestoreOutcome::Gone), ..) => RestoreOutcome::Gone,
-        (_, Some(must_wait), _) => must_wait,
-        (Action::Leave(outcome), None, _) => outcome,
-        (Action::Undo, None, Mode::DryRun) => RestoreOutcome::WouldPutBack,
-        (Action::Undo, None, Mode::Act) => give(intent.thread, intent.before, scheduler),
+    let mut outcome = match (decide(&rule, &seen), others.later_than_thread(held)) {
+        (Action::Leave(RestoreOutcome::Gone), _) => RestoreOutcome::Gone,
+        (_, Some(must_wait)) => must_wait,
+        (Action::Leave(outcome), None) => outcome,
+        (Action::Undo, None) => give(intent.thread, intent.before, scheduler),
     };
     if outcome == RestoreOutcome::PutBack {
-        seen = look();
-        if seen == CurrentState::Missing {
-            outcome = RestoreOutcome::Gone;
+        if mode == Mode::DryRun {
+            outcome = RestoreOutcome::WouldPutBack;
+        } else {
+            seen = look();
+            if seen == CurrentState::Missing {
+                outcome = RestoreOutcome::Gone;
+            }
         }
     }
     let after = if let CurrentState::Reads(state) = seen { Some(state) } else { None };
@@ -156,7 +160,7 @@ fn give(thread: ThreadId, state: ThreadState, scheduler: &dyn Scheduler) -> Rest
 }
 
 fn put_limit_back(
-    held: HeldLimit,
+    held: &HeldLimit,
     others: &OtherLedgers,
     scheduler: &dyn Scheduler,
     mode: Mode,
@@ -170,12 +174,14 @@ fn put_limit_back(
     let ours = |now: RunLimit| {
         // The kernel itself adds a second to the soft limit with each SIGXCPU
         // (check_thread_timers in kernel/time/posix-cpu-timers.c).
-        let raised = now.soft.zip(held.during.soft).is_some_and(|(now, during)| {
-            now >= during && (now - during).get().is_multiple_of(1_000_000_000)
-        });
-        raised && now.hard == held.during.hard
+        let raised = |during: &RunLimit| {
+            now.soft.zip(during.soft).is_some_and(|(now, during)| {
+                now >= during && (now - during).get().is_multiple_of(1_000_000_000)
+            })
+        };
+        held.ours.iter().any(|during| raised(during) && now.hard == during.hard)
     };
-    let outcome = match (&now, others.later_than_limit(&held)) {
+    let outcome = match (&now, others.later_than_limit(held)) {
         (Err(error), _) if error.is_not_found() => RestoreOutcome::Gone,
         (Err(error), _) => RestoreOutcome::from_error(error),
         (Ok(None), _) => RestoreOutcome::Gone,
@@ -185,8 +191,8 @@ fn put_limit_back(
             RestoreOutcome::failed("a damaged line of the ledger may say which program set it")
         }
         (Ok(Some(now)), None) if !ours(*now) => RestoreOutcome::LeftToOthers,
-        (Ok(Some(_)), None) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
         (Ok(Some(now)), None) => match raise(held, *now, scheduler) {
+            Ok(()) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
             Ok(()) => RestoreOutcome::PutBack,
             Err(error) if error.is_not_found() => RestoreOutcome::Gone,
             Err(error) => RestoreOutcome::from_error(&error),
@@ -203,7 +209,7 @@ fn put_limit_back(
         thread: None,
         name: "RLIMIT_RTTIME".to_owned(),
         before: text(held.before),
-        during: text(held.during),
+        during: text(held.during()),
         after: after.map(text),
         outcome,
     }
@@ -211,7 +217,7 @@ fn put_limit_back(
 
 /// Puts a limit back. Raising a hard limit needs `CAP_SYS_RESOURCE`; without
 /// it, the soft limit is raised to the hard one.
-fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()> {
+fn raise(held: &HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()> {
     scheduler.set_run_limit(held.process, held.before).or_else(|error| {
         if held.before.hard == now.hard {
             return Err(error);
@@ -223,7 +229,7 @@ fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()
 /// A thread in the form that the journal's rule takes.
 fn as_held(held: &HeldThread) -> Held {
     let &HeldThread { settled, doubtful, .. } = held;
-    let (before, during) = (held.intent.before.to_string(), held.during.to_string());
-    let (path, ours) = (String::new(), held.ours.clone());
+    let (before, during) = (held.intent.before.to_string(), held.during().to_string());
+    let (path, ours) = (String::new(), held.ours.iter().map(ToString::to_string).collect());
     Held { seq: 0, path, kind: ChangeKind::File, before, during, ours, settled, doubtful }
 }
