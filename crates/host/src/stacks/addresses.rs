@@ -12,6 +12,19 @@ pub(super) struct Frames {
     pub(super) is_whole: bool,
 }
 
+impl Frames {
+    /// The frames before the first return address that is no code: something else was taken for
+    /// that frame.
+    pub(super) fn of_code(mut self, is_code: impl Fn(u64) -> bool) -> Self {
+        let end = self.addresses.iter().skip(1).position(|address| !is_code(*address));
+        if let Some(end) = end {
+            self.addresses.truncate(end + 1);
+            self.is_whole = false;
+        }
+        self
+    }
+}
+
 /// Continues a stack that was cut with the part of `chain`, which follows frame
 /// pointers, that lies above it. The chain alone where nothing else is known.
 pub(super) fn continued(mut frames: Frames, chain: &[u64]) -> Frames {
@@ -35,6 +48,15 @@ mod tests {
 
     fn frames(addresses: &[u64], is_whole: bool) -> Frames {
         Frames { addresses: addresses.to_vec(), is_whole }
+    }
+
+    #[test]
+    fn a_stack_ends_before_what_is_no_code() {
+        let is_code = |address| address < 10;
+        assert_eq!(frames(&[1, 2, 10, 3], true).of_code(is_code), frames(&[1, 2], false));
+        assert_eq!(frames(&[1, 2, 3], true).of_code(is_code), frames(&[1, 2, 3], true));
+        assert_eq!(frames(&[10, 2], true).of_code(is_code), frames(&[10, 2], true));
+        assert_eq!(frames(&[], false).of_code(is_code), frames(&[], false));
     }
 
     #[test]

@@ -100,15 +100,9 @@ impl Decoder {
         let (kernel, user) = split(sample.chain);
         let none = Mappings::default();
         let mappings = self.processes.get(&sample.process).unwrap_or(&none);
+        let is_code = |address: u64| mappings.at(address.saturating_sub(1)).is_some();
         let frames = self.unwinders.frames(root, sample, mappings, &self.files);
-        let mut frames = continued(frames, &user);
-        // Where an address is no code, something else was taken for a frame.
-        let is_code = |address: &u64| mappings.at(address.saturating_sub(1)).is_some();
-        let end = frames.addresses.iter().skip(1).position(|address| !is_code(address));
-        if let Some(end) = end {
-            frames.addresses.truncate(end + 1);
-            frames.is_whole = false;
-        }
+        let frames = continued(frames.of_code(is_code), &user).of_code(is_code);
         let kernel = before_returns(&kernel).map(Place::Kernel);
         let user = before_returns(&frames.addresses).map(|address| {
             let mapping = mappings.at(address);

@@ -64,7 +64,7 @@ impl Unwinders {
         };
         let process = self.processes.entry(sample.process).or_default();
         let mut frames = Frames { addresses: vec![begin], is_whole: false };
-        let mut address = FrameAddress::from_instruction_pointer(begin);
+        let mut address = innermost(begin);
         while frames.addresses.len() < DEEPEST {
             process.learn(root, address.address_for_lookup(), mappings, files);
             let unwinder = &process.unwinder;
@@ -110,6 +110,21 @@ impl OfProcess {
         };
         self.unwinder.add_module(Module::new(String::new(), range, base, sections));
     }
+}
+
+/// The innermost address. As a return address behind it, code without a table is followed by its
+/// frame pointer; framehop takes such code for a function that has not changed the stack if it is
+/// the innermost, and a value that a function left on the stack for a return address.
+#[cfg(target_arch = "x86_64")]
+fn innermost(address: u64) -> FrameAddress {
+    FrameAddress::from_return_address(address.wrapping_add(1))
+        .unwrap_or(FrameAddress::from_instruction_pointer(address))
+}
+
+/// The innermost address, whose caller can be in the link register.
+#[cfg(target_arch = "aarch64")]
+fn innermost(address: u64) -> FrameAddress {
+    FrameAddress::from_instruction_pointer(address)
 }
 
 /// The instruction pointer, the stack pointer, and what the unwinder needs.
