@@ -1,7 +1,7 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
 //! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
-//! each other ([`turns`]). And which program they start ([`program`]), and what one printed
+//! each other ([`turns`]), and how they reach [`tracefs()`]. And which program they start ([`program`]), and what one printed
 //! ([`printed`]), the [`library`] that another language loads, and how often a path allocates
 //! ([`allocations`]).
 
@@ -10,12 +10,15 @@ pub mod attempts;
 pub mod library;
 pub mod printed;
 pub mod program;
+mod tracefs;
 pub mod turns;
 pub mod wait;
 
 use std::fmt::Display;
 use std::path::Path;
 use std::process::Command;
+
+pub use tracefs::tracefs;
 
 /// Prints that a test is skipped, because the machine lacks `what`.
 ///

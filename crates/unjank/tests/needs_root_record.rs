@@ -14,13 +14,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 use unjank_needs::attempts::until_ok;
 use unjank_needs::printed::stderr;
-use unjank_needs::{copy_program, is_there, root};
+use unjank_needs::{copy_program, tracefs};
 
 const MILLISECOND: f64 = 1e6;
-
-fn can_record() -> bool {
-    root() && is_there("tracefs", Path::new("/sys/kernel/tracing").exists())
-}
 
 fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
@@ -67,7 +63,7 @@ fn time(record: &Value, label: &str, value: &str) -> f64 {
 
 #[test]
 fn a_known_wait_is_explained_from_the_trace() {
-    if !can_record() {
+    if !tracefs() {
         return;
     }
     let directory = directory();
@@ -86,7 +82,7 @@ fn a_known_wait_is_explained_from_the_trace() {
 
 #[test]
 fn with_calls_the_wait_is_for_a_message() {
-    if !can_record() {
+    if !tracefs() {
         return;
     }
     let directory = directory();
@@ -100,7 +96,7 @@ fn with_calls_the_wait_is_for_a_message() {
 
 #[test]
 fn the_exit_code_is_the_command_s_and_its_output_is_its_own() {
-    if !can_record() {
+    if !tracefs() {
         return;
     }
     let directory = directory();
@@ -126,7 +122,7 @@ fn the_exit_code_is_the_command_s_and_its_output_is_its_own() {
 
 #[test]
 fn a_recording_ends_by_a_signal_a_time_or_a_size() {
-    if !can_record() {
+    if !tracefs() {
         return;
     }
     let directory = directory();
@@ -157,7 +153,7 @@ fn a_recording_ends_by_a_signal_a_time_or_a_size() {
 
 #[test]
 fn lost_events_are_counted() {
-    if !can_record() {
+    if !tracefs() {
         return;
     }
     let directory = directory();
@@ -172,7 +168,7 @@ fn lost_events_are_counted() {
 
 #[test]
 fn perfetto_reads_the_trace_with_its_processes() {
-    let Some(python) = python().filter(|_| can_record()) else { return };
+    let Some(python) = python().filter(|_| tracefs()) else { return };
     let directory = directory();
     let explained = waiter(directory.path(), &["--calls"], "trace.pftrace");
     assert!(explained["facts"].as_array().unwrap().len() > 3);

@@ -18,36 +18,38 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
-use watch_service::{Pair, SIGSTOP, Service, instances, send, stall};
+use watch_service::{Pair, SIGSTOP, STALLED, Service, instances, send, stall, stall_and_mark};
 
 #[test]
 fn a_stutter_is_explained_after_it_happened() {
     let Some(service) = Service::start(&[]) else { return };
     let mut pair = Pair::new();
-    stall(&mut pair);
-    let found = service.mark();
-    assert!(found.contains(": cat was stopped by a signal"), "{found}");
+    let found = stall_and_mark(&service, &mut pair);
     assert!(found.contains(" has the details") && found.contains("--incident-store "), "{found}");
-    // Another one, noticed by a signal to the service.
+    // Whatever held up a thread on this machine, noticed by a signal to the service.
+    let kept = service.status()["incidents"].as_u64().unwrap();
     stall(&mut pair);
     send("-USR1", service.child.id());
-    until("the second incident is kept", || service.status()["incidents"] == 2);
-    let [second, first] = &service.listed()[..] else { panic!("{:?}", service.listed()) };
-    assert_eq!((&first["cause"], &first["trigger"]), (&second["cause"], &"mark".into()));
-    assert_eq!((&first["times"], &second["times"]), (&2.into(), &2.into()), "counted together");
-    assert!(second["length_ns"].as_f64().unwrap() > 1.5e9, "{second}");
+    until("the incident is kept", || service.status()["incidents"] == kept + 1);
+    stall_and_mark(&service, &mut pair);
+    let listed = service.listed();
+    assert!(listed.iter().all(|it| it["trigger"] == "mark"), "{listed:?}");
+    let same: Vec<&Value> = listed.iter().filter(|it| it["cause"] == STALLED).collect();
+    assert!(same.len() >= 2 && same.iter().all(|it| it["times"] == same.len()), "{listed:?}");
+    let last = &listed[0];
+    assert!(last["length_ns"].as_f64().unwrap() > 1.5e9, "{last}");
 
     let shown = service.incidents(&["show", "last", "--json"]);
     let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
     let reason = shown["verdicts"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("It happened once before"), "{reason}");
+    assert!(reason.contains("It happened ") && reason.contains(" before"), "{reason}");
     let mut why = Command::new(unjank_needs::unjank!());
     why.args(["why", "--no-store", "--json", "--last", "--incident-store"]);
     let why = why.arg(service.path("watch.sqlite")).output().unwrap();
     let record: Value = serde_json::from_slice(&why.stdout).unwrap();
     let total = record["facts"].as_array().unwrap().iter();
     let total = total.clone().find(|fact| fact["name"] == "why/total").unwrap();
-    assert_eq!(total["value"], second["length_ns"]);
+    assert_eq!(total["value"], last["length_ns"]);
 
     let trace = service.path("stutter.pftrace");
     let written = service.incidents(&["perfetto", "last", trace.to_str().unwrap()]);
@@ -58,7 +60,8 @@ fn a_stutter_is_explained_after_it_happened() {
         assert_eq!(mode & 0o077, 0, "{private}");
     }
     let pruned = service.incidents(&["prune", "--most-kept", "1"]);
-    assert_eq!(stdout(&pruned).trim(), "removed 1 incident");
+    let removed = format!("removed {} incident", listed.len() - 1);
+    assert!(stdout(&pruned).starts_with(&removed), "{}", stdout(&pruned));
     assert_eq!(fs::read_dir(service.path("watch.sqlite.incidents")).unwrap().count(), 1);
 
     let process = service.child.id();

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 use unjank_needs::printed::stdout;
 use unjank_needs::wait::until;
-use watch_service::{Pair, SIGCONT, SIGSTOP, Service, instances, send, stall};
+use watch_service::{Pair, SIGCONT, SIGSTOP, Service, instances, send, stall, stall_and_mark};
 
 /// A small file system in memory, which is unmounted in any case.
 struct SmallDisk(PathBuf);
@@ -46,9 +46,7 @@ fn a_service_that_was_stopped_for_a_while_goes_on() {
     let mut pair = Pair::new();
     stall(&mut pair);
     send(SIGCONT, service.child.id());
-    stall(&mut pair);
-    let found = service.mark();
-    assert!(found.contains(": cat was stopped by a signal"), "{found}");
+    stall_and_mark(&service, &mut pair);
 }
 
 #[test]
@@ -62,10 +60,7 @@ fn an_unmounted_tracefs_makes_no_difference() {
             .status()
             .unwrap();
         assert!(unmounted.success());
-        let mut pair = Pair::new();
-        stall(&mut pair);
-        let found = service.mark();
-        assert!(found.contains(": cat was stopped by a signal"), "{found}");
+        stall_and_mark(&service, &mut Pair::new());
         let (ended_well, said) = service.end(signal);
         assert_eq!(ended_well, signal == "-TERM", "{said}");
         // The keeper of a killed service removes them.

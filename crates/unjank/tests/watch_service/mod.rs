@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use unjank_needs::attempts::until_ok;
 use unjank_needs::printed::{stderr, stdout};
-use unjank_needs::{is_there, root};
 
 pub(super) const SIGSTOP: &str = "-STOP";
 pub(super) const SIGCONT: &str = "-CONT";
@@ -43,8 +43,7 @@ impl Service {
 
     /// `program` becomes the program under test.
     pub(super) fn start_by(mut program: Command, parent: &Path, options: &[&str]) -> Option<Self> {
-        let has_tracefs = Path::new("/sys/kernel/tracing").exists();
-        if !root() || !is_there("tracefs", has_tracefs) {
+        if !unjank_needs::tracefs() {
             return None;
         }
         let directory = tempfile::tempdir_in(parent).unwrap();
@@ -157,6 +156,20 @@ impl Pair {
         self.0.0.stdin.as_mut().unwrap().write_all(b"a\n").unwrap();
         self.0.0.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
     }
+}
+
+/// The cause of a [`stall`] of this process. Others wait longer on a busy machine.
+pub(super) const STALLED: &str = "cat was stopped by a signal";
+
+/// What a mark about this process says after a stall. If the recording lacks a switch, it has
+/// another cause.
+pub(super) fn stall_and_mark(service: &Service, pair: &mut Pair) -> String {
+    let process = std::process::id().to_string();
+    until_ok(|| {
+        stall(pair);
+        let found = stdout(&service.asked(&["mark", "--process", &process])).to_owned();
+        if found.contains(&format!(": {STALLED}")) { Ok(found) } else { Err(found) }
+    })
 }
 
 /// A call to a server that a signal stops for two seconds.
