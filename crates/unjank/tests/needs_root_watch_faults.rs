@@ -79,7 +79,8 @@ fn a_full_disk_loses_an_incident_and_not_the_service() {
     let filler = disk.0.join("filler");
     let mut pair = Pair::new();
     stall(&mut pair);
-    assert!(service.mark().contains("stopped by a signal"));
+    let found = service.mark_process(pair.0.0.id());
+    assert!(found.contains("stopped by a signal"), "{found}");
     let full = fs::write(&filler, vec![0; 32 << 20]);
     assert!(full.is_err(), "the disk is full");
     stall(&mut pair);
@@ -88,7 +89,7 @@ fn a_full_disk_loses_an_incident_and_not_the_service() {
     assert_eq!(service.listed().len(), 1, "the first one is whole");
     fs::remove_file(&filler).unwrap();
     stall(&mut pair);
-    let found = service.mark();
+    let found = service.mark_process(pair.0.0.id());
     assert!(found.contains(" has the details"), "{found}");
     let shown = service.incidents(&["show", "last"]);
     assert!(stdout(&shown).contains("stopped by a signal"));

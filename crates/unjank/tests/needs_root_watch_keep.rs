@@ -10,7 +10,6 @@ mod watch_service;
 use std::path::Path;
 use std::process::Command;
 
-use unjank_needs::printed::stdout;
 use unjank_needs::wait::until;
 use watch_service::{Killed, Pair, Service, stall};
 
@@ -33,9 +32,8 @@ fn buffers_grow_until_they_hold_a_time() {
     assert!(first < most / 4 && buffers() <= most, "{first}, {}", buffers());
     let mut pair = Pair::new();
     stall(&mut pair);
-    // Busy CPUs hold up others for longer.
-    let found = service.asked(&["mark", "--process", &pair.0.0.id().to_string()]);
-    assert!(stdout(&found).contains("stopped by a signal"), "{}", stdout(&found));
+    let found = service.mark_process(pair.0.0.id());
+    assert!(found.contains("stopped by a signal"), "{found}");
     let (ended_well, said) = service.end("-TERM");
     assert!(ended_well, "{said}");
 }

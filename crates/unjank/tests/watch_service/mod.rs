@@ -82,7 +82,16 @@ impl Service {
     }
 
     pub(super) fn mark(&self) -> String {
-        let output = self.asked(&["mark"]);
+        self.marked(&["mark"])
+    }
+
+    /// A mark about one process: on a busy machine, others are held up for longer.
+    pub(super) fn mark_process(&self, process: u32) -> String {
+        self.marked(&["mark", "--process", &process.to_string()])
+    }
+
+    fn marked(&self, arguments: &[&str]) -> String {
+        let output = self.asked(arguments);
         assert!(matches!(output.status.code(), Some(0 | 5)), "{}", stderr(&output));
         stdout(&output).to_owned()
     }
@@ -158,16 +167,15 @@ impl Pair {
     }
 }
 
-/// The cause of a [`stall`] of this process. Others wait longer on a busy machine.
+/// The cause of a [`stall`] of this process.
 pub(super) const STALLED: &str = "cat was stopped by a signal";
 
 /// What a mark about this process says after a stall. If the recording lacks a switch, it has
 /// another cause.
 pub(super) fn stall_and_mark(service: &Service, pair: &mut Pair) -> String {
-    let process = std::process::id().to_string();
     until_ok(|| {
         stall(pair);
-        let found = stdout(&service.asked(&["mark", "--process", &process])).to_owned();
+        let found = service.mark_process(std::process::id());
         if found.contains(&format!(": {STALLED}")) { Ok(found) } else { Err(found) }
     })
 }
