@@ -2,13 +2,19 @@
 
 use unjank_host::Nanos;
 use unjank_measure::experiment::{Question, Trials, family};
+use unjank_measure::record::Verdict;
 use unjank_measure::stats::order;
 use unjank_measure::{
-    Cell as Shown, Column, Direction, Fact, Findings, Number, Plan, Series, Table, Unit,
+    Answer, Cell as Shown, Column, Direction, Fact, Findings, Number, Plan, Series, Table, Unit,
 };
 
 use super::options::Options;
 use super::pool::PoolKind;
+
+/// The beginning of the subjects of verdicts, and what they are about.
+const NAME: &str = "lock/pool/";
+const SPAWN_TO_START: &str = "spawn_to_start";
+const CPUS: &str = "cpus";
 
 /// The result of one trial.
 pub(super) struct TrialResult {
@@ -58,17 +64,19 @@ impl Results {
             for other in 1..self.pools.len() {
                 asked.push((
                     Trials::of_rounds(self.plan, &cell.medians, other, 0),
-                    self.question(cell, other, "spawn_to_start", Unit::Nanoseconds),
+                    self.question(cell, other, SPAWN_TO_START, Unit::Nanoseconds),
                 ));
                 asked.push((
                     Trials::of_rounds(self.plan, &cell.cpus, other, 0),
-                    self.question(cell, other, "cpus", Unit::Ratio),
+                    self.question(cell, other, CPUS, Unit::Ratio),
                 ));
             }
         }
+        let before = findings.verdicts.len();
         for outcome in family(&asked, 0.0) {
             outcome.note(findings);
         }
+        findings.headline = headline(self.pools[0].name(), &findings.verdicts[before..]);
     }
 
     /// The table, with a line for each gap and pool.
@@ -114,7 +122,7 @@ impl Results {
         };
         Question {
             text: format!("Given work every {}, does {ours} {does} {theirs}?", cell.gap),
-            subject: format!("lock/pool/{what}/{} against {theirs}", cell.gap),
+            subject: format!("{NAME}{what}/{} against {theirs}", cell.gap),
             unit,
             better: Direction::Smaller,
             min_effect: 0.0,
@@ -213,6 +221,26 @@ impl Cell {
     }
 }
 
+/// How often `pool` does better and worse than the others; `None` without others.
+fn headline(pool: &str, verdicts: &[Verdict]) -> Option<String> {
+    let number = |what: &str, answer: Answer| {
+        let asked = verdicts.iter().filter(|it| it.subject.starts_with(&format!("{NAME}{what}/")));
+        asked.filter(|verdict| verdict.answer == answer).count()
+    };
+    let [sooner, later] = [Answer::Better, Answer::Worse].map(|it| number(SPAWN_TO_START, it));
+    let [less, more] = [Answer::Better, Answer::Worse].map(|it| number(CPUS, it));
+    (!verdicts.is_empty()).then(|| {
+        let comparisons = verdicts.len() / 2;
+        if [sooner, later, less, more] == [0; 4] {
+            return format!("no certain difference between {pool} and other pools");
+        }
+        format!(
+            "of {comparisons} comparisons with other pools, {pool} begins work sooner in {sooner} \
+             and later in {later}, and uses less CPU time in {less} and more in {more}"
+        )
+    })
+}
+
 /// The median over rounds of one pool's value.
 fn median_of(rounds: &[Vec<(usize, f64)>], pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
     let of_pool = rounds.iter().flatten().filter(|(place, _)| *place == pool);
@@ -287,5 +315,27 @@ mod tests {
         results.note(&mut findings);
         assert!(!findings.facts.iter().any(|fact| fact.unit == Unit::Watts));
         assert_eq!(findings.tables[0].columns.last().unwrap().name, "CPUs used");
+    }
+
+    #[test]
+    fn the_headline_counts_what_is_decided() {
+        let verdict = |what: &str, answer| {
+            Verdict::new(format!("{NAME}{what}/1.00 ms against rayon"), "", answer, "")
+        };
+        let verdicts = [
+            verdict(SPAWN_TO_START, Answer::Better),
+            verdict(CPUS, Answer::Worse),
+            verdict(SPAWN_TO_START, Answer::Better),
+            verdict(CPUS, Answer::CannotTell),
+        ];
+        assert_eq!(
+            headline("unjank", &verdicts).unwrap(),
+            "of 2 comparisons with other pools, unjank begins work sooner in 2 and later in 0, and \
+             uses less CPU time in 0 and more in 1"
+        );
+        let open = [verdict(SPAWN_TO_START, Answer::Same), verdict(CPUS, Answer::CannotTell)];
+        let said = headline("unjank", &open).unwrap();
+        assert_eq!(said, "no certain difference between unjank and other pools");
+        assert_eq!(headline("unjank", &[]), None);
     }
 }
