@@ -1,9 +1,9 @@
 //! Requirements of tests on their machine. If one is missing, they fail
 //! with `UNJANK_TEST_ALL=1`, else they are skipped with a note. Also: how tests
-//! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), and wait for
-//! each other ([`turns`]), and how they reach [`tracefs()`]. And which program they start ([`program`]), and what one printed
-//! ([`printed`]), the [`library`] that another language loads, and how often a path allocates
-//! ([`allocations`]).
+//! wait on a busy machine ([`wait`]), repeat attempts there ([`attempts`]), wait for each other
+//! ([`turns`]), and reach [`tracefs()`]. And which program they start ([`program`]), what one
+//! printed ([`printed`]), the [`library`] that another language loads, and how often a path
+//! allocates ([`allocations`]).
 
 pub mod allocations;
 pub mod attempts;

@@ -16,6 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use unjank_needs::attempts::until_ok;
 use unjank_needs::printed::{stderr, stdout};
 use unjank_needs::wait::until;
 use watch_service::{Pair, SIGSTOP, STALLED, Service, instances, send, stall, stall_and_mark};
@@ -26,11 +27,18 @@ fn a_stutter_is_explained_after_it_happened() {
     let mut pair = Pair::new();
     let found = stall_and_mark(&service, &mut pair);
     assert!(found.contains(" has the details") && found.contains("--incident-store "), "{found}");
-    // Whatever held up a thread on this machine, noticed by a signal to the service.
-    let kept = service.status()["incidents"].as_u64().unwrap();
-    stall(&mut pair);
-    send("-USR1", service.child.id());
-    until("the incident is kept", || service.status()["incidents"] == kept + 1);
+    // Another one, noticed by a signal to the service. It is about the whole machine, where
+    // something else may have taken longer than the two seconds.
+    until_ok(|| {
+        let kept = service.status()["incidents"].as_u64().unwrap();
+        stall(&mut pair);
+        send("-USR1", service.child.id());
+        until("the incident is kept", || service.status()["incidents"] == kept + 1);
+        let newest = service.listed().swap_remove(0);
+        let is_longest = newest["length_ns"].as_f64().unwrap() > 2e9;
+        let is_found = newest["cause"] == STALLED || is_longest;
+        is_found.then_some(()).ok_or_else(|| newest.to_string())
+    });
     stall_and_mark(&service, &mut pair);
     let listed = service.listed();
     assert!(listed.iter().all(|it| it["trigger"] == "mark"), "{listed:?}");
@@ -42,7 +50,11 @@ fn a_stutter_is_explained_after_it_happened() {
     let shown = service.incidents(&["show", "last", "--json"]);
     let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
     let reason = shown["verdicts"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("It happened ") && reason.contains(" before"), "{reason}");
+    let before = match same.len() - 1 {
+        1 => "It happened once before".to_owned(),
+        times => format!("It happened {times} times before"),
+    };
+    assert!(reason.contains(&before), "{reason}");
     let mut why = Command::new(unjank_needs::unjank!());
     why.args(["why", "--no-store", "--json", "--last", "--incident-store"]);
     let why = why.arg(service.path("watch.sqlite")).output().unwrap();
@@ -60,8 +72,7 @@ fn a_stutter_is_explained_after_it_happened() {
         assert_eq!(mode & 0o077, 0, "{private}");
     }
     let pruned = service.incidents(&["prune", "--most-kept", "1"]);
-    let removed = format!("removed {} incident", listed.len() - 1);
-    assert!(stdout(&pruned).starts_with(&removed), "{}", stdout(&pruned));
+    assert_eq!(stdout(&pruned).trim(), format!("removed {} incidents", listed.len() - 1));
     assert_eq!(fs::read_dir(service.path("watch.sqlite.incidents")).unwrap().count(), 1);
 
     let process = service.child.id();

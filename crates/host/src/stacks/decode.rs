@@ -102,6 +102,7 @@ impl Decoder {
         let mappings = self.processes.get(&sample.process).unwrap_or(&none);
         let is_code = |address: u64| mappings.at(address.saturating_sub(1)).is_some();
         let frames = self.unwinders.frames(root, sample, mappings, &self.files);
+        // The kernel follows frame pointers wherever they lead.
         let frames = continued(frames.of_code(is_code), &user).of_code(is_code);
         let kernel = before_returns(&kernel).map(Place::Kernel);
         let user = before_returns(&frames.addresses).map(|address| {

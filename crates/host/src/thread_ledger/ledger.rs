@@ -165,10 +165,7 @@ impl<'a> Ledger<'a> {
             during.hard = Some(before.hard.map_or(longest, |before| before.min(longest)));
         }
         // A limit that another session has set must stay as long as this one needs it.
-        let is_of_another = || {
-            OtherLedgers::read(&self.state, self.file.name(), &Over::default())
-                .is_ok_and(|others| others.hold_limit_of(process))
-        };
+        let is_of_another = || self.others().hold_limit_of(process);
         if during != before || !self.contents.holds_limit_of(process) && is_of_another() {
             let Some((began, _)) = self.scheduler.look(process, ThreadId(process))? else {
                 let target = format!("RLIMIT_RTTIME of process {process}");
@@ -201,8 +198,7 @@ impl<'a> Ledger<'a> {
     /// changed in the same threads before is put back, too.
     pub fn finish(mut self) -> Vec<ThreadReport> {
         let lock = self.state.lock().ok();
-        let others =
-            OtherLedgers::read(&self.state, self.file.name(), &Over::default()).unwrap_or_default();
+        let others = self.others();
         let mut over = Vec::new();
         let mut reports =
             put_back_all(&self.contents, &others, self.scheduler, Mode::Act, |entry| {
@@ -217,6 +213,11 @@ impl<'a> Ledger<'a> {
             reports.extend(self.put_back_waiting());
         }
         reports
+    }
+
+    /// The other ledgers; none if the state directory cannot be read.
+    fn others(&self) -> OtherLedgers {
+        OtherLedgers::read(&self.state, self.file.name(), &Over::default()).unwrap_or_default()
     }
 
     /// Puts back what ended sessions have left. Returns what they had changed in the same threads.

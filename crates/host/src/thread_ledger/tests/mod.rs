@@ -1,10 +1,11 @@
 //! Sessions with a scripted scheduler.
 
+mod damage;
+mod several_sessions;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-
-use proptest::prelude::*;
 
 use super::contents::Contents;
 use super::*;
@@ -167,138 +168,6 @@ fn a_ledger_drops_finished_changes_before_it_is_full() {
 }
 
 #[test]
-fn sessions_are_undone_newest_first() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    for priority in [70, 80] {
-        let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
-        change(&mut ledger, &scheduler, 78, fifo(priority));
-        ledger.keep().unwrap();
-    }
-    let all = |mode| restore(&root, &place, Selection::All, mode, &scheduler).unwrap();
-    let would: Vec<String> = all(Mode::DryRun)[1].changes.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        would,
-        ["t78 (thread 78): would be put back: fifo:70 reset-on-fork → other"],
-        "as after the newest"
-    );
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
-    assert_eq!(outcomes(&all(Mode::Act)), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
-}
-
-/// What a session does.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Change { thread: u32, priority: u8 },
-    Limit { millis: u64 },
-    Finish,
-    Kill,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        (78..80_u32, 1..4_u8).prop_map(|(thread, priority)| Step::Change { thread, priority }),
-        (1..4_u64).prop_map(|millis| Step::Limit { millis }),
-        Just(Step::Finish),
-        Just(Step::Kill),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn threads_end_as_they_were_in_whichever_order_sessions_end(
-        steps in prop::collection::vec((0..3_usize, step()), 1..20),
-        last in Just([0, 1, 2]).prop_shuffle(),
-    ) {
-        let (dir, root, scheduler) = machine();
-        let place = dir.path().join("rt");
-        let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-        let mut sessions = [None, None, None];
-        let last = last.map(|session| (session, Step::Finish));
-        for (session, step) in steps.into_iter().chain(last) {
-            let session = &mut sessions[session];
-            match step {
-                Step::Change { thread, priority } => {
-                    change(session.get_or_insert_with(begin), &scheduler, thread, fifo(priority));
-                }
-                Step::Limit { millis } => {
-                    let ledger = session.get_or_insert_with(begin);
-                    ledger.limit(77, Nanos::from_millis(millis), true).unwrap();
-                }
-                Step::Finish => drop(session.take().map(Ledger::finish)),
-                Step::Kill => drop(session.take()),
-            }
-        }
-        // As a keeper does after a kill, and as its dry run says.
-        let all = |mode| restore(&root, &place, Selection::CutOff, mode, &scheduler).unwrap();
-        let would = outcomes(&all(Mode::DryRun)).into_iter().map(|outcome| match outcome {
-            RestoreOutcome::WouldPutBack => RestoreOutcome::PutBack,
-            other => other,
-        });
-        let would: Vec<RestoreOutcome> = would.collect();
-        prop_assert_eq!(would, outcomes(&all(Mode::Act)));
-        let now = [78, 79].map(|id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1);
-        let all = (now, *scheduler.limit.borrow(), ledgers(&dir));
-        prop_assert_eq!(all, ([OTHER; 2], UNLIMITED, 0));
-    }
-}
-
-#[test]
-fn the_first_of_two_sessions_waits_for_the_second() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    let [mut first, mut second] = [begin(), begin()];
-    change(&mut first, &scheduler, 78, fifo(70));
-    change(&mut second, &scheduler, 78, fifo(80));
-    let reports = first.finish();
-    let waits = reports[0].to_string();
-    assert!(waits.contains("has changed it since, and puts back both when it ends"), "{waits}");
-    let reports = second.finish();
-    let said: Vec<String> = reports.iter().map(ThreadReport::to_string).collect();
-    assert_eq!(
-        said,
-        [
-            "t78 (thread 78): fifo:80 reset-on-fork → fifo:70 reset-on-fork, as it was",
-            "t78 (thread 78): fifo:70 reset-on-fork → other, as it was",
-        ]
-    );
-    assert_eq!(ledgers(&dir), 0);
-}
-
-#[test]
-fn a_limit_stays_as_long_as_a_session_needs_it() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    let [mut first, mut second] = [begin(), begin()];
-    let long = Nanos::from_millis(1_000);
-    for session in [&mut first, &mut second] {
-        assert_eq!(session.limit(77, long, false).unwrap(), Some(long));
-    }
-    first.finish();
-    assert_eq!(scheduler.limit.borrow().soft, Some(long), "the second one needs it");
-    second.finish();
-    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
-}
-
-#[test]
-fn a_limit_between_two_others_goes_back() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let begin = || Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    let mut sessions = [begin(), begin()];
-    for (session, millis) in [(0, 3), (1, 3), (0, 2), (1, 1)] {
-        sessions[session].limit(77, Nanos::from_millis(millis), true).unwrap();
-    }
-    for session in sessions {
-        session.finish();
-    }
-    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
-}
-
-#[test]
 fn a_shortened_ledger_holds_the_same_changes() {
     let limit = |millis| RunLimit { soft: Some(Nanos::from_millis(millis)), hard: None };
     let limited = |millis| Entry::Limit {
@@ -329,28 +198,6 @@ fn a_shortened_ledger_holds_the_same_changes() {
     assert_eq!(contents.limits[0].ours, [limit(2), limit(3)]);
     assert_eq!(contents.threads[&ThreadId(78)].ours, [fifo(70), fifo(60), fifo(80)]);
     assert_eq!(read(&contents.entries()), contents);
-}
-
-#[test]
-fn a_session_under_kept_changes_waits_until_they_are_restored() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let begin = |tied| Ledger::begin(&root, &place, Some(77), tied, &scheduler, None).unwrap();
-    let [mut first, mut second] = [begin(true), begin(false)];
-    change(&mut first, &scheduler, 78, fifo(70));
-    change(&mut second, &scheduler, 78, fifo(80));
-    second.keep().unwrap();
-    let waits = first.finish()[0].to_string();
-    assert!(waits.contains("unjank rt restore puts back both"), "{waits}");
-    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
-    assert!(found.iter().all(|ledger| !ledger.is_unresolved()), "{found:?}");
-    assert_eq!(
-        (scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, ledgers(&dir)),
-        (fifo(80), 2)
-    );
-    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
-    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
-    assert_eq!((scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, ledgers(&dir)), (OTHER, 0));
 }
 
 #[test]
@@ -408,66 +255,6 @@ fn changes_that_cannot_be_put_back_are_kept_and_reported() {
     let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
     assert_eq!(outcomes(&found), [RestoreOutcome::PutBack]);
     assert!(matches!(found[1].status, LedgerStatus::Unreadable { .. }), "{found:?}");
-}
-
-/// Two threads and the limit, changed by a session that was killed, and its file.
-fn cut_off() -> (tempfile::TempDir, Root, Scripted, std::path::PathBuf) {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    ledger.limit(77, Nanos::from_millis(1_000), false).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
-    change(&mut ledger, &scheduler, 79, fifo(70));
-    change(&mut ledger, &scheduler, 79, fifo(60));
-    drop(ledger);
-    let file = fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
-    (dir, root, scheduler, file)
-}
-
-#[test]
-fn a_flipped_bit_anywhere_sets_nothing_wrong_and_loses_nothing() {
-    let (dir, root, scheduler, file) = cut_off();
-    let whole = fs::read(&file).unwrap();
-    let limit = *scheduler.limit.borrow();
-    for at in 0..whole.len() {
-        let bit = at % 8;
-        let mut flipped = whole.clone();
-        flipped[at] ^= 1 << bit;
-        fs::write(&file, &flipped).unwrap();
-        for (id, state) in [(78, fifo(80)), (79, fifo(60))] {
-            scheduler.set(ThreadId(id), state).unwrap();
-        }
-        scheduler.set_run_limit(77, limit).unwrap();
-        let case = format!("byte {at}, bit {bit}");
-        let found =
-            restore(&root, &dir.path().join("rt"), Selection::CutOff, Mode::Act, &scheduler);
-        let found = found.unwrap();
-        let now = |id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
-        assert!([OTHER, fifo(80)].contains(&now(78)), "{case}");
-        assert!([OTHER, fifo(60)].contains(&now(79)), "{case}");
-        assert!([UNLIMITED, limit].contains(&scheduler.limit.borrow()), "{case}");
-        let back = (now(78), now(79), *scheduler.limit.borrow()) == (OTHER, OTHER, UNLIMITED);
-        assert!(back || ledgers(&dir) == 1, "{case}: it is lost: {found:?}");
-        let said = found.iter().any(FoundLedger::is_unresolved);
-        assert!(ledgers(&dir) == 0 || said, "{case}: {found:?}");
-    }
-}
-
-#[test]
-fn changes_outside_a_damaged_line_are_put_back() {
-    let (dir, root, scheduler, file) = cut_off();
-    let mut text = fs::read_to_string(&file).unwrap();
-    let at = text.find("\"thread\":79").unwrap();
-    text.replace_range(at + 10..at + 11, "6");
-    fs::write(&file, text).unwrap();
-    let all = || restore(&root, &dir.path().join("rt"), Selection::CutOff, Mode::Act, &scheduler);
-    let found = all().unwrap();
-    assert_eq!((&found[0].status, found[0].damaged.len()), (&LedgerStatus::CutOff, 1));
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
-    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
-    assert!(all().unwrap()[0].is_unresolved(), "it is reported until the file is removed");
-    Ledger::begin(&root, &dir.path().join("rt"), Some(78), true, &scheduler, None).unwrap();
-    assert_eq!(ledgers(&dir), 2, "and kept by the next session");
 }
 
 #[test]
@@ -529,11 +316,4 @@ fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
     fs::remove_dir(dir.path().join("proc/77")).unwrap();
     Ledger::begin(&root, &place, Some(78), false, &scheduler, None).unwrap().keep().unwrap();
     assert_eq!(ledgers(&dir), 0);
-}
-
-proptest! {
-    #[test]
-    fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _either = Contents::parse(std::path::Path::new("x"), &bytes);
-    }
 }
