@@ -5,13 +5,14 @@ The test programs run side by side, because most of them wait most of the time. 
 lanes: those in virtual phones, of which one runs on each CPU; those of `unjank why`; those of all
 other commands, which change and look at the whole machine; and those of the libraries and other
 languages. Each lane but the first runs one program at a time. The phones begin as soon as their
-programs are built. Prints a line for each program as it ends, the
-output of those that failed, and at the end the slowest. All tests run, and the script fails at
-the end if one failed.
+programs are built. Prints a line for each program as it ends, with
+its CPU time, the output of those that failed, and at the end the slowest. All tests run, and the
+script fails at the end if one failed.
 """
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -41,6 +42,7 @@ class Job:
         self.directory = directory
         self.variables = dict(variables)
         self.took = 0.0
+        self.of_cpus = 0.0
         self.passed = False
         self.tests = 0
         self.output = ""
@@ -55,7 +57,8 @@ class Job:
                 start_new_session=True,
             )
             running.add(process)
-            code = process.wait()
+            _, status, used = os.wait4(process.pid, 0)
+            code = process.returncode = os.waitstatus_to_exitcode(status)
             running.discard(process)
             output.seek(0)
             self.output = output.read()
@@ -63,6 +66,7 @@ class Job:
         if code < 0:
             self.output += f"killed by {signal.Signals(-code).name}\n"
         self.took = time.monotonic() - began
+        self.of_cpus = used.ru_utime + used.ru_stime
         for line in self.output.splitlines():
             if line.startswith("test result: "):
                 self.tests += int(line.split(" passed")[0].rsplit(" ", 1)[1])
@@ -154,7 +158,8 @@ class Runner:
 def show(job):
     """A line for a job that has ended, and what a failed one has printed."""
     tests = f"{job.tests:4} passed" if job.tests else " " * 11
-    print(f"{'ok  ' if job.passed else 'FAIL'} {job.name:34} {tests} {job.took:7.1f} s", flush=True)
+    times = f"{job.took:7.1f} s {job.of_cpus:7.1f} CPU s"
+    print(f"{'ok  ' if job.passed else 'FAIL'} {job.name:34} {tests} {times}", flush=True)
     if not job.passed:
         print(without_passed(job.output), flush=True)
 
@@ -245,6 +250,10 @@ def main():
 
 
 def summary(jobs, took):
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    all_used = used.ru_utime + used.ru_stime
+    builds = all_used - sum(job.of_cpus for job in jobs)
+    print(f"{all_used:.0f} CPU s, of which builds: {builds:.0f}")
     slowest = sorted(jobs, key=lambda job: -job.took)[:12]
     print("the slowest: " + ", ".join(f"{job.name} {job.took:.0f} s" for job in slowest))
     failed = [job.name for job in jobs if not job.passed]
