@@ -4,7 +4,8 @@
 # the same bytes: all times are SOURCE_DATE_EPOCH, or that of the last commit.
 #
 # BINARY, RUN and LIBRARY are as for install.sh. DEPENDS are packages that the .deb depends on, for a
-# program that is not static. COMPRESSION is that of the .deb: xz, or gzip, which is quicker.
+# program that is not static. COMPRESSION is that of the .deb: xz, or gzip, which is quicker. LEVEL is
+# the level of compression of all packages, from 1, the quickest, to 9.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,7 +31,7 @@ tar_gz() {
     DESTDIR=$work/tar PREFIX=/usr/local ./scripts/install.sh
     mv "$work/tar/usr/local" "$work/tar/$name"
     tar --create --directory "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner \
-        --mtime "@$SOURCE_DATE_EPOCH" --format=gnu "$name" | gzip -9n >"$out/$name.tar.gz"
+        --mtime "@$SOURCE_DATE_EPOCH" --format=gnu "$name" | gzip "-${LEVEL:-9}n" >"$out/$name.tar.gz"
 }
 
 deb() {
@@ -60,7 +61,8 @@ deb() {
     } >"$tree/DEBIAN/control"
     (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
     find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
-    dpkg-deb --root-owner-group -Z"${COMPRESSION:-xz}" --build "$tree" "$out/unjank_${version}_$arch.deb" >/dev/null
+    dpkg-deb --root-owner-group -Z"${COMPRESSION:-xz}" ${LEVEL:+-z"$LEVEL"} \
+        --build "$tree" "$out/unjank_${version}_$arch.deb" >/dev/null
 }
 
 rpm() {
@@ -73,7 +75,7 @@ rpm() {
         echo "%define use_source_date_epoch_as_buildtime 1"
         echo "%define clamp_mtime_to_source_date_epoch 1"
         echo "%define _buildhost localhost"
-        echo "%define _binary_payload w6.gzdio"
+        echo "%define _binary_payload w${LEVEL:-6}.gzdio"
         echo "Name: unjank"
         echo "Version: $version"
         echo "Release: 1"

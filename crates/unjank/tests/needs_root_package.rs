@@ -95,6 +95,7 @@ fn packed(into: &Path) -> PathBuf {
         .env("LIBRARY", Path::new(unjank_needs::unjank!()).with_file_name("libunjank_lock.so"))
         .env("DEPENDS", "libc6, libgcc-s1")
         .env("COMPRESSION", "gzip")
+        .env("LEVEL", "1")
         .env_remove("RUN")
         .env_remove("DESTDIR")
         .env_remove("PREFIX"));
