@@ -5,9 +5,9 @@ The test programs run side by side, because most of them wait most of the time. 
 lanes: those in virtual phones, of which one runs on each CPU; those of `unjank why`; those of all
 other commands, which change and look at the whole machine; and those of the libraries and other
 languages. Each lane but the first runs one program at a time. The phones begin as soon as their
-programs are built. Prints a line for each program as it ends, with
-its CPU time, the output of those that failed, and at the end the slowest. All tests run, and the
-script fails at the end if one failed.
+programs are built. Prints a line for each program as it ends, with its CPU time, the output of
+those that failed, and at the end the slowest. All tests run, and the script fails at the end if one
+failed.
 """
 
 import json
