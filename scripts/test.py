@@ -42,7 +42,7 @@ class Job:
         self.directory = directory
         self.variables = dict(variables)
         self.took = 0.0
-        self.of_cpus = 0.0
+        self.cpu_time = 0.0
         self.passed = False
         self.tests = 0
         self.output = ""
@@ -57,6 +57,7 @@ class Job:
                 start_new_session=True,
             )
             running.add(process)
+            # Unlike Popen.wait, it tells the CPU time of this process and its children.
             _, status, used = os.wait4(process.pid, 0)
             code = process.returncode = os.waitstatus_to_exitcode(status)
             running.discard(process)
@@ -66,7 +67,7 @@ class Job:
         if code < 0:
             self.output += f"killed by {signal.Signals(-code).name}\n"
         self.took = time.monotonic() - began
-        self.of_cpus = used.ru_utime + used.ru_stime
+        self.cpu_time = used.ru_utime + used.ru_stime
         for line in self.output.splitlines():
             if line.startswith("test result: "):
                 self.tests += int(line.split(" passed")[0].rsplit(" ", 1)[1])
@@ -158,7 +159,7 @@ class Runner:
 def show(job):
     """A line for a job that has ended, and what a failed one has printed."""
     tests = f"{job.tests:4} passed" if job.tests else " " * 11
-    times = f"{job.took:7.1f} s {job.of_cpus:7.1f} CPU s"
+    times = f"{job.took:7.1f} s {job.cpu_time:7.1f} CPU s"
     print(f"{'ok  ' if job.passed else 'FAIL'} {job.name:34} {tests} {times}", flush=True)
     if not job.passed:
         print(without_passed(job.output), flush=True)
@@ -251,9 +252,9 @@ def main():
 
 def summary(jobs, took):
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    all_used = used.ru_utime + used.ru_stime
-    builds = all_used - sum(job.of_cpus for job in jobs)
-    print(f"{all_used:.0f} CPU s, of which builds: {builds:.0f}")
+    cpu_time = used.ru_utime + used.ru_stime
+    builds = cpu_time - sum(job.cpu_time for job in jobs)
+    print(f"{cpu_time:.0f} CPU s, {builds:.0f} of them for builds")
     slowest = sorted(jobs, key=lambda job: -job.took)[:12]
     print("the slowest: " + ", ".join(f"{job.name} {job.took:.0f} s" for job in slowest))
     failed = [job.name for job in jobs if not job.passed]
