@@ -6,6 +6,7 @@ mod several_sessions;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
 use super::contents::Contents;
 use super::*;
@@ -72,16 +73,51 @@ fn fifo(priority: u8) -> ThreadState {
     }
 }
 
-/// A machine on which process 77 is, and a scheduler with its threads 77 to 79.
-fn machine() -> (tempfile::TempDir, Root, Scripted) {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir_all(dir.path().join("proc/77")).unwrap();
-    let scheduler = Scripted::default();
-    for id in 77..80 {
-        scheduler.threads.borrow_mut().insert(ThreadId(id), (Began(900), OTHER));
+/// A machine on which process 77 is, a scheduler with its threads 77 to 79, and ledgers.
+struct Machine {
+    dir: tempfile::TempDir,
+    root: Root,
+    place: PathBuf,
+    scheduler: Scripted,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc/77")).unwrap();
+        let scheduler = Scripted::default();
+        for id in 77..80 {
+            scheduler.threads.borrow_mut().insert(ThreadId(id), (Began(900), OTHER));
+        }
+        let (root, place) = (Root::at(dir.path()), dir.path().join("rt"));
+        Self { dir, root, place, scheduler }
     }
-    let root = Root::at(dir.path());
-    (dir, root, scheduler)
+
+    fn begin(&self, process: Option<u32>, tied: bool) -> Ledger<'_> {
+        Ledger::begin(&self.root, &self.place, process, tied, &self.scheduler, None).unwrap()
+    }
+
+    fn change(&self, ledger: &mut Ledger<'_>, id: u32, wanted: ThreadState) {
+        ledger.announce(&[intent(id, self.now(id), wanted)]).unwrap();
+        self.scheduler.set(ThreadId(id), wanted).unwrap();
+        ledger.settle(&[(ThreadId(id), None)]).unwrap();
+    }
+
+    fn restore(&self, which: Selection, mode: Mode) -> Vec<FoundLedger> {
+        restore(&self.root, &self.place, which, mode, &self.scheduler).unwrap()
+    }
+
+    fn now(&self, id: u32) -> ThreadState {
+        self.scheduler.look(77, ThreadId(id)).unwrap().unwrap().1
+    }
+
+    fn limit(&self) -> RunLimit {
+        *self.scheduler.limit.borrow()
+    }
+
+    fn ledgers(&self) -> usize {
+        fs::read_dir(&self.place).map_or(0, Iterator::count)
+    }
 }
 
 fn intent(id: u32, before: ThreadState, wanted: ThreadState) -> Intent {
@@ -89,32 +125,20 @@ fn intent(id: u32, before: ThreadState, wanted: ThreadState) -> Intent {
     Intent { process: 77, thread, began: Began(900), name, before, wanted, at_ns: None }
 }
 
-fn change(ledger: &mut Ledger<'_>, scheduler: &Scripted, id: u32, wanted: ThreadState) {
-    let before = scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
-    ledger.announce(&[intent(id, before, wanted)]).unwrap();
-    scheduler.set(ThreadId(id), wanted).unwrap();
-    ledger.settle(&[(ThreadId(id), None)]).unwrap();
-}
-
 fn outcomes(found: &[FoundLedger]) -> Vec<RestoreOutcome> {
     found.iter().flat_map(|found| &found.changes).map(|change| change.outcome.clone()).collect()
 }
 
-fn ledgers(dir: &tempfile::TempDir) -> usize {
-    fs::read_dir(dir.path().join("rt")).map_or(0, Iterator::count)
-}
-
 #[test]
 fn kept_changes_stay_until_they_are_restored() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), false);
+    machine.change(&mut ledger, 78, fifo(80));
     assert_eq!(
         ledger.limit(77, Nanos::from_millis(1_000), false).unwrap(),
         Some(Nanos(1_000_000_000))
     );
-    let all = |which, mode| restore(&root, &place, which, mode, &scheduler).unwrap();
+    let all = |which, mode| machine.restore(which, mode);
     assert_eq!(all(Selection::All, Mode::Act)[0].status, LedgerStatus::Live);
     ledger.keep().unwrap();
     let found = all(Selection::CutOff, Mode::Act);
@@ -123,35 +147,33 @@ fn kept_changes_stay_until_they_are_restored() {
     assert!(all(Selection::Process(5), Mode::Act).is_empty());
     let would = outcomes(&all(Selection::All, Mode::DryRun));
     assert_eq!(would, [RestoreOutcome::WouldPutBack, RestoreOutcome::WouldPutBack]);
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
+    assert_eq!(machine.now(78), fifo(80));
     let back = outcomes(&all(Selection::Process(77), Mode::Act));
     assert_eq!(back, [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
-    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
+    assert_eq!(machine.now(78), OTHER);
+    assert_eq!((machine.limit(), machine.ledgers()), (UNLIMITED, 0));
 }
 
 #[test]
 fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 77, fifo(80));
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), true);
+    machine.change(&mut ledger, 77, fifo(80));
     for (millis, hard) in [(1_000, false), (200, true)] {
         ledger.limit(77, Nanos::from_millis(millis), hard).unwrap();
     }
     let short = Some(Nanos::from_millis(200));
-    assert_eq!(*scheduler.limit.borrow(), RunLimit { soft: short, hard: short });
+    assert_eq!(machine.limit(), RunLimit { soft: short, hard: short });
     let reports = ledger.finish();
     assert!(reports.iter().all(|report| report.outcome == RestoreOutcome::PutBack), "{reports:?}");
-    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
+    assert_eq!(machine.limit(), UNLIMITED);
 }
 
 #[test]
 fn a_ledger_drops_finished_changes_before_it_is_full() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 77, fifo(80));
+    let machine = Machine::new();
+    let mut ledger = machine.begin(None, true);
+    machine.change(&mut ledger, 77, fifo(80));
     ledger.limit(77, Nanos::from_millis(1_000), false).unwrap();
     let many: Vec<Intent> = (1_000..2_000).map(|id| intent(id, OTHER, fifo(70))).collect();
     for _ in 0..60 {
@@ -159,12 +181,13 @@ fn a_ledger_drops_finished_changes_before_it_is_full() {
         ledger.forget(&many.iter().map(|intent| intent.thread).collect::<Vec<_>>()).unwrap();
     }
     let size = |entry: fs::DirEntry| entry.metadata().unwrap().len();
-    let sizes: Vec<u64> = fs::read_dir(&place).unwrap().map(|entry| size(entry.unwrap())).collect();
+    let sizes: Vec<u64> =
+        fs::read_dir(&machine.place).unwrap().map(|entry| size(entry.unwrap())).collect();
     assert!(sizes.len() == 1 && sizes[0] < 6 << 20, "{sizes:?}");
     drop(ledger);
-    let found = restore(&root, &place, Selection::Process(77), Mode::Act, &scheduler).unwrap();
+    let found = machine.restore(Selection::Process(77), Mode::Act);
     assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
-    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
+    assert_eq!(machine.limit(), UNLIMITED);
 }
 
 #[test]
@@ -202,15 +225,14 @@ fn a_shortened_ledger_holds_the_same_changes() {
 
 #[test]
 fn reused_thread_numbers_and_changes_of_other_programs_are_left_alone() {
-    let (_dir, root, scheduler) = machine();
-    let place = root.resolve("/rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), true);
     for id in 77..80 {
-        change(&mut ledger, &scheduler, id, fifo(80));
+        machine.change(&mut ledger, id, fifo(80));
     }
-    scheduler.threads.borrow_mut().remove(&ThreadId(77));
-    scheduler.threads.borrow_mut().insert(ThreadId(78), (Began(950), fifo(80)));
-    scheduler.threads.borrow_mut().insert(ThreadId(79), (Began(900), fifo(50)));
+    machine.scheduler.threads.borrow_mut().remove(&ThreadId(77));
+    machine.scheduler.threads.borrow_mut().insert(ThreadId(78), (Began(950), fifo(80)));
+    machine.scheduler.threads.borrow_mut().insert(ThreadId(79), (Began(900), fifo(50)));
     let reports = ledger.finish();
     let outcomes: Vec<&RestoreOutcome> = reports.iter().map(|report| &report.outcome).collect();
     assert_eq!(
@@ -222,49 +244,46 @@ fn reused_thread_numbers_and_changes_of_other_programs_are_left_alone() {
         "t79 (thread 79): left at fifo:50 reset-on-fork, which another program or another unjank \
          set after our fifo:80 reset-on-fork"
     );
-    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
+    assert_eq!(machine.now(78), fifo(80));
 }
 
 #[test]
 fn announced_changes_of_a_killed_session_are_put_back() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), false);
     ledger.announce(&[intent(78, OTHER, fifo(80)), intent(79, OTHER, fifo(80))]).unwrap();
-    scheduler.set(ThreadId(78), fifo(80)).unwrap();
+    machine.scheduler.set(ThreadId(78), fifo(80)).unwrap();
     drop(ledger);
-    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+    let found = machine.restore(Selection::CutOff, Mode::Act);
     assert_eq!(found[0].status, LedgerStatus::CutOff);
     assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::AlreadyBack]);
-    assert_eq!(ledgers(&dir), 0);
+    assert_eq!(machine.ledgers(), 0);
 }
 
 #[test]
 fn changes_that_cannot_be_put_back_are_kept_and_reported() {
-    let (dir, root, mut scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
+    let mut machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), false);
+    machine.change(&mut ledger, 78, fifo(80));
     ledger.keep().unwrap();
-    scheduler.denies = true;
-    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+    machine.scheduler.denies = true;
+    let found = machine.restore(Selection::All, Mode::Act);
     assert!(found[0].is_unresolved());
-    assert_eq!(ledgers(&dir), 1);
-    fs::write(place.join("00000000000000000000-1.journal"), "{}\n").unwrap();
-    scheduler.denies = false;
-    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(machine.ledgers(), 1);
+    fs::write(machine.place.join("00000000000000000000-1.journal"), "{}\n").unwrap();
+    machine.scheduler.denies = false;
+    let found = machine.restore(Selection::All, Mode::Act);
     assert_eq!(outcomes(&found), [RestoreOutcome::PutBack]);
     assert!(matches!(found[1].status, LedgerStatus::Unreadable { .. }), "{found:?}");
 }
 
 #[test]
 fn changes_stay_only_once_that_is_recorded() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), false);
+    machine.change(&mut ledger, 78, fifo(80));
     drop(ledger);
-    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+    let found = machine.restore(Selection::CutOff, Mode::Act);
     assert_eq!(
         (&found[0].status, outcomes(&found)),
         (&LedgerStatus::CutOff, vec![RestoreOutcome::PutBack])
@@ -273,26 +292,25 @@ fn changes_stay_only_once_that_is_recorded() {
 
 #[test]
 fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
-    let (dir, root, scheduler) = machine();
-    fs::create_dir_all(dir.path().join("proc/self/ns")).unwrap();
-    let namespace = dir.path().join("proc/self/ns/pid");
-    let boot_id = dir.path().join("proc/sys/kernel/random/boot_id");
+    let machine = Machine::new();
+    fs::create_dir_all(machine.dir.path().join("proc/self/ns")).unwrap();
+    let namespace = machine.dir.path().join("proc/self/ns/pid");
+    let boot_id = machine.dir.path().join("proc/sys/kernel/random/boot_id");
     std::os::unix::fs::symlink("pid:[1]", &namespace).unwrap();
     fs::create_dir_all(boot_id.parent().unwrap()).unwrap();
     fs::write(&boot_id, "first").unwrap();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
+    let mut ledger = machine.begin(Some(77), true);
+    machine.change(&mut ledger, 78, fifo(80));
     drop(ledger);
     let is_kept = |why: &str| {
         // As in another namespace: its threads are not visible.
-        scheduler.threads.borrow_mut().remove(&ThreadId(78));
-        let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+        machine.scheduler.threads.borrow_mut().remove(&ThreadId(78));
+        let found = machine.restore(Selection::All, Mode::Act);
         let LedgerStatus::Hidden { reason } = &found[0].status else { panic!("{found:?}") };
         assert!(reason.contains(why), "{reason}");
         // A session does not remove it, either.
-        Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap().finish();
-        assert_eq!(ledgers(&dir), 1);
+        machine.begin(None, true).finish();
+        assert_eq!(machine.ledgers(), 1);
     };
     fs::remove_file(&namespace).unwrap();
     std::os::unix::fs::symlink("pid:[2]", &namespace).unwrap();
@@ -302,18 +320,17 @@ fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
     fs::remove_file(&namespace).unwrap();
     std::os::unix::fs::symlink("pid:[1]", &namespace).unwrap();
     fs::write(&boot_id, "first").unwrap();
-    assert_eq!(restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap().len(), 1);
-    assert_eq!(ledgers(&dir), 0);
+    assert_eq!(machine.restore(Selection::All, Mode::Act).len(), 1);
+    assert_eq!(machine.ledgers(), 0);
 }
 
 #[test]
 fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
-    let (dir, root, scheduler) = machine();
-    let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
-    change(&mut ledger, &scheduler, 78, fifo(80));
+    let machine = Machine::new();
+    let mut ledger = machine.begin(Some(77), false);
+    machine.change(&mut ledger, 78, fifo(80));
     ledger.keep().unwrap();
-    fs::remove_dir(dir.path().join("proc/77")).unwrap();
-    Ledger::begin(&root, &place, Some(78), false, &scheduler, None).unwrap().keep().unwrap();
-    assert_eq!(ledgers(&dir), 0);
+    fs::remove_dir(machine.dir.path().join("proc/77")).unwrap();
+    machine.begin(Some(78), false).keep().unwrap();
+    assert_eq!(machine.ledgers(), 0);
 }
