@@ -112,7 +112,7 @@ fn a_limit_stays_as_long_as_a_session_needs_it() {
         assert_eq!(session.limit(77, long, false).unwrap(), Some(long));
     }
     first.finish();
-    assert_eq!(machine.scheduler.limit.borrow().soft, Some(long), "the second one needs it");
+    assert_eq!(machine.limit().soft, Some(long), "the second one needs it");
     second.finish();
     assert_eq!((machine.limit(), machine.ledgers()), (UNLIMITED, 0));
 }
