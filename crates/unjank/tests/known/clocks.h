@@ -99,9 +99,16 @@ static inline void part(const char *name, nanos time) {
         snprintf(report + reported, sizeof report - reported, "%s %lld\n", name, time);
 }
 
-// Writes the parts into the file that the first argument names: those given to `part`, and how long
-// the program has computed and waited for a CPU since its fork.
-static inline int finish_with(char **arguments, nanos computed, nanos waited) {
+// Opens the file that the first argument names, into which `finish_with` writes. As a program cannot
+// time what it does after its last look at the clocks, this comes before.
+static inline int open_report(char **arguments) {
+    part("stolen", stolen_from_all() - stolen_before);
+    return open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+}
+
+// Writes the parts: those given to `part`, and how long the program has computed and waited for a
+// CPU since its fork.
+static inline int finish_with(int file, nanos computed, nanos waited) {
     part("computed", computed - first.computed);
     part("computed-since-fork", computed);
     part("waited", waited - first.waited);
@@ -109,15 +116,14 @@ static inline int finish_with(char **arguments, nanos computed, nanos waited) {
     nanos ran = computed + waited;
     part("ran", ran - first.computed - first.waited);
     part("ran-since-fork", ran);
-    part("stolen", stolen_from_all() - stolen_before);
-    int file = open(arguments[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     return file >= 0 && write(file, report, reported) == reported ? 0 : 1;
 }
 
 // Ends the program.
 static inline int finish(char **arguments) {
+    int file = open_report(arguments);
     struct moment last = now();
-    return finish_with(arguments, last.computed, last.waited);
+    return finish_with(file, last.computed, last.waited);
 }
 
 #endif
