@@ -1,5 +1,7 @@
 //! A place of the walk.
 
+use unjank_host::Timestamp;
+
 use super::segment::{Certainty, Page, Way};
 
 /// Where the path is, seen from the explained thread.
@@ -9,7 +11,10 @@ pub(super) struct At {
     pub(super) certainty: Certainty,
     pub(super) wait: Option<u32>,
     pub(super) lock: Option<u32>,
-    pub(super) depth: u8,
+    pub(super) depth: u32,
+    /// The last moment to which a wake-up led, and the number of wake-ups there so far.
+    pub(super) moment: Timestamp,
+    pub(super) at_once: u8,
     /// The page that the path waits for, if the last wait with a known call is a page fault.
     pub(super) page: Option<Page>,
     /// Whether a work item leads to the thread that queued it.
@@ -17,20 +22,30 @@ pub(super) struct At {
 }
 
 impl At {
-    pub(super) const fn own() -> Self {
+    /// The explained thread at the end of the explained time.
+    pub(super) const fn own(moment: Timestamp) -> Self {
         Self {
             way: Way::Own,
             certainty: Certainty::Proved,
             wait: None,
             lock: None,
             depth: 0,
+            moment,
+            at_once: 0,
             page: None,
             follows_work: true,
         }
     }
 
-    /// One waker further.
-    pub(super) const fn deeper(self) -> Self {
-        Self { depth: self.depth.saturating_add(1), follows_work: true, ..self }
+    /// Back on one of the program's own threads.
+    pub(super) const fn back(self) -> Self {
+        let Self { certainty, depth, moment, at_once, .. } = self;
+        Self { certainty, depth, at_once, ..Self::own(moment) }
+    }
+
+    /// One waker further, at this moment.
+    pub(super) fn deeper(self, moment: Timestamp) -> Self {
+        let at_once = if moment == self.moment { self.at_once.saturating_add(1) } else { 0 };
+        Self { depth: self.depth.saturating_add(1), moment, at_once, follows_work: true, ..self }
     }
 }

@@ -33,7 +33,7 @@ pub struct Segment {
     /// [`Path::locks`](super::Path::locks).
     pub lock: Option<u32>,
     /// The number of wake-ups between the explained thread and this one.
-    pub depth: u8,
+    pub depth: u32,
 }
 
 impl Segment {

@@ -370,3 +370,23 @@ fn the_end_of_a_process_is_a_signal_to_its_parent() {
     assert_eq!(path(&script(true), 7, 100, 200), ["100-200 t3 child Computing"]);
     assert_eq!(path(&script(false), 7, 100, 200), ["100-200 t3 ipc Computing"]);
 }
+
+#[test]
+fn a_chain_of_any_length_is_followed() {
+    const THREADS: u32 = 5_000;
+    // On one CPU, each thread sleeps until the one after it has computed and wakes it.
+    let thread = |n: u32| 10 + n;
+    let asleep = (0..THREADS).fold(Script::new(), |script, n| {
+        let from = 2 * u64::from(n);
+        script.runs(0, from, 0, thread(n)).sleeps(0, from + 1, thread(n), 0)
+    });
+    let woken = |n: u32| 20_000 + 10 * u64::from(THREADS - n);
+    let last = asleep.runs(0, 20_000, 0, thread(THREADS));
+    let script = (0..THREADS).rev().fold(last, |script, n| {
+        script.wakes(0, woken(n), thread(n), 0).sleeps(0, woken(n) + 1, thread(n + 1), thread(n))
+    });
+    let history = History::of(&script.trace());
+    let path = critical_path(&history, ThreadId(thread(0)), at(0), at(woken(0) + 1));
+    assert_eq!(path.segments.iter().map(|segment| segment.depth).max(), Some(THREADS));
+    assert!(path.segments.iter().all(|segment| segment.activity != Activity::Unknown));
+}

@@ -1,4 +1,7 @@
 //! The walk backwards through a history, from waits to the threads that ended them.
+//!
+//! Threads in a convoy wait for each other in chains of any length. So the walk keeps a list of the
+//! [stretches](Stretch) of threads that it has not explained yet, instead of calling itself.
 
 mod interrupts;
 
@@ -16,8 +19,9 @@ use super::segment::{Activity, Certainty, Detail, Page, Segment, Way};
 use super::series::Series;
 use crate::history::{Carrier, History, Origin, State, Wait, Wake};
 
-/// The most wake-ups that the path follows from a thread to its waker; the time beyond is unknown.
-const DEEPEST: u8 = 64;
+/// The most wake-ups at one moment that the path follows, as a wrong trace may have threads that
+/// wake each other in a circle; the time beyond is unknown.
+const MOST_AT_ONCE: u8 = 64;
 
 /// Finds the critical path of `thread` from one moment to another.
 pub fn critical_path(history: &History, thread: ThreadId, from: Timestamp, to: Timestamp) -> Path {
@@ -36,8 +40,10 @@ pub fn path_of_program(
 ) -> Path {
     let line = line(history, first, thread, to);
     let (segments, waits, locks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut walk = Walk { history, stop, line, segments, waits, locks };
-    walk.explain(thread, from, to, At::own());
+    let (ahead, steps) = (Vec::new(), Vec::new());
+    let mut walk = Walk { history, stop, line, segments, waits, locks, ahead, steps };
+    walk.explain(thread, from, to, At::own(to));
+    walk.go();
     walk.finish(thread)
 }
 
@@ -68,9 +74,43 @@ struct Walk<'a> {
     segments: Vec<Segment>,
     waits: Vec<OwnWait>,
     locks: Vec<LockWait>,
+    /// What to do after the present step, the next one last.
+    ahead: Vec<Step>,
+    /// What the present step adds to that, in order.
+    steps: Vec<Step>,
+}
+
+/// A step of the walk.
+#[derive(Debug)]
+enum Step {
+    Add(Segment),
+    Explain(Stretch),
+}
+
+/// A time in which the path is on one thread, except for its waits.
+#[derive(Debug)]
+struct Stretch {
+    thread: ThreadId,
+    from: Timestamp,
+    /// What comes later is explained.
+    end: Timestamp,
+    at: At,
+    series: Series,
 }
 
 impl Walk<'_> {
+    /// Does all steps.
+    fn go(&mut self) {
+        loop {
+            self.ahead.extend(self.steps.drain(..).rev());
+            match self.ahead.pop() {
+                Some(Step::Add(segment)) => self.add(segment),
+                Some(Step::Explain(stretch)) => self.step(stretch),
+                None => return,
+            }
+        }
+    }
+
     /// The path, with waits in order of time. A wait without a segment is left out. A wait within
     /// which the path came back to the program's own threads becomes several.
     fn finish(self, thread: ThreadId) -> Path {
@@ -97,78 +137,81 @@ impl Walk<'_> {
     fn explain(&mut self, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         // Whether it is back on one of the program's own threads.
         let is_back = at.way != Way::Own && self.line.contains(&thread);
-        let own = At { depth: at.depth, certainty: at.certainty, ..At::own() };
-        let at = if is_back { own } else { at };
-        let (mut end, mut series) = (to, Series::default());
-        while from < end {
-            if at.depth > DEEPEST || self.stop.is_requested() {
-                self.push(thread, from, end, at, Activity::Unknown, Detail::None);
-                return;
-            }
-            let life = self.history.life(thread, end);
-            let Some(span) = life.and_then(|life| life.before(end)) else {
-                // After its last event, it is not known what it did.
-                let last = life.and_then(|life| life.spans.end());
-                if let Some(last) = last.filter(|last| from < *last && *last < end) {
-                    self.push(thread, last, end, at, Activity::Unknown, Detail::None);
-                    end = last;
-                    continue;
-                }
-                // Before its birth, the path is on its parent.
-                match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
-                    Some(birth) if birth.parent != thread => {
-                        self.push(
-                            thread,
-                            birth.at.max(from),
-                            end,
-                            at,
-                            Activity::Unknown,
-                            Detail::None,
-                        );
-                        self.explain(birth.parent, from, birth.at.min(end), at.deeper());
-                    }
-                    _ => self.push(thread, from, end, at, Activity::Unknown, Detail::None),
-                }
-                return;
-            };
-            let begin = span.from.max(from);
-            match span.state {
-                State::Running { cpu } => {
-                    let item = self
-                        .history
-                        .work_begun(thread, begin, end)
-                        .filter(|item| at.follows_work && item.queued.is_some());
-                    let since = item.map_or(begin, |item| item.begun);
-                    self.runs(thread, (since, end), at, cpu);
-                    series.computes(end.since(since));
-                    if let Some(queued) = item.and_then(|item| item.queued) {
-                        // Until it began, the worker was busy, or was being woken.
-                        let queued_at = queued.at.clamp(from, since);
-                        let busy = At { follows_work: false, ..at };
-                        self.explain(thread, queued_at, since, busy);
-                        let inferred = At { certainty: Certainty::Inferred, ..at };
-                        self.follow(queued.by, thread, from, queued_at, inferred);
-                        return;
-                    }
-                }
-                State::Woken { cpu } => {
-                    self.push(thread, begin, end, at, Activity::Waking, Detail::Cpu(cpu));
-                }
-                State::Ready { cpu } => {
-                    self.push(thread, begin, end, at, Activity::RunQueue, Detail::Cpu(cpu));
-                }
-                State::Asleep { wait: Wait::Lost, .. } => {
-                    self.push(thread, begin, end, at, Activity::Unknown, Detail::None);
-                }
-                State::Asleep { wait, wake } => {
-                    // A wake-up after `end` is not what the path waited for.
-                    let ended = wake.filter(|wake| wake.at <= end);
-                    let cause = series.cause(thread, (begin, end), wait, ended);
-                    self.wait(thread, (begin, end), at, wait, (ended, cause));
-                }
-            }
-            end = begin;
+        let at = if is_back { at.back() } else { at };
+        self.go_on(Stretch { thread, from, end: to, at, series: Series::default() });
+    }
+
+    fn go_on(&mut self, stretch: Stretch) {
+        if stretch.from < stretch.end {
+            self.steps.push(Step::Explain(stretch));
         }
+    }
+
+    /// Explains the last part of a stretch.
+    fn step(&mut self, stretch: Stretch) {
+        let Stretch { thread, from, end, at, mut series } = stretch;
+        if at.at_once > MOST_AT_ONCE || self.stop.is_requested() {
+            self.push(thread, from, end, at, Activity::Unknown, Detail::None);
+            return;
+        }
+        let life = self.history.life(thread, end);
+        let Some(span) = life.and_then(|life| life.before(end)) else {
+            // After its last event, it is not known what it did.
+            let last = life.and_then(|life| life.spans.end());
+            if let Some(last) = last.filter(|last| from < *last && *last < end) {
+                self.push(thread, last, end, at, Activity::Unknown, Detail::None);
+                self.go_on(Stretch { end: last, series, ..stretch });
+                return;
+            }
+            // Before its birth, the path is on its parent.
+            match life.and_then(|life| life.birth).filter(|birth| birth.at <= end) {
+                Some(birth) if birth.parent != thread => {
+                    let born = birth.at.max(from);
+                    self.push(thread, born, end, at, Activity::Unknown, Detail::None);
+                    let until = birth.at.min(end);
+                    self.explain(birth.parent, from, until, at.deeper(until));
+                }
+                _ => self.push(thread, from, end, at, Activity::Unknown, Detail::None),
+            }
+            return;
+        };
+        let begin = span.from.max(from);
+        match span.state {
+            State::Running { cpu } => {
+                let item = self
+                    .history
+                    .work_begun(thread, begin, end)
+                    .filter(|item| at.follows_work && item.queued.is_some());
+                let since = item.map_or(begin, |item| item.begun);
+                self.runs(thread, (since, end), at, cpu);
+                series.computes(end.since(since));
+                if let Some(queued) = item.and_then(|item| item.queued) {
+                    // Until it began, the worker was busy, or was being woken.
+                    let queued_at = queued.at.clamp(from, since);
+                    let busy = At { follows_work: false, ..at };
+                    self.explain(thread, queued_at, since, busy);
+                    let inferred = At { certainty: Certainty::Inferred, ..at };
+                    self.follow(queued.by, thread, from, queued_at, inferred);
+                    return;
+                }
+            }
+            State::Woken { cpu } => {
+                self.push(thread, begin, end, at, Activity::Waking, Detail::Cpu(cpu));
+            }
+            State::Ready { cpu } => {
+                self.push(thread, begin, end, at, Activity::RunQueue, Detail::Cpu(cpu));
+            }
+            State::Asleep { wait: Wait::Lost, .. } => {
+                self.push(thread, begin, end, at, Activity::Unknown, Detail::None);
+            }
+            State::Asleep { wait, wake } => {
+                // A wake-up after `end` is not what the path waited for.
+                let ended = wake.filter(|wake| wake.at <= end);
+                let cause = series.cause(thread, (begin, end), wait, ended);
+                self.wait(thread, (begin, end), at, wait, (ended, cause));
+            }
+        }
+        self.go_on(Stretch { end: begin, series, ..stretch });
     }
 
     /// Adds a time in which `thread` had a CPU.
@@ -223,7 +266,7 @@ impl Walk<'_> {
                         });
                     }
                     let sent = self.carried(wake.carrier, waker, from, to, inner);
-                    self.explain(waker, from, sent, inner.deeper());
+                    self.explain(waker, from, sent, inner.deeper(sent));
                 }
                 Origin::Thread(_) => {
                     // A packet that it sent to itself, if another thread delivers it.
@@ -282,7 +325,8 @@ impl Walk<'_> {
         let Some(carrier) = carrier else { return to };
         let sent = carrier.sent.clamp(from, to);
         if carrier.thread == waker || self.history.is_kernel(carrier.thread) {
-            self.explain(carrier.thread, sent, to, At { follows_work: false, ..at.deeper() });
+            let delivers = At { follows_work: false, ..at.deeper(to) };
+            self.explain(carrier.thread, sent, to, delivers);
         } else {
             self.push(waker, sent, to, at, Activity::Network, Detail::None);
         }
@@ -292,17 +336,12 @@ impl Walk<'_> {
     /// Explains the time before an event by the event's origin.
     fn follow(&mut self, by: Origin, thread: ThreadId, from: Timestamp, to: Timestamp, at: At) {
         match by {
-            Origin::Thread(origin) if at.depth <= DEEPEST => {
-                self.explain(origin, from, to, at.deeper());
-            }
-            Origin::Thread(_) => {
-                self.push(thread, from, to, at, Activity::Unknown, Detail::None);
-            }
+            Origin::Thread(origin) => self.explain(origin, from, to, at.deeper(to)),
             Origin::Interrupt(cause) => self.interrupt(cause, thread, from, to, at),
         }
     }
 
-    /// Adds a segment before those that are there.
+    /// Adds a segment, after the steps of this step so far.
     fn push(
         &mut self,
         thread: ThreadId,
@@ -323,6 +362,12 @@ impl Walk<'_> {
         let page = at.page.filter(|_| activity == Activity::PageIn);
         let segment =
             Segment { from, to, thread, way, activity, detail, page, certainty, wait, lock, depth };
+        self.steps.push(Step::Add(segment));
+    }
+
+    /// Adds a segment before those that are there.
+    fn add(&mut self, segment: Segment) {
+        let from = segment.from;
         match self.segments.last_mut() {
             Some(next)
                 if (Segment { from, to: next.to, ..segment }) == (Segment { from, ..*next }) =>
