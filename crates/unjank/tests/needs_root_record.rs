@@ -152,6 +152,40 @@ fn a_recording_ends_by_a_signal_a_time_or_a_size() {
 }
 
 #[test]
+fn a_full_trace_grows_by_what_the_buffers_hold_at_most() {
+    if !tracefs() {
+        return;
+    }
+    let directory = directory();
+    let file = directory.path().join("trace.pftrace");
+    let busy = "dd if=/dev/zero of=/dev/null bs=1 count=1000000 2>/dev/null";
+    let options = ["--calls", "--buffers", "1MiB", "--max-size", "64KiB"];
+    let output = record(&options, &file, &["sh", "-c", busy]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("warning: the trace had its largest size after "), "{said}");
+    let size = fs::metadata(&file).unwrap().len();
+    assert!(size < 4 << 20, "{size} bytes, {said}");
+}
+
+#[test]
+fn a_reader_that_leaves_is_an_error() {
+    if !tracefs() {
+        return;
+    }
+    let mut recorder = Command::new(unjank_needs::unjank!())
+        .args(["record", "--for", "1h", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(recorder.stdout.take());
+    let output = recorder.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Broken pipe"), "{}", stderr(&output));
+}
+
+#[test]
 fn lost_events_are_counted() {
     if !tracefs() {
         return;

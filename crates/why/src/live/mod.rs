@@ -22,5 +22,7 @@ pub use late::{explain_delays, state};
 pub use launch::{Launch, RecordedLaunch};
 pub use machine::{State, StateReader};
 pub use threads::choose_thread;
-pub use whole_machine::{WholeMachine, WholeMachineOptions, WholeMachineRecorded};
+pub use whole_machine::{
+    WholeMachine, WholeMachineOptions, WholeMachineProgress, WholeMachineRecorded,
+};
 pub use window::{Window, record_window};

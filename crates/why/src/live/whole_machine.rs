@@ -42,10 +42,23 @@ pub struct WholeMachine<W> {
     /// The name of the trace, for errors.
     path: PathBuf,
     began: Timestamp,
+    /// When the recording ended.
+    ended: Option<Timestamp>,
     clocks: Clocks,
     swap: Vec<Area>,
     /// Kernel threads before the recording began. Some may end during it.
     kernel_threads: Vec<u32>,
+}
+
+/// What is written so far.
+#[derive(Debug, Clone, Copy)]
+pub struct WholeMachineProgress {
+    /// The number of events.
+    pub events: u64,
+    /// The size of the trace.
+    pub size: Bytes,
+    /// How long it has recorded.
+    pub length: Nanos,
 }
 
 /// What was recorded.
@@ -103,31 +116,40 @@ impl<W: Write> WholeMachine<W> {
         let trace = MachineTrace::begin(out, began, &processes, &clocks.at_start)
             .map_err(|why| Error::file("write", &path, why))?;
         let root = root.clone();
-        Ok(Self { root, instance, trace, path, began, clocks, swap, kernel_threads })
+        let ended = None;
+        Ok(Self { root, instance, trace, path, began, ended, clocks, swap, kernel_threads })
     }
 
-    /// Writes what is in the buffers.
+    /// Writes what is in the buffers. After each part, and at the end, `goes_on` decides whether the
+    /// recording goes on: on a busy machine, the kernel may fill the buffers as fast as they are
+    /// emptied. Returns whether it does.
     ///
     /// # Errors
     /// A page of a buffer that cannot be decoded; a failed write.
-    pub fn write(&mut self) -> Result<()> {
-        let Self { instance, trace, path, .. } = self;
-        instance.take_parts(|part| trace.add(part).map_err(|why| Error::file("write", &*path, why)))
-    }
-
-    /// The number of events that are written.
-    pub fn events(&self) -> u64 {
-        self.trace.events()
-    }
-
-    /// The size of the trace so far.
-    pub fn size(&self) -> Bytes {
-        Bytes(self.trace.bytes())
+    pub fn write(&mut self, mut goes_on: impl FnMut(WholeMachineProgress) -> bool) -> Result<bool> {
+        let Self { instance, trace, path, began, ended, .. } = self;
+        let mut decide = |trace: &MachineTrace<W>| {
+            let length = Timestamp::now().since(*began);
+            let size = Bytes(trace.bytes());
+            if ended.is_none()
+                && !goes_on(WholeMachineProgress { events: trace.events(), size, length })
+            {
+                *ended = Some(Timestamp::now());
+                instance.stop()?;
+            }
+            Ok(())
+        };
+        instance.take_parts(|part| {
+            trace.add(part).map_err(|why| Error::file("write", &*path, why))?;
+            decide(trace)
+        })?;
+        decide(trace)?;
+        Ok(self.ended.is_none())
     }
 
     /// How long it has recorded.
     pub fn length(&self) -> Nanos {
-        Timestamp::now().since(self.began)
+        self.ended.unwrap_or_else(Timestamp::now).since(self.began)
     }
 
     /// Stops, and writes the rest.
@@ -135,10 +157,11 @@ impl<W: Write> WholeMachine<W> {
     /// # Errors
     /// As [`write`](Self::write); a file of the trace instance cannot be read.
     pub fn finish(mut self) -> Result<WholeMachineRecorded<W>> {
-        let at = Timestamp::now();
+        let at = self.ended.unwrap_or_else(Timestamp::now);
         self.instance.stop()?;
-        self.write()?;
-        let Self { root, instance, trace, path, began, clocks, swap, mut kernel_threads } = self;
+        self.write(|_| true)?;
+        let Self { root, instance, trace, path, began, clocks, swap, mut kernel_threads, .. } =
+            self;
         let lost = instance.lost()?;
         instance.remove()?;
         kernel_threads.extend(of_kernel(&root).iter().map(|thread| thread.0));

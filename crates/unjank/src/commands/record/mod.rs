@@ -12,7 +12,9 @@ use unjank_host::files::{Destination, is_stdout};
 use unjank_host::tracefs::Lost;
 use unjank_host::{Bytes, Nanos, Root, Timestamp};
 use unjank_measure::number::grouped;
-use unjank_why::live::{WholeMachine, WholeMachineOptions, WholeMachineRecorded};
+use unjank_why::live::{
+    WholeMachine, WholeMachineOptions, WholeMachineProgress, WholeMachineRecorded,
+};
 
 use crate::commands::why::open_tracefs;
 use crate::{output, values};
@@ -77,10 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let written = record(recording, &mut end, args.max_size);
     end.clear();
-    match written {
-        Ok(recorded) => finish(recorded, args, end.is_full())?,
-        Err(error) => output::unless_reader_left(Err(error))?,
-    }
+    finish(written?, args, end.is_full())?;
     Ok(end.code()?.into())
 }
 
@@ -92,10 +91,11 @@ fn record(
 ) -> unjank_host::Result<WholeMachineRecorded<TraceFile>> {
     loop {
         let now = Timestamp::now();
-        recording.write()?;
-        let said = format!("{} events, {}", grouped(recording.events()), recording.size());
-        let is_full = recording.size() >= largest;
-        if end.has_come(recording.length(), is_full, &said) {
+        let goes_on = recording.write(|WholeMachineProgress { events, size, length }| {
+            let said = format!("{} events, {size}", grouped(events));
+            !end.has_come(length, size >= largest, &said)
+        })?;
+        if !goes_on {
             return recording.finish();
         }
         end.sleep_until(now + WholeMachine::<TraceFile>::PERIOD, recording.length());
@@ -105,7 +105,7 @@ fn record(
 /// Completes the file, and prints its size, and warnings.
 fn finish(recorded: WholeMachineRecorded<TraceFile>, args: &Args, is_full: bool) -> Result<()> {
     let WholeMachineRecorded { out, events, size, lost, length } = recorded;
-    output::unless_reader_left(out.finish())?;
+    out.finish()?;
     output::remark(&format!("recorded {length}: {} events, {size}", grouped(events)));
     if !is_stdout(&args.file) {
         output::remark_lines(&next(&args.file));
