@@ -52,7 +52,7 @@ fn a_running_thread_waits_for_what_its_waker_did() {
     let record = explained_until(shows, &["--pid", &turns.id(), "--thread", "asker"]);
     let verdict = &record["verdicts"][0];
     let reason = verdict["reason"].as_str().unwrap();
-    assert!(reason.starts_with("asker (") && reason.contains(" spent "), "{reason}");
+    assert!(reason.starts_with("Thread asker (") && reason.contains(" spent "), "{reason}");
     let main = explained(&["--pid", &turns.id(), "--for", "300ms", "--no-stacks"]);
     assert!(of(&main, "own", "timer") > 0, "the main thread is the default");
     assert!(functions(&main).iter().all(|it| it.is_empty()), "{:?}", functions(&main));

@@ -16,13 +16,18 @@ pub fn choose_thread(root: &Root, process: u32, name: Option<&str>) -> Result<Th
     let main = ThreadId(process);
     let Some(name) = name else {
         threads::ids(root, process)?;
-        return match threads::state(root, process, main) {
-            Some('Z' | 'X') | None => Err(Error::Invalid(format!(
+        if !matches!(threads::state(root, process, main), Some('Z' | 'X') | None) {
+            return Ok(main);
+        }
+        let others = threads_of(root, process)?;
+        return Err(Error::Invalid(if others.is_empty() {
+            format!("process {process} has ended")
+        } else {
+            format!(
                 "the main thread of process {process} has ended; choose another with --thread: {}",
-                list(threads_of(root, process)?)
-            ))),
-            Some(_) => Ok(main),
-        };
+                list(others)
+            )
+        }));
     };
     let threads = threads_of(root, process)?;
     let number = name.parse().ok().map(ThreadId);
@@ -64,4 +69,23 @@ fn list(mut threads: Vec<Thread>) -> String {
         words.push(format!("and {} more", threads.len() - LISTED));
     }
     words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use unjank_needs::wait::until;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_has_no_threads_to_choose_from() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let (root, id) = (Root::system(), child.id());
+        until("it is a zombie", || threads::state(&root, id, ThreadId(id)) == Some('Z'));
+        let error = choose_thread(&root, id, None).unwrap_err();
+        assert_eq!(error.to_string(), format!("process {id} has ended"));
+        child.wait().unwrap();
+    }
 }

@@ -7,6 +7,7 @@ use foldhash::fast::RandomState;
 use unjank_host::input::Stop;
 use unjank_host::tracefs::Occupant;
 use unjank_measure::Unit;
+use unjank_measure::number::counted;
 use unjank_measure::record::{Cell as TableCell, Column, Table};
 use unjank_units::Nanos;
 
@@ -46,13 +47,20 @@ pub(super) fn table(launch: &Explained, stop: &Stop) -> Option<Table> {
     let title = "Who had the CPU while it waited in the run queue";
     let share = |time: Nanos| time.get() as f64 / (all.get() as f64).max(1.0);
     let mut table = Table::new("why/run_queue", title, columns);
-    let rows = times
-        .iter()
-        .enumerate()
-        .filter(|(at, (name, _))| *at < SHOWN || name.starts_with(FROM_IDLE));
-    for (_, (name, time)) in rows {
+    let mut add = |name: &str, time: Nanos| {
         let time_cell = TableCell::number(time.get() as f64);
-        table.push([name.as_str().into(), time_cell, TableCell::number(share(*time))]);
+        table.push([name.into(), time_cell, TableCell::number(share(time))]);
+    };
+    let (first, rest) = times.split_at(SHOWN.min(times.len()));
+    let (from_idle, others): (Vec<_>, Vec<_>) =
+        rest.iter().partition(|(name, _)| name.starts_with(FROM_IDLE));
+    for (name, time) in first.iter().chain(from_idle) {
+        add(name, *time);
+    }
+    if !others.is_empty() {
+        let time = others.iter().fold(Nanos::ZERO, |sum, (_, time)| sum + *time);
+        let others = counted(others.len(), "other", "others");
+        table = table.with_note(format!("{others}: {time} in all"));
     }
     Some(table)
 }
@@ -140,6 +148,19 @@ mod tests {
         let woken = Script::new().runs(0, 0, 0, 7).sleeps(0, 100, 7, 0).wakes(1, 200, 7, 0);
         let woken = woken.runs(0, 50_200, 0, 7).sleeps(0, 50_300, 7, 0);
         assert_eq!(names(&woken, 50_300), [FROM_IDLE]);
+    }
+
+    #[test]
+    fn the_time_of_those_without_a_row_is_noted() {
+        // Seven threads have the CPU for 100 to 700 ns before thread 7 gets it.
+        let script = (1..=7_u32).fold(Script::new().runs(0, 0, 0, 7), |script, n| {
+            let from = (1..n).map(|n| 100 * u64::from(n)).sum::<u64>();
+            script.runs(0, 10 + from, if n == 1 { 7 } else { 99 + n }, 100 + n)
+        });
+        let script = script.runs(0, 2_810, 107, 7).sleeps(0, 2_820, 7, 0);
+        let table = table(&explained(&script, 2_820), &Stop::default()).unwrap();
+        assert_eq!(table.rows.len(), SHOWN);
+        assert_eq!(table.notes, ["2 others: 300 ns in all"]);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use unjank_units::Nanos;
 
 use super::about::{About, doing};
 use super::explained::{Explained, Subject};
-use super::names::thread_name;
 use super::what_if::Saving;
 use crate::split::Cell;
 
@@ -29,7 +28,12 @@ pub(super) fn sentence(launch: &Explained, best: Option<&Saving>, about: &About)
         .collect();
     let took = match (launch.subject, about.subject()) {
         (Subject::Window, _) => {
-            format!("{} spent {total}", thread_name(&launch.history, launch.thread))
+            // A name keeps its letters at the beginning of the sentence.
+            let thread = launch.thread.0;
+            match launch.history.name(launch.thread) {
+                Some(name) => format!("Thread {name} ({thread}) spent {total}"),
+                None => format!("Thread {thread} spent {total}"),
+            }
         }
         (Subject::Launch, subject) if launch.is_cut && subject.is_empty() => {
             format!("The first {total}")

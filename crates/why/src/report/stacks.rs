@@ -163,7 +163,7 @@ fn short(frame: &Frame) -> &str {
     let text = frame.text.as_str();
     // The C library's own name of its function.
     let text = text.strip_prefix("__GI_").unwrap_or(text);
-    if frame.is_named { text } else { text.split_once('+').map_or(text, |(file, _)| file) }
+    if frame.is_named { text } else { text.rsplit_once("+0x").map_or(text, |(file, _)| file) }
 }
 
 #[cfg(test)]
@@ -194,6 +194,7 @@ mod tests {
         assert_eq!(chain_of(&["__GI___a", "b", "x+0x1"], true), "__a <- b <- x");
         assert_eq!(chain_of(&["a", "x+0x1", "x+0x2", "b", "_start"], true), "a <- x <- b");
         assert_eq!(chain_of(&["x+0x1", "x+0x2"], false), "x <- ?");
+        assert_eq!(chain_of(&["libstdc++.so.6+0x1"], false), "libstdc++.so.6 <- ?");
         assert_eq!(chain_of(&["_start"], true), "");
         assert_eq!(chain_of(&[], false), "");
     }
