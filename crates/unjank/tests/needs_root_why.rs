@@ -15,6 +15,10 @@ use assert_cmd::assert::OutputAssertExt as _;
 use known::explained::{cells, of, record, rows};
 use known::{Cells, Known};
 use serde_json::Value;
+use unjank_host::cgroup::cpu::{CpuGroup, Quota};
+use unjank_host::journal::Session;
+use unjank_host::process::HelperCommand;
+use unjank_host::{Nanos, Root, Support};
 use unjank_needs::attempts::until_ok;
 
 /// A launch of which at most 2 % are unknown, its nanoseconds by way and activity, and the whole.
@@ -71,6 +75,34 @@ fn a_wait_for_a_cpu_names_who_had_it() {
     let record = record(&[], &known.command("compute", &[]));
     let then = rows(&record, "why/what_if").find(|row| row[0] == "first in the run queue").unwrap();
     assert!(then[2]["value"].as_f64().unwrap() < -0.02, "{then}");
+}
+
+#[test]
+fn the_quota_of_its_control_group_is_named() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let known = Known::new();
+    let (root, place) = (Root::system(), tempfile::tempdir().unwrap());
+    let keeper =
+        HelperCommand::new(unjank_needs::unjank!(), ["keeper".as_ref(), place.path().as_os_str()]);
+    let session = Session::open(&root, place.path(), keeper).unwrap();
+    let quota = Quota { time: Nanos::from_millis(40), period: Nanos::from_millis(100) };
+    let group = match CpuGroup::make(&session, &root, quota).unwrap() {
+        Support::Yes(group) => group,
+        Support::No(reason) => return unjank_needs::skip(reason),
+    };
+    let mut why = Command::new(unjank_needs::unjank!());
+    why.args(["why", "--no-store", "--json", "--"]).args(known.command("compute", &[]));
+    group.enter(&mut why).unwrap();
+    let output = why.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("its control group /"), "{warnings}");
+    assert!(warnings.contains(" used up its CPU quota and was held back for "), "{warnings}");
+    drop(group);
+    drop(session);
 }
 
 #[test]
@@ -261,6 +293,22 @@ fn the_next_commands_can_be_typed() {
 }
 
 #[test]
+fn the_beginning_of_a_program_that_does_not_end_is_explained() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let record = record(&["--timeout", "300ms", "-n", "3"], &["sleep", "60"]);
+    let warnings = record["warnings"].as_array().unwrap();
+    let late = "the program had not ended within 300 ms (--timeout): the recording ended then";
+    assert!(warnings.iter().any(|warning| warning == late), "{warnings:?}");
+    let reason = record["verdicts"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("The first "), "{reason}");
+    let (cells, total) = cells(&record).unwrap();
+    assert!(total <= 300_000_000, "{cells:?}");
+    assert!(of(&cells, "own", "timer") > 0, "{cells:?}");
+}
+
+#[test]
 fn a_program_that_is_never_ready_or_not_there_is_said() {
     if !unjank_needs::root() {
         return;
@@ -276,7 +324,7 @@ fn a_program_that_is_never_ready_or_not_there_is_said() {
         String::from_utf8_lossy(&output.get_output().stderr).into_owned()
     };
     assert!(fails(&[], &["/no/such/program"]).contains("command not found: /no/such/program"));
-    let late = fails(&["--timeout", "300ms"], &["sleep", "60"]);
+    let late = fails(&["--timeout", "300ms", "--ready", "stdout:never"], &["sleep", "60"]);
     assert!(late.contains("sleep was not ready within 300 ms"), "{late}");
     let over = fails(&["--ready", "stdout:never"], &["sh", "-c", "echo oh >&2; exit 7"]);
     assert!(over.contains("ended before it was ready"), "{over}");

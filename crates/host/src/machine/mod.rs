@@ -52,7 +52,7 @@ mod zswap;
 
 use serde::{Deserialize, Serialize};
 
-pub use cgroup::{Cgroup, Throttling, throttling};
+pub use cgroup::{Cgroup, ThrottledGroup, ThrottledTimes, Throttling, throttling};
 pub use clock_source::ClockSource;
 pub use cpu_time::CpuTime;
 pub use cpufreq::FrequencyPolicy;

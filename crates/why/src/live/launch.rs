@@ -9,7 +9,7 @@ use unjank_host::tracefs::Trace;
 use unjank_host::tracefs::trace_file::Annex;
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 
-use super::machine::{FOREIGN, State, memory_was_full, name, stolen};
+use super::machine::{FOREIGN, State, memory_was_full, name, stolen, throttled};
 use crate::exec::first_exec;
 use crate::history::History;
 use crate::record::{CapturedTraces, Recorded};
@@ -20,15 +20,17 @@ use crate::report::{Clocks, Explained, Family, LastStep, Noticed, last_step};
 const NOTABLE: Nanos = Nanos::from_millis(2);
 const NOTABLE_SHARE: u64 = 20;
 
-/// A launch that became ready.
+/// A launch that became ready, or was given up.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch {
     /// Id of its first process.
     pub process: ThreadId,
     /// Just before fork and exec.
     pub began: Timestamp,
-    /// From then until it was ready.
+    /// From then until it was ready, or was given up.
     pub took: Nanos,
+    /// Whether it was given up, as it had not ended.
+    pub is_unended: bool,
     /// Whether it was ready when it ended.
     pub at_exit: bool,
     /// How it was noticed that the program was ready, if that was not its end and is known.
@@ -42,7 +44,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// When it was ready.
+    /// When it was ready, or was given up.
     pub fn ready(&self) -> Timestamp {
         self.began + self.took
     }
@@ -94,8 +96,11 @@ impl RecordedLaunch {
         root: &Root,
         stop: &Stop,
     ) -> Result<Option<Explained>> {
-        let Self { launch, recorded, before: State { clocks, swap, cpu_time }, memory } = self;
+        let Self { launch, recorded, before, memory } = self;
         let Recorded { trace, full_at, stacks, .. } = recorded;
+        // The program began in the groups of this process.
+        let throttled = throttled(&before, std::process::id(), root);
+        let State { clocks, swap, cpu_time, .. } = before;
         let stolen = stolen(cpu_time, root);
         let process = launch.process;
         let from = first_exec(&trace, process).unwrap_or(launch.began);
@@ -122,10 +127,12 @@ impl RecordedLaunch {
             }
         };
         name(&mut explained, swap, stacks, root);
+        explained.know_throttled(throttled);
         if let Some((kept, to_file)) = keep {
             let annex = Annex {
                 functions: explained.functions().clone(),
                 swap: explained.swap().to_vec(),
+                throttled: explained.throttled().to_vec(),
                 files: explained.files().clone().into_iter().collect(),
                 ..annex
             };
@@ -142,6 +149,11 @@ impl RecordedLaunch {
         }
         if to < subject.ready {
             explained.cut_short(memory_was_full(memory, to.since(from)));
+        } else if launch.is_unended {
+            explained.cut_short(format!(
+                "the program had not ended within {} (--timeout): the recording ended then",
+                launch.took
+            ));
         }
         if let Some(warning) = subject.warning(&launch, &explained, full_at) {
             explained.warn(warning);
@@ -206,7 +218,7 @@ impl Subject {
                 end_of(thread).since(end_of(launch.process))
             ));
         }
-        if !is_whole(launch, full_at) {
+        if launch.is_unended || !is_whole(launch, full_at) {
             return None;
         }
         if launch.at_exit {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use unjank_host::inode::{FileId, paths_of};
-use unjank_host::machine::CpuTime;
+use unjank_host::machine::{CpuTime, ThrottledGroup, ThrottledTimes};
 use unjank_host::perf_event::StackRecords;
 use unjank_host::swap_area::{self, Area};
 use unjank_host::text::one_line;
@@ -39,6 +39,12 @@ pub(super) fn stolen(before: Option<CpuTime>, root: &Root) -> Option<String> {
     ))
 }
 
+/// The groups that were held back by their CPU quotas since `before`, as seen from `process`.
+pub(super) fn throttled(before: &State, process: u32, root: &Root) -> Vec<ThrottledGroup> {
+    ThrottledTimes::read(root, process)
+        .map_or_else(|_| Vec::new(), |now| now.since(&before.throttled))
+}
+
 /// Reads the state of a machine.
 #[derive(Debug)]
 pub struct StateReader<'a> {
@@ -53,6 +59,8 @@ pub struct State {
     pub(super) swap: Vec<Area>,
     /// The CPU time of the machine so far, if it can be read.
     pub(super) cpu_time: Option<CpuTime>,
+    /// How long groups were held back by their CPU quotas so far.
+    throttled: ThrottledTimes,
 }
 
 impl<'a> StateReader<'a> {
@@ -65,7 +73,12 @@ impl<'a> StateReader<'a> {
     /// read.
     pub fn read(&self) -> State {
         let swap = swap_area::all(self.root).unwrap_or_default();
-        State { clocks: self.clocks.read(), swap, cpu_time: CpuTime::read(self.root).ok() }
+        State {
+            clocks: self.clocks.read(),
+            swap,
+            cpu_time: CpuTime::read(self.root).ok(),
+            throttled: ThrottledTimes::read(self.root, std::process::id()).unwrap_or_default(),
+        }
     }
 }
 

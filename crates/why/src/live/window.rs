@@ -10,7 +10,7 @@ use unjank_host::waiting_call::{blocked_in, has_our_numbers};
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 use unjank_measure::Monitor;
 
-use super::machine::{FOREIGN, State, StateReader, memory_was_full, name, stolen};
+use super::machine::{FOREIGN, State, StateReader, memory_was_full, name, stolen, throttled};
 use super::threads::choose_thread;
 use crate::history::{Asleep, Wait};
 use crate::record::{Recorded, Recording, RecordingOptions, StacksOf};
@@ -69,18 +69,21 @@ pub fn record_window(
         Recording::start(tracefs, root, &RecordingOptions { threads: &ids, memory, stacks })?;
     follow_new(&recording, root, process, &mut known)?;
     // After the start: the recording has every later change of a clock.
-    let State { clocks, swap, cpu_time } = machine.read();
+    let before = machine.read();
     let asleep = asleep(root, &known);
     let from = Timestamp::now();
     begun();
     let end = watch(&recording, wanted.length, root, (process, thread), monitor);
     let now = Timestamp::now();
     let Recorded { trace, full_at, stacks, .. } = recording.finish()?;
+    let throttled = throttled(&before, process, root);
+    let State { clocks, swap, cpu_time, .. } = before;
     let stolen = stolen(cpu_time, root);
     let ended = Family::of(&trace, thread, now).end_of(thread);
     let to = [ended, full_at].into_iter().flatten().fold(now, Ord::min).max(from);
     let mut explained = Explained::in_window(trace, &asleep, &known, thread, (from, to), clocks);
     name(&mut explained, swap, stacks, root);
+    explained.know_throttled(throttled);
     let length = explained.total();
     match end {
         End::InTime => {}

@@ -14,7 +14,7 @@ pub(super) struct At {
     pub(super) depth: u32,
     /// The last moment to which a wake-up led, and the number of wake-ups there so far.
     pub(super) moment: Timestamp,
-    pub(super) at_once: u8,
+    pub(super) repeated: u8,
     /// The page that the path waits for, if the last wait with a known call is a page fault.
     pub(super) page: Option<Page>,
     /// Whether a work item leads to the thread that queued it.
@@ -31,7 +31,7 @@ impl At {
             lock: None,
             depth: 0,
             moment,
-            at_once: 0,
+            repeated: 0,
             page: None,
             follows_work: true,
         }
@@ -39,13 +39,13 @@ impl At {
 
     /// Back on one of the program's own threads.
     pub(super) const fn back(self) -> Self {
-        let Self { certainty, depth, moment, at_once, .. } = self;
-        Self { certainty, depth, at_once, ..Self::own(moment) }
+        let Self { certainty, depth, moment, repeated, .. } = self;
+        Self { certainty, depth, repeated, ..Self::own(moment) }
     }
 
     /// One waker further, at this moment.
     pub(super) fn deeper(self, moment: Timestamp) -> Self {
-        let at_once = if moment == self.moment { self.at_once.saturating_add(1) } else { 0 };
-        Self { depth: self.depth.saturating_add(1), moment, at_once, follows_work: true, ..self }
+        let repeated = if moment == self.moment { self.repeated.saturating_add(1) } else { 0 };
+        Self { depth: self.depth.saturating_add(1), moment, repeated, follows_work: true, ..self }
     }
 }

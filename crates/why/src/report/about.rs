@@ -95,6 +95,11 @@ impl Remedy {
         !matches!(self, Self::All | Self::HalfSections)
     }
 
+    /// Whether it gives threads a CPU before others that are ready.
+    pub(super) const fn is_first_in_queue(self) -> bool {
+        matches!(self, Self::ProgramFirst | Self::ServersFirst)
+    }
+
     /// The form of a condition of `launch bench` to try it by, if unjank has none of its own.
     pub const fn by(self) -> Option<&'static str> {
         match self {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::inode::FileId;
 use unjank_host::input::Stop;
+use unjank_host::machine::ThrottledGroup;
 use unjank_host::sched::ThreadId;
 use unjank_host::stacks::Stacks;
 use unjank_host::swap_area::Area;
@@ -13,9 +14,10 @@ use unjank_host::{Support, Timestamp};
 use unjank_units::Nanos;
 
 use super::kin;
+use super::quota;
 use crate::history::{Asleep, History, Origin, WorkItem};
-use crate::path::{Path, path_of_program};
-use crate::split::{HighestClocks, Split};
+use crate::path::{Activity, Path, path_of_program};
+use crate::split::{Cell, HighestClocks, Split};
 use crate::what_if::Window;
 
 /// The clock frequencies of the machine in kHz, by CPU; empty if it does not
@@ -90,6 +92,8 @@ pub struct Explained {
     pub(super) warnings: Vec<String>,
     /// Whether the recording ended before the launch was ready.
     pub(super) is_cut: bool,
+    /// The groups that were held back by their CPU quotas, if that matters.
+    pub(super) throttled: Vec<ThrottledGroup>,
     /// Functions of the kernel by address, as far as they are known.
     pub(super) functions: BTreeMap<u64, String>,
     /// The machine's swap areas.
@@ -190,6 +194,7 @@ impl Explained {
             family,
             warnings: Vec::new(),
             is_cut: false,
+            throttled: Vec::new(),
             functions: BTreeMap::new(),
             swap: Vec::new(),
             files: BTreeMap::new(),
@@ -218,6 +223,7 @@ impl Explained {
             kernel_threads: kernel_threads.collect(),
             functions: self.functions.clone(),
             swap: self.swap.clone(),
+            throttled: self.throttled.clone(),
             files: self.files.clone().into_iter().collect(),
             ..Annex::default()
         }
@@ -288,6 +294,18 @@ impl Explained {
     /// [`kernel_addresses`](Self::kernel_addresses).
     pub fn name_functions(&mut self, functions: BTreeMap<u64, String>) {
         self.functions = functions;
+    }
+
+    /// The groups that were held back by their CPU quotas in the explained time.
+    pub fn know_throttled(&mut self, groups: Vec<ThrottledGroup>) {
+        let waited = self.split.of_cell(Cell::Of(Activity::RunQueue));
+        self.throttled = quota::of_path(groups, waited, self.total());
+        self.warnings.extend(self.throttled.iter().map(quota::warning));
+    }
+
+    /// Those of these groups that matter.
+    pub fn throttled(&self) -> &[ThrottledGroup] {
+        &self.throttled
     }
 
     /// The machine's swap areas in the time of the recording.

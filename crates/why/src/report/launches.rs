@@ -143,8 +143,7 @@ impl Launches {
         let launches = self.cut + self.all.len();
         (self.cut > 0 && launches > 1).then(|| {
             format!(
-                "{} of {launches} launches are left out: the memory for events (--max-memory) was \
-                 full before their end",
+                "{} of {launches} launches are left out: they were not recorded to their end",
                 self.cut
             )
         })

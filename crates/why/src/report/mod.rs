@@ -20,6 +20,7 @@ mod names;
 mod next;
 mod page_in;
 mod proof;
+mod quota;
 mod ready;
 mod run_queue;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use unjank_measure::{Answer, SeriesRecord, Unit};
 use super::about::About;
 use super::agreement::Agreement;
 use super::explained::{Explained, Subject};
+use super::quota;
 use super::sentence::sentence;
 use super::what_if::Saving;
 use crate::path::Activity;
@@ -33,7 +34,13 @@ pub(super) fn verdict(
     // The unknown time might be saved as well.
     let most_saved = best.map_or(0.0, |best| best.share_ends()[1]) + unknown;
     let unknown_matters = judged == Answer::No && unknown > 0.0 && most_saved >= WORTH;
-    let undecided = launch.is_cut || lost || unknown_matters || !agreement.suffices();
+    let held_back = best.filter(|best| best.remedy.is_first_in_queue()).map_or(0.0, |_| {
+        let time = quota::of_others(&launch.throttled);
+        time.get() as f64 / (launch.total().get() as f64).max(1.0)
+    });
+    let quota_matters = judged == Answer::Yes && held_back >= WORTH;
+    let undecided =
+        launch.is_cut || lost || unknown_matters || quota_matters || !agreement.suffices();
     let answer = if undecided { Answer::CannotTell } else { judged };
     let mut reason = sentence(launch, best, about);
     if launch.is_cut {
@@ -48,6 +55,8 @@ pub(super) fn verdict(
         );
     } else if unknown_matters {
         reason.push_str(". A change might also save time whose cause is unknown");
+    } else if quota_matters {
+        reason.push_str(". But it may have waited for its CPU quota, which no priority changes");
     } else if let (Answer::CannotTell, Some(best)) = (answer, best) {
         let [low, high] = best.share_ends().map(|share| 100.0 * share);
         reason = format!("{reason}. Over all launches it saves {low:.0}–{high:.0} %");
@@ -108,8 +117,10 @@ fn judge(saving: &Saving) -> Answer {
 #[cfg(test)]
 mod tests {
     use unjank_host::Bytes;
+    use unjank_host::machine::ThrottledGroup;
     use unjank_host::tracefs::script::Script;
     use unjank_measure::Findings;
+    use unjank_units::Nanos;
 
     use super::super::scripted::explained;
     use super::super::{Launches, findings};
@@ -166,6 +177,31 @@ mod tests {
             assert_eq!(sleeps.answer, Answer::CannotTell);
             assert!(sleeps.reason.ends_with("whose cause is unknown"), "{}", sleeps.reason);
         }
+    }
+
+    #[test]
+    fn time_without_quota_is_not_saved_by_a_priority() {
+        let (script, end) = waits(800);
+        let findings_with = |has_process: Option<bool>| {
+            let mut launch = explained(&script, end);
+            let group = |has_process| ThrottledGroup {
+                path: "/batch".to_owned(),
+                time: Nanos(750),
+                has_process,
+            };
+            launch.know_throttled(has_process.map(group).into_iter().collect());
+            findings_of(vec![launch])
+        };
+        assert_eq!(findings_with(None).verdicts[0].answer, Answer::Yes);
+        let own = findings_with(Some(true));
+        assert_eq!(own.verdicts[0].answer, Answer::No, "only 50 of 1,000 ns are left");
+        let its = "its control group /batch used up its CPU quota and was held back for 750 ns";
+        assert!(own.warnings[0].starts_with(its), "{:?}", own.warnings);
+        let perhaps = findings_with(Some(false));
+        let Verdict { answer, reason, .. } = &perhaps.verdicts[0];
+        assert_eq!(*answer, Answer::CannotTell);
+        assert!(reason.ends_with("which no priority changes"), "{reason}");
+        assert!(perhaps.warnings[0].contains("if the program or its server is in it"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use unjank_units::Nanos;
 use super::about::{About, Remedy};
 use super::explained::{Explained, Subject};
 use super::handoff::Handoff;
+use super::quota;
 use super::spread::Spread;
 use crate::path::Activity;
 use crate::split::Cell;
@@ -74,7 +75,28 @@ pub(super) fn lengths(
             *length = replays.length(&change)?;
         }
     }
+    limit_by_quota(&mut lengths, launch);
     Some(lengths)
+}
+
+/// Being first in the run queue saves no time in which a group was held back by its CPU quota.
+fn limit_by_quota(lengths: &mut Lengths, launch: &Explained) {
+    let held_back = quota::of_program(&launch.throttled);
+    let waited = launch.split.of_cell(Cell::Of(Activity::RunQueue));
+    let savable = waited - held_back;
+    let mut too_much = Nanos::ZERO;
+    for (length, remedy) in lengths.iter_mut().zip(REMEDIES) {
+        match remedy {
+            _ if remedy.is_first_in_queue() && held_back > Nanos::ZERO => {
+                let excess = (launch.total() - *length) - savable;
+                *length = *length + excess;
+                too_much = too_much.max(excess);
+            }
+            // It contains both.
+            Remedy::All => *length = (*length + too_much).min(launch.total()),
+            _ => {}
+        }
+    }
 }
 
 /// The saving of every change, from the length of each launch and its predicted lengths.

@@ -41,7 +41,7 @@ pub(super) fn cpu(root: &Root, location: &Location) -> Result<Option<Quota>> {
 }
 
 /// The quota of one cgroup: CPUs, and the period over which they are counted.
-fn quota(root: &Root, version: u8, dir: &Path) -> Result<Option<(f64, Nanos)>> {
+pub(super) fn quota(root: &Root, version: u8, dir: &Path) -> Result<Option<(f64, Nanos)>> {
     let (quota, period) = if version == 2 {
         let path = dir.join("cpu.max");
         match root.read_if_there(&path)? {
@@ -180,7 +180,7 @@ fn bytes(root: &Root, path: &Path) -> Result<Option<Bytes>> {
 }
 
 /// One counter of a file with `name value` lines.
-fn counter(root: &Root, path: &Path, name: &str) -> Result<Option<u64>> {
+pub(super) fn counter(root: &Root, path: &Path, name: &str) -> Result<Option<u64>> {
     let Some(text) = root.read_if_there(path)? else { return Ok(None) };
     for (number, line) in text.lines().enumerate() {
         if let Some((key, value)) = line.split_once(' ')

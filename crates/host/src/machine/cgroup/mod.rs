@@ -2,6 +2,7 @@
 
 mod hierarchy;
 mod limits;
+mod throttled_times;
 mod throttling;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ pub(crate) use hierarchy::{Hierarchies, Location, unescape};
 pub(super) use limits::memory_left;
 #[cfg(fuzzing)]
 pub(crate) use limits::parse_cpu_max;
+pub use throttled_times::{ThrottledGroup, ThrottledTimes};
 pub use throttling::{Throttling, throttling};
 
 use super::reader::{Reader, one_line};

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::inode::FileId;
+use crate::machine::ThrottledGroup;
 use crate::swap_area::Area;
 
 /// Data that an explanation needs besides the events of a recording.
@@ -39,6 +40,9 @@ pub struct Annex {
     pub swap: Vec<Area>,
     /// Paths of files.
     pub files: Vec<(FileId, String)>,
+    /// The groups that were throttled for their CPU quotas in the explained window.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<ThrottledGroup>,
     /// The gaps of each CPU, in a trace of Perfetto, which does not have their beginnings; empty in
     /// a `trace.dat`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,6 +90,7 @@ mod tests {
     use super::*;
     use crate::block_device::DeviceNumber;
     use crate::swap_area::whole;
+    use unjank_units::Nanos;
 
     const DISK: DeviceNumber = DeviceNumber::new(254, 0);
 
@@ -95,6 +100,11 @@ mod tests {
             thread: 7,
             first: 5,
             window: [1, u64::MAX],
+            throttled: vec![ThrottledGroup {
+                path: "/batch".to_owned(),
+                time: Nanos(3),
+                has_process: true,
+            }],
             is_window: true,
             recorded: vec![[0, 9], [1, 8]],
             highest_khz: BTreeMap::from([(0, 2_800_000), (3, 1)]),

@@ -88,6 +88,7 @@ impl LaunchResults {
             launches: MOST,
             gap: GAP,
             timeout: Nanos(budget.limit().get() / 2),
+            explains_unended: false,
             memory: MEMORY,
             until: Some(until),
             end: Some(deadline.of_launches()),

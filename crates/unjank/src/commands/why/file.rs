@@ -144,7 +144,10 @@ pub(super) fn explain(
         let table = report::window_table(&launch, &chosen);
         (launch, vec![table], about)
     };
-    let Annex { functions, swap, files, .. } = annex.unwrap_or_default();
+    let Annex { functions, swap, files, throttled, window, .. } = annex.unwrap_or_default();
+    if window == [launch.from, launch.to].map(Timestamp::as_nanos) {
+        launch.know_throttled(throttled);
+    }
     launch.know_swap(swap);
     launch.name_functions(functions);
     launch.name_files(files.into_iter().collect());

@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     /// Idle time before each launch but the first.
     pub(crate) gap: Nanos,
     pub(crate) timeout: Nanos,
+    /// Whether a program that has not ended within `timeout` is explained until then; otherwise it
+    /// is an error.
+    pub(crate) explains_unended: bool,
     /// For the events of each.
     pub(crate) memory: Bytes,
     /// Without it, all of them.
@@ -81,18 +84,28 @@ pub(super) fn once<T>(
     let result = when_ready(process)?;
     let grace = plan.at_most(END_TIMEOUT);
     let Ending { status, was_killed, .. } = started.end(grace);
-    let killed_after = was_killed.then_some(grace);
+    let at_exit = matches!(plan.program.ready, Ready::Exit);
+    let launch = Launch {
+        process,
+        began,
+        took: timeout,
+        is_unended: false,
+        at_exit,
+        noticed: None,
+        status: status.filter(|_| by_itself),
+        killed_after: was_killed.then_some(grace),
+        is_foreign,
+    };
     match came {
         WaitResult::Ready { took, by, .. } => {
-            let status = status.filter(|_| by_itself);
             let noticed = match plan.program.ready {
                 Ready::Port(_) => Some(Noticed::Listening),
                 _ => by.map(Noticed::Received),
             };
-            let at_exit = matches!(plan.program.ready, Ready::Exit);
-            let launch =
-                Launch { process, began, took, at_exit, noticed, status, killed_after, is_foreign };
-            Ok(Some((launch, result)))
+            Ok(Some((Launch { took, noticed, ..launch }, result)))
+        }
+        WaitResult::TimedOut if plan.explains_unended && at_exit => {
+            Ok(Some((Launch { is_unended: true, at_exit: false, ..launch }, result)))
         }
         WaitResult::Interrupted => Ok(None),
         WaitResult::Ended => {
@@ -130,6 +143,7 @@ mod tests {
             launches: 1,
             gap: Nanos::ZERO,
             timeout: Nanos::ZERO,
+            explains_unended: false,
             memory: Bytes::default(),
             until: None,
             end: Some(end),

@@ -60,9 +60,13 @@ pub(crate) fn record(
         let Some((launch, (recorded, kept))) = ready else { break };
         let kept = kept.zip(keep.take());
         let size = recorded.size;
-        let launch = RecordedLaunch { launch, recorded, before, memory: plan.memory };
-        let Some(explained) = launch.explain(kept, root, &interrupt::stop())? else { break };
+        let recorded = RecordedLaunch { launch, recorded, before, memory: plan.memory };
+        let Some(explained) = recorded.explain(kept, root, &interrupt::stop())? else { break };
         launches.add(explained, size);
+        if launch.is_unended {
+            // Others would take as long.
+            break;
+        }
         longest = longest.max(Timestamp::now().since(begun));
     }
     Ok(launches)

@@ -106,6 +106,7 @@ fn explain(
         launches: args.launches(),
         gap: args.gap,
         timeout: args.timeout,
+        explains_unended: false,
         memory: args.memory,
         until: None,
         end: None,
@@ -141,6 +142,7 @@ fn explain(
         let experiment = Experiment { wanted, by, pairs, plan, about };
         return experiment.run(root, &tracefs, seed, monitor);
     }
+    let plan = Plan { explains_unended: true, ..plan };
     let launches = match args.window.pid {
         Some(pid) => {
             let window = Window {

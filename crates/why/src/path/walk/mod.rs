@@ -150,7 +150,7 @@ impl Walk<'_> {
     /// Explains the last part of a stretch.
     fn step(&mut self, stretch: Stretch) {
         let Stretch { thread, from, end, at, mut series } = stretch;
-        if at.at_once > MOST_AT_ONCE || self.stop.is_requested() {
+        if at.repeated > MOST_AT_ONCE || self.stop.is_requested() {
             self.push(thread, from, end, at, Activity::Unknown, Detail::None);
             return;
         }
