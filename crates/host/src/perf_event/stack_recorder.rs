@@ -67,7 +67,10 @@ pub(crate) const REGISTERS: [u32; 0] = [];
 /// eight.
 const STACK: u32 = 4096;
 /// The most switches of a thread on one CPU that are recorded in a second, about:
-/// each takes 4 µs. If a thread sleeps more often, the kernel skips some.
+/// each takes 4 µs. If a thread sleeps more often, the kernel skips some. It raises the
+/// period after two switches within a 4,000th of a second, and lowers it only at clock
+/// ticks in which the thread runs, or at samples that are less than two ticks apart
+/// (`perf_adjust_period` in `kernel/events/core.c`).
 const MOST_SWITCHES: u64 = 4_000;
 const SUBJECT: &str = "the stacks of a program";
 /// Files that the rest of this process may need.
