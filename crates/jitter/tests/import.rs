@@ -75,20 +75,47 @@ fn nanoseconds_are_not_taken_for_microseconds() {
 fn wake_ups_beyond_the_histogram_are_counted_and_warned_about() {
     // cyclictest itself printed for this run: Histogram Overflows: 00068 00038.
     let findings = fixture("cyclictest-overflow.json").findings();
-    let [first, second] = &findings.warnings[..] else { panic!("{:?}", findings.warnings) };
+    let [first, second, judged] = &findings.warnings[..] else { panic!("{:?}", findings.warnings) };
     assert!(first.starts_with("thread 0: 68 of 1940 wake-ups lay beyond its histogram"), "{first}");
     assert!(second.starts_with("thread 1: 38 of 2000 wake-ups"), "{second}");
+    assert!(judged.contains("p99 of wake-up latency as other"), "{judged}");
     assert_eq!(findings.series[0].n, 3_940);
     assert_eq!(findings.series[0].summary.as_ref().unwrap().max, 23_989_000);
 }
 
+/// 10,000 wake-ups of period 200 µs, `beyond` of them beyond a histogram of `size` µs and one of
+/// those 3 ms late.
+fn overflowing(size: u32, beyond: u32) -> Imported {
+    let text = format!(
+        "{{\"cmdline:\": \"cyclictest -S -i200 -h{size}\", \"thread\": {{\"0\": {{\"histogram\": \
+         {{\"25\": {}, \"390\": 11}}, \"cycles\": 10000, \"min\": 25, \"max\": 3000}}}}}}",
+        10_000 - 11 - beyond
+    );
+    read(&text, "x.json").unwrap()
+}
+
 #[test]
-fn an_upper_bound_is_never_judged_slow() {
-    let beyond = fixture("cyclictest-overflow.json");
-    let verdict = beyond.verdict(&beyond.findings());
-    assert_eq!(verdict.answer, Answer::CannotTell);
-    assert!(verdict.reason.contains("later than 12"), "{}", verdict.reason);
-    let known = fixture("cyclictest.json");
+fn wake_ups_beyond_the_histogram_are_judged_by_both_bounds() {
+    // As late as the latest, they would be 300 late wake-ups with their missed periods.
+    let few = overflowing(400, 20);
+    let findings = few.findings();
+    let judged = few.verdict(&findings);
+    assert_eq!(judged.answer, Answer::CannotTell, "{judged:?}");
+    assert!(judged.reason.starts_with("the answer depends on 20 wake-ups"), "{}", judged.reason);
+    assert!(judged.reason.ends_with("p99 is at least 25.0 µs"), "{}", judged.reason);
+    let [low, high] = judged.measured.unwrap().interval.unwrap();
+    assert!(low < 200e3 && high > 200e3, "{low}–{high}");
+    let warning = findings.warnings.last().unwrap();
+    assert!(warning.ends_with("it is between 25.0 µs and 2.00 ms"), "{warning}");
+    // However late they were, p99 is more than a period, as the size of the histogram shows.
+    let many = overflowing(400, 300);
+    assert_eq!(many.verdict(&many.findings()).answer, Answer::Slow);
+    // However late they were, p99 is 25 µs.
+    let none = overflowing(400, 1);
+    assert_eq!(none.verdict(&none.findings()).answer, Answer::Healthy);
+    assert_eq!(none.findings().warnings.len(), 1);
+    // The two latest alone, 24 ms and more than 100 periods late, are more than a hundredth.
+    let known = fixture("cyclictest-overflow.json");
     assert_eq!(known.verdict(&known.findings()).answer, Answer::Slow);
 }
 
@@ -255,7 +282,8 @@ proptest! {
         prop_assert_eq!((all.n, all.missed), (count, missed));
         prop_assert_eq!(all.labels["policy"].as_str(), "fifo:80");
         let beyond = threads.iter().filter(|(_, beyond)| beyond.is_some()).count();
-        prop_assert_eq!(findings.warnings.len(), beyond);
+        let of_threads = |warning: &&String| warning.starts_with("thread ");
+        prop_assert_eq!(findings.warnings.iter().filter(of_threads).count(), beyond);
         let singles = if threads.len() > 1 { threads.len() } else { 0 };
         prop_assert_eq!(findings.series.len(), 1 + singles);
     }

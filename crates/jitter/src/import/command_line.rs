@@ -4,6 +4,8 @@
 use unjank_host::Nanos;
 use unjank_host::sched::Priority;
 
+use super::document::MOST_BUCKETS;
+
 /// The options of a command line, with defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CommandLine {
@@ -19,6 +21,8 @@ pub(super) struct CommandLine {
     pub(super) distance: Nanos,
     /// Sleeps end at absolute moments.
     pub(super) absolute: bool,
+    /// Wake-ups at least so late, in the unit of the latencies, are beyond the histogram.
+    pub(super) histogram: Option<u64>,
 }
 
 /// Options whose value may be the next word.
@@ -84,7 +88,7 @@ struct Options {
     spread: bool,
     period: u64,
     distance: u64,
-    histogram: bool,
+    histogram: u64,
     relative: bool,
 }
 
@@ -101,7 +105,7 @@ impl Options {
         match option {
             b'i' => self.period = number(value),
             b'd' => self.distance = number(value),
-            b'h' | b'H' => self.histogram = number(value) > 0,
+            b'h' | b'H' => self.histogram = number(value).min(MOST_BUCKETS as u64),
             b'r' | b's' | b'x' => self.relative = true,
             b'p' => {
                 self.priority = number(value);
@@ -141,8 +145,9 @@ impl Options {
             spread: self.spread,
             period: micros(self.period),
             // With a histogram all threads have the same period.
-            distance: micros(if self.histogram { 0 } else { self.distance }),
+            distance: micros(if self.histogram > 0 { 0 } else { self.distance }),
             absolute: !self.relative,
+            histogram: Some(self.histogram).filter(|size| *size > 0),
         }
     }
 }

@@ -88,6 +88,7 @@ pub(super) fn imported(file: File, path: &str) -> Result<Imported> {
         machine: machine(file.sysinfo, "cyclictest"),
         ran: file.start_time.zip(file.end_time).and_then(|(start, end)| ran(&start, &end)),
         warnings,
+        histogram: options.histogram,
         threads: threads.collect(),
         command_line: file.command_line,
     })

@@ -10,7 +10,7 @@ use unjank_host::{Error, Nanos, Result, Unsupported};
 
 /// The most buckets of a histogram (`HIST_MAX` of `cyclictest.c`; jitterdebugger
 /// has fewer).
-const MOST_BUCKETS: usize = 1_000_000;
+pub(super) const MOST_BUCKETS: usize = 1_000_000;
 /// More than the CPUs of any machine.
 const MOST_THREADS: usize = 8_192;
 /// More wake-ups than a run of years.

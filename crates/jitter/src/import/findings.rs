@@ -3,21 +3,36 @@
 use std::collections::BTreeSet;
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Fact, Findings, Series, Unit, Verdict};
+use unjank_measure::{Fact, Findings, Series, Unit};
 
 use super::document::Thread;
 use super::imported::Imported;
-use crate::explain;
 use crate::probe::{PERIOD, PERIOD_LABEL};
 
 /// Why there is no distribution although threads woke.
 const NO_HISTOGRAM: &str = "no wake-up of the file is in a histogram: cyclictest keeps one with \
                             --histogram=N, for wake-ups less than N late";
 
+/// How late wake-ups beyond a histogram are taken to have been.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Beyond {
+    /// As late as the latest, which is one of them.
+    Latest,
+    /// As early as is possible, except the latest.
+    Least,
+}
+
 impl Imported {
     /// Series like those of `jitter native`: one over all threads and, if there
     /// are several, one for each.
     pub fn findings(&self) -> Findings {
+        let mut findings = self.counted(Beyond::Latest);
+        self.note_bounds(&mut findings);
+        findings
+    }
+
+    /// The findings; wake-ups beyond the histograms were as late as `beyond` says.
+    pub(super) fn counted(&self, beyond: Beyond) -> Findings {
         let mut findings = Findings { warnings: self.warnings.clone(), ..Findings::default() };
         let name = format!("jitter/native/{}/wakeup", self.policy);
         let has_histogram = self.threads.iter().any(|thread| !thread.counted.buckets.is_empty());
@@ -27,7 +42,7 @@ impl Imported {
             let empty = Series::new(&*name).with_label("policy", self.scheduling());
             let mut single = self.labelled(empty, thread);
             if has_histogram {
-                self.count(thread, &mut single, &mut findings);
+                self.count(thread, beyond, &mut single, &mut findings);
             }
             all.absorb(&single);
             singles.push(single.finish());
@@ -50,37 +65,33 @@ impl Imported {
         findings
     }
 
-    /// The verdict of `jitter native` on [`findings`](Self::findings). Upper bounds
-    /// of latencies never give the answer `Slow`.
-    pub fn verdict(&self, findings: &Findings) -> Verdict {
-        let mut verdict = explain::verdict(findings);
-        let counted = || self.threads.iter().map(|thread| &thread.counted);
-        let reach = counted().filter_map(|counted| counted.buckets.last()).map(|(last, _)| *last);
-        let reach = self.nanos(reach.max().unwrap_or(0));
-        let bounded = counted().any(|counted| counted.beyond() > 0);
-        let limit = verdict.healthy.as_ref().map_or(0.0, |healthy| healthy.at_most);
-        if verdict.answer == Answer::Slow && bounded && (reach.get() as f64) < limit {
-            verdict.answer = Answer::CannotTell;
-            verdict.reason = format!(
-                "that is an upper bound: wake-ups later than {reach} are beyond the histogram, so \
-                 how late they were is not known"
-            );
-        }
-        verdict
-    }
-
     fn wakeups(&self) -> u64 {
         self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.counted.wakeups))
     }
 
-    fn nanos(&self, latency: u64) -> Nanos {
+    /// Number of wake-ups beyond the histograms.
+    pub(super) fn beyond(&self) -> u64 {
+        self.threads.iter().fold(0, |sum, thread| sum.saturating_add(thread.counted.beyond()))
+    }
+
+    /// The least latency of a wake-up beyond the histograms, in the file's unit.
+    pub(super) fn least_beyond(&self) -> u64 {
+        let last = |thread: &Thread| thread.counted.buckets.last().map(|(last, _)| *last + 1);
+        let reach = self.threads.iter().filter_map(last).max();
+        reach.unwrap_or(0).max(self.histogram.unwrap_or(0))
+    }
+
+    pub(super) fn nanos(&self, latency: u64) -> Nanos {
         Nanos(latency.saturating_mul(self.resolution.get()))
     }
 
-    /// Fills the series of one thread. Wake-ups beyond the histogram count as late
-    /// as the latest, which is one of them.
-    fn count(&self, thread: &Thread, series: &mut Series, findings: &mut Findings) {
+    /// Fills the series of one thread.
+    fn count(&self, thread: &Thread, beyond: Beyond, series: &mut Series, findings: &mut Findings) {
         let counted = &thread.counted;
+        let others = match beyond {
+            Beyond::Latest => counted.max,
+            Beyond::Least => self.least_beyond().min(counted.max),
+        };
         let beyond = counted.beyond();
         // After a late wake-up, cyclictest skips the periods that have passed.
         let period = thread.period.map_or(0, Nanos::get);
@@ -92,7 +103,8 @@ impl Imported {
         }
         if beyond > 0 {
             let latest = self.nanos(counted.max);
-            series.record_many(latest, beyond);
+            series.record_many(latest, 1);
+            series.record_many(self.nanos(others), beyond - 1);
             series.miss(passed(latest));
             let inside = 1.0 - beyond as f64 / counted.wakeups.max(1) as f64;
             findings.warn(format!(

@@ -32,6 +32,8 @@ pub struct Imported {
     pub ran: Option<[Date; 2]>,
     /// Caveats for a reader of the numbers.
     pub warnings: Vec<String>,
+    /// Wake-ups at least so late are beyond the histograms, in the file's unit, if known.
+    pub(super) histogram: Option<u64>,
     pub(super) threads: Vec<Thread>,
 }
 

@@ -39,6 +39,7 @@ pub(super) fn imported(file: File, path: &str) -> Result<Imported> {
         machine: machine(file.sysinfo, "jitterdebugger"),
         ran: None,
         warnings: Vec::new(),
+        histogram: None,
         threads: threads.collect(),
     })
 }

@@ -9,6 +9,7 @@
 //! | `imported` | a file that was read |
 //! | `repair` | makes their invalid JSON valid |
 //! | `findings` | turns threads into series |
+//! | `verdict` | judges them |
 
 mod command_line;
 mod cyclictest;
@@ -17,6 +18,7 @@ mod findings;
 mod imported;
 mod jitterdebugger;
 mod repair;
+mod verdict;
 
 pub use imported::Imported;
 
