@@ -46,6 +46,24 @@ pub fn devices(root: &Root) -> Result<Vec<Zram>> {
     Ok(devices)
 }
 
+/// The bytes that a device's content takes after compression. The allocator takes more: mostly
+/// partly filled pages, of which it has about as many in a large device as in a small one.
+///
+/// # Errors
+/// `Parse` with the file.
+pub fn compressed(root: &Root, name: &str) -> Result<Bytes> {
+    let dir = Path::new("/sys/block").join(name);
+    let stat = dir.join("mm_stat");
+    match root.read_if_there(&stat)? {
+        Some(text) => {
+            let [_, compressed, _] = parse_mm_stat(&text, &stat)?;
+            Ok(Bytes(compressed))
+        }
+        // The name before Linux 4.1.
+        None => root.read_number(dir.join("compr_data_size")).map(Bytes),
+    }
+}
+
 fn one_device(root: &Root, name: String) -> Result<Zram> {
     let dir = Path::new("/sys/block").join(&name);
     let number = |file: &str| {
@@ -53,7 +71,10 @@ fn one_device(root: &Root, name: String) -> Result<Zram> {
     };
     let stat = dir.join("mm_stat");
     let (original, memory) = match root.read_if_there(&stat)? {
-        Some(text) => parse_mm_stat(&text, &stat)?,
+        Some(text) => {
+            let [original, _, memory] = parse_mm_stat(&text, &stat)?;
+            (original, memory)
+        }
         // The names before Linux 4.1.
         None => (number("orig_data_size")?, number("mem_used_total")?),
     };
@@ -68,11 +89,13 @@ fn one_device(root: &Root, name: String) -> Result<Zram> {
     })
 }
 
-/// Parses numbers of bytes: stored data, compressed data, total memory used …
-pub(crate) fn parse_mm_stat(text: &str, path: &Path) -> Result<(u64, u64)> {
+/// Parses the first three numbers of bytes: stored, compressed, used in total.
+pub(crate) fn parse_mm_stat(text: &str, path: &Path) -> Result<[u64; 3]> {
     let mut numbers = text.split_whitespace().map(str::parse::<u64>);
-    match (numbers.next(), numbers.nth(1)) {
-        (Some(Ok(original)), Some(Ok(memory))) => Ok((original, memory)),
+    match [numbers.next(), numbers.next(), numbers.next()] {
+        [Some(Ok(original)), Some(Ok(compressed)), Some(Ok(memory))] => {
+            Ok([original, compressed, memory])
+        }
         _ => Err(Error::parse(path, 1, "expected numbers of bytes: stored, compressed, used")),
     }
 }
@@ -94,8 +117,8 @@ mod tests {
     #[test]
     fn statistics_are_read_in_their_order() {
         let parse = |text: &str| parse_mm_stat(text, Path::new("/sys/block/zram0/mm_stat"));
-        assert_eq!(parse("  4096  74  12288 0 12288 0 0 0 0").unwrap(), (4096, 12_288));
-        for text in ["", "4096", "4096 74", "x 1 2", "1 2 x"] {
+        assert_eq!(parse("  4096  74  12288 0 12288 0 0 0 0").unwrap(), [4096, 74, 12_288]);
+        for text in ["", "4096", "4096 74", "x 1 2", "1 x 2", "1 2 x"] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with("cannot parse /sys/block/zram0/mm_stat, line 1"), "{error}");
         }

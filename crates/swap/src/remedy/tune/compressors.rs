@@ -95,7 +95,7 @@ impl Compressor {
         )))
     }
 
-    /// What it has stored, in how much memory. The device is removed.
+    /// What it has stored, and what it made of that. The device is removed.
     pub(super) fn finish(self, root: &Root) -> Result<Compressed> {
         let name = format!("zram{}", self.device.number());
         let device = zram::devices(root)?.into_iter().find(|device| device.name == name);
@@ -103,7 +103,7 @@ impl Compressor {
         Ok(Compressed {
             algorithm: self.algorithm,
             original: device.original,
-            memory: device.memory,
+            compressed: zram::compressed(root, &name)?,
             write: self.write.finish(),
             read: self.read.finish(),
             groups: self.groups.medians(),

@@ -27,8 +27,9 @@ pub struct Compressed {
     pub algorithm: String,
     /// What it was given.
     pub original: Bytes,
-    /// The memory that this took, with the allocator's overhead.
-    pub memory: Bytes,
+    /// What it made of that. The allocator's partly filled pages, which hardly grow with the
+    /// content, are not in it.
+    pub compressed: Bytes,
     /// Times to compress a page.
     pub write: SeriesRecord,
     /// Times to bring one back.
@@ -51,7 +52,7 @@ pub struct Storage {
 impl Compressed {
     /// Bytes of programs in a byte of memory.
     pub fn ratio(&self) -> f64 {
-        self.original.get() as f64 / self.memory.get().max(1) as f64
+        self.original.get() as f64 / self.compressed.get().max(1) as f64
     }
 }
 

@@ -22,6 +22,14 @@ pub(super) struct Choice {
     pub(super) why: String,
 }
 
+/// Why there is no choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoChoice {
+    NotMeasured,
+    /// No algorithm makes the pages smaller: compressed, they would take as much memory or more.
+    NotSmaller,
+}
+
 /// The algorithm in use stays if it costs no more than this many times the best: another run would
 /// choose another one.
 const AS_GOOD: f64 = 1.1;
@@ -37,17 +45,21 @@ struct Candidate<'a> {
     misses: f64,
 }
 
-/// The best of those that were measured, or the one `in_use` if that is as good; `None` if none was
-/// measured.
+/// The best of those that were measured and make pages smaller, or the one `in_use` if that is as
+/// good.
 pub(super) fn choose(
     measured: &Measured,
     present: &Present,
     reuse: Option<&Reuse>,
     in_use: Option<&str>,
-) -> Option<Choice> {
+) -> Result<Choice, NoChoice> {
     let pool = present.memory.total.get() as f64 * size::SHARE;
-    let all = measured.compressors.iter();
-    let smallest = all.clone().map(Compressed::ratio).min_by(f64::total_cmp)?;
+    let all = measured.compressors.iter().filter(|it| it.ratio() > 1.0);
+    let smallest = all.clone().map(Compressed::ratio).min_by(f64::total_cmp);
+    let Some(smallest) = smallest else {
+        let measured = !measured.compressors.is_empty();
+        return Err(if measured { NoChoice::NotSmaller } else { NoChoice::NotMeasured });
+    };
     let candidate = |of| {
         let ratio = Compressed::ratio(of);
         let effort = median(&of.write)?.0 + median(&of.read)?.0;
@@ -62,13 +74,15 @@ pub(super) fn choose(
     let elsewhere = [&measured.swap_area, &measured.file_system];
     let elsewhere = elsewhere.into_iter().flatten().find_map(|it| Some(median(&it.read)?.0));
     let cost = |it: &Candidate<'_>| it.effort + it.misses * elsewhere.unwrap_or(0.0);
-    let best = candidates.iter().min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
+    let best = candidates.iter().min_by(|one, other| cost(one).total_cmp(&cost(other)));
+    let best = best.ok_or(NoChoice::NotMeasured)?;
     let stays =
         |it: &&Candidate<'_>| Some(&*it.of.algorithm) == in_use && cost(it) <= AS_GOOD * cost(best);
     let best = candidates.iter().find(stays).unwrap_or(best);
-    let fastest = candidates.iter().min_by(|one, other| one.effort.total_cmp(&other.effort))?;
-    let densest = candidates.iter().max_by(|one, other| one.ratio.total_cmp(&other.ratio))?;
-    Some(Choice {
+    let fastest = candidates.iter().min_by(|one, other| one.effort.total_cmp(&other.effort));
+    let densest = candidates.iter().max_by(|one, other| one.ratio.total_cmp(&other.ratio));
+    let (fastest, densest) = (fastest.unwrap_or(best), densest.unwrap_or(best));
+    Ok(Choice {
         algorithm: best.of.algorithm.clone(),
         ratio: best.ratio,
         why: why(best, fastest, densest, elsewhere, reuse.is_some()),
@@ -146,7 +160,22 @@ mod tests {
 
     #[test]
     fn without_a_measurement_there_is_no_choice() {
-        assert_eq!(choose(&Measured::default(), &present(), None, None), None);
+        let none = choose(&Measured::default(), &present(), None, None);
+        assert_eq!(none, Err(NoChoice::NotMeasured));
+    }
+
+    #[test]
+    fn an_algorithm_that_makes_nothing_smaller_is_not_chosen() {
+        let of = |ratios: &[u64]| Measured {
+            compressors: ratios.iter().map(|&it| compressed("lz4", it, 3_000, 1_000)).collect(),
+            ..Measured::default()
+        };
+        for ratios in [&[10][..], &[6, 7]] {
+            let none = choose(&of(ratios), &present(), None, Some("lz4"));
+            assert_eq!(none, Err(NoChoice::NotSmaller));
+        }
+        let one = choose(&of(&[6, 15]), &present(), None, None).unwrap();
+        assert!((one.ratio - 1.5).abs() < 0.01, "{one:?}");
     }
 
     #[test]

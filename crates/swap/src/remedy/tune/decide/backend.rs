@@ -7,8 +7,9 @@ use unjank_host::machine::{SwapKind, Zram};
 
 use super::super::measured::Measured;
 use super::super::reuse::Reuse;
+use super::algorithm::{self, NoChoice};
 use super::setting::{Present, Setting};
-use super::{algorithm, size};
+use super::size;
 use crate::remedy::tier::room::is_at;
 
 /// What the user wants to swap to.
@@ -97,11 +98,13 @@ fn zram(
     };
     let devices: Vec<&Zram> = present.memory.zram.iter().filter(swapped_to).collect();
     let in_use = devices.first().map(|device| &*device.algorithm);
-    let Some(choice) = algorithm::choose(measured, present, reuse, in_use) else {
-        let reason = measured.unsupported.iter().find(|(what, _)| *what != "swap/tune/files");
-        let why = reason.map_or_else(|| "nothing was measured".to_owned(), |(_, why)| why.clone());
-        settings.push(Setting { name: "swap", now, proposed: None, why });
-        return Backend::Unchanged;
+    let choice = match algorithm::choose(measured, present, reuse, in_use) {
+        Ok(choice) => choice,
+        Err(none) => {
+            let why = why_not(none, measured);
+            settings.push(Setting { name: "swap", now, proposed: None, why });
+            return Backend::Unchanged;
+        }
     };
     let (size, why_size) = size::decide(choice.ratio, present.memory.total, reuse);
     let is_such = |device: &&&Zram| {
@@ -147,6 +150,18 @@ fn zswap(
 ) -> Backend {
     let zswap = present.memory.zswap.clone().unwrap_or_default();
     let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let offers = |name: &str| {
+        present.crypto.as_ref().is_some_and(|names| names.iter().any(|known| known == name))
+    };
+    let offered = measured.compressors.iter().filter(|it| offers(&it.algorithm)).cloned().collect();
+    let offered = Measured { compressors: offered, ..measured.clone() };
+    let in_use = Some(&*zswap.compressor).filter(|_| zswap.enabled);
+    let choice = algorithm::choose(&offered, present, reuse, in_use);
+    if choice == Err(NoChoice::NotSmaller) {
+        let why = why_not(NoChoice::NotSmaller, &offered);
+        settings.push(Setting { name: "zswap", now: switch(zswap.enabled), proposed: None, why });
+        return Backend::Unchanged;
+    }
     settings.push(Setting {
         name: "swap",
         now: now.clone(),
@@ -159,13 +174,7 @@ fn zswap(
         proposed: Some(switch(true)),
         why: why.to_owned(),
     });
-    let offers = |name: &str| {
-        present.crypto.as_ref().is_some_and(|names| names.iter().any(|known| known == name))
-    };
-    let offered = measured.compressors.iter().filter(|it| offers(&it.algorithm)).cloned().collect();
-    let offered = Measured { compressors: offered, ..measured.clone() };
-    let in_use = Some(&*zswap.compressor).filter(|_| zswap.enabled);
-    let choice = algorithm::choose(&offered, present, reuse, in_use);
+    let choice = choice.ok();
     let why = choice.as_ref().map_or_else(
         || "no algorithm that was measured is among those of /proc/crypto".to_owned(),
         |choice| choice.why.clone(),
@@ -188,6 +197,19 @@ fn zswap(
         });
     }
     Backend::Zswap { compressor, shrinker: zswap.shrinker.is_some() }
+}
+
+/// Why no algorithm was chosen, for a reader.
+fn why_not(none: NoChoice, measured: &Measured) -> String {
+    match none {
+        NoChoice::NotSmaller => "no algorithm makes these pages smaller, so compressed they would \
+                                 take more memory than they free"
+            .to_owned(),
+        NoChoice::NotMeasured => {
+            let reason = measured.unsupported.iter().find(|(what, _)| *what != "swap/tune/files");
+            reason.map_or_else(|| "nothing was measured".to_owned(), |(_, why)| why.clone())
+        }
+    }
 }
 
 /// The present swap areas, for a reader.
@@ -258,6 +280,24 @@ mod tests {
         let mut settings = Vec::new();
         let backend = decide(&nothing, &present(), None, Method::Auto, &mut settings);
         assert_eq!((backend, settings[0].why.as_str()), (Backend::Unchanged, "no zram here"));
+    }
+
+    #[test]
+    fn memory_that_does_not_compress_gets_neither_zram_nor_zswap() {
+        let measured =
+            Measured { compressors: vec![compressed("lz4", 10, 3_000, 2_000)], ..measured() };
+        let mut machine = present();
+        machine.memory.swap = vec![device(SwapKind::File, "/swapfile")];
+        machine.memory.zswap = Some(Zswap::default());
+        machine.crypto = Some(vec!["lz4".to_owned()]);
+        for method in [Method::Zram, Method::Zswap] {
+            let mut settings = Vec::new();
+            let backend = decide(&measured, &machine, None, method, &mut settings);
+            assert_eq!(backend, Backend::Unchanged);
+            let [only] = &settings[..] else { panic!("{settings:?}") };
+            assert_eq!(only.proposed, None);
+            assert!(only.why.starts_with("no algorithm makes these pages smaller"), "{}", only.why);
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn compressed(algorithm: &str, ratio: u64, write: u64, read: u64) -> 
     Compressed {
         algorithm: algorithm.to_owned(),
         original: Bytes::from_mib(16),
-        memory: Bytes((160 << 20) / ratio),
+        compressed: Bytes((160 << 20) / ratio),
         write: series(write),
         read: series(read),
         groups: vec![(1, Nanos(read)), (8, Nanos(read * 8))],
