@@ -22,7 +22,10 @@ use crate::{paths, values};
 unjank pages out memory of its own (MADV_PAGEOUT, through swap) or, without
 swap, evicts pages of a scratch file. Then it touches them in random order.
 Touches that wait for a read are page-ins; pages that readahead brought along
-are counted apart. No memory of other programs is evicted.")]
+are counted apart. No memory of other programs is evicted.
+
+Each start fills and evicts --size before its time begins: large sizes on slow
+storage take minutes, even with --quick; --starts 1 does it once.")]
 pub(crate) struct Args {
     /// Which pages to evict
     #[arg(long, value_enum, default_value = "auto")]
@@ -30,10 +33,10 @@ pub(crate) struct Args {
     /// How much to evict in each round; less if memory is scarce
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = values::bytes)]
     size: Bytes,
-    /// How long to measure
+    /// How long to touch pages, without the time to fill and evict them in each start
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     duration: Nanos,
-    /// Measure for two seconds
+    /// Touch pages for two seconds
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// The directory for a scratch file [default: the user's cache, else /var/tmp]
