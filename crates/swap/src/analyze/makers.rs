@@ -49,14 +49,12 @@ impl Accesses {
         let mut users: Vec<(u32, u32)> = vec![(0, 0); self.counts.len()];
         let mut by_process = vec![Maker::default(); processes.names.len()];
         let mut assigned = vec![0_u32; self.counts.len()];
-        for (key, count) in self.pairs.keys().into_iter().zip(&self.pair_counts) {
-            let (who, page) =
-                ((key >> PAGE_BITS) as usize, (key & ((1 << PAGE_BITS) - 1)) as usize);
-            let process = processes.numbers[who];
-            by_process[process as usize].add(*count, 1, hot[page]);
-            assigned[page] = assigned[page].saturating_add(*count);
-            if *count > users[page].1 {
-                users[page] = (process, *count);
+        for Use { process, page, accesses } in self.uses(&processes) {
+            let page = page as usize;
+            by_process[process as usize].add(accesses, 1, hot[page]);
+            assigned[page] = assigned[page].saturating_add(accesses);
+            if accesses > users[page].1 {
+                users[page] = (process, accesses);
             }
         }
         let mut by_kind = BTreeMap::<PageKind, Maker>::new();
@@ -82,6 +80,34 @@ impl Accesses {
             processes: called(by_process, &processes.names),
         }
     }
+
+    /// The accesses of each page by process name. Processes of one name that access the same page
+    /// are one use.
+    fn uses(&self, processes: &Processes) -> Vec<Use> {
+        let of_pair = |(key, count): (u64, &u32)| Use {
+            process: processes.numbers[(key >> PAGE_BITS) as usize],
+            page: (key & ((1 << PAGE_BITS) - 1)) as u32,
+            accesses: *count,
+        };
+        let pairs = self.pairs.keys().into_iter().zip(&self.pair_counts);
+        let mut uses: Vec<Use> = pairs.map(of_pair).collect();
+        uses.sort_unstable_by_key(|it| (it.process, it.page));
+        uses.dedup_by(|next, kept| {
+            let same = (next.process, next.page) == (kept.process, kept.page);
+            if same {
+                kept.accesses = kept.accesses.saturating_add(next.accesses);
+            }
+            same
+        });
+        uses
+    }
+}
+
+/// The accesses of one page by the processes of one name.
+struct Use {
+    process: u32,
+    page: u32,
+    accesses: u32,
 }
 
 impl Maker {
@@ -133,5 +159,31 @@ impl Processes {
             found.numbers.push(number);
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Silent;
+
+    use crate::analyze::{Options, run};
+    use crate::trace::{Options as Reading, Trace};
+
+    #[test]
+    fn a_page_of_processes_of_one_name_is_one_page_of_that_name() {
+        let text = "time,process,pid,page,op\n0,a,1,1,read\n1,a,2,1,read\n2,a,3,1,read\n\
+                    3,a,3,2,read\n4,b,4,2,read\n";
+        let text = text.as_bytes().to_vec();
+        let mut trace = Trace::from_memory("x.csv", text, &Reading::default()).unwrap();
+        let options = Options { hot: 1.0, ..Options::default() };
+        let analysis = run(&mut trace, "x", &options, &Silent).unwrap();
+        assert_eq!(analysis.skew.pages(), 2);
+        let found: Vec<_> = analysis
+            .makers
+            .processes
+            .iter()
+            .map(|it| (it.name.as_str(), it.pages, it.accesses, it.hot_pages, it.hot_accesses))
+            .collect();
+        assert_eq!(found, [("a", 2, 4, 2, 4), ("b", 1, 1, 1, 1)]);
     }
 }
