@@ -186,7 +186,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
         verdict.answer = if episodes.is_empty() { Answer::Yes } else { Answer::No };
         verdict.measured = Some(Quantity {
             name: "share of time in which it thrashes".to_owned(),
-            value: (time.as_secs_f64() / analysis.summary.span.as_secs_f64()).min(1.0),
+            value: time.as_secs_f64() / analysis.summary.span.as_secs_f64(),
             unit: Unit::Ratio,
             interval: None,
             at_least: None,

@@ -104,7 +104,7 @@ impl State {
         let paging = self.paging.finish(has_times);
         let can_tell =
             has_times && paging.page_ins > 0 && paging.page_outs + paging.clean_drops > 0;
-        let episodes = self.thrash.finish();
+        let episodes = self.thrash.finish(summary.span);
         let called = |who| called(names, who);
         let counted = self.launches.finish();
         let launches: Vec<(Arc<str>, Launch)> = counted

@@ -34,7 +34,7 @@ impl Default for Limits {
 pub struct Episode {
     /// The start of the first window.
     pub start: Nanos,
-    /// The end of the last window.
+    /// The end of the last window, or of the trace if that is earlier.
     pub end: Nanos,
     /// Pages that came back quickly.
     pub re_faults: u64,
@@ -97,11 +97,15 @@ impl Finder {
         self.quick.push((back.page.0, back.who));
     }
 
-    /// All episodes, in the order of time.
-    pub(super) fn finish(&mut self) -> Vec<Episode> {
+    /// All episodes of a trace that ends at `end`, in the order of time.
+    pub(super) fn finish(&mut self, end: Nanos) -> Vec<Episode> {
         self.close_window();
         self.close_episode();
-        std::mem::take(&mut self.episodes)
+        let mut episodes = std::mem::take(&mut self.episodes);
+        if let Some(last) = episodes.last_mut() {
+            last.end = last.end.min(end);
+        }
+        episodes
     }
 
     fn close_window(&mut self) {
@@ -175,19 +179,23 @@ mod tests {
         for at in 0..5 {
             finder.take(back(4_000 + at, 7, 0));
         }
-        let episodes = finder.finish();
+        let episodes = finder.finish(Nanos::from_millis(4_700));
         let found: Vec<_> = episodes
             .iter()
             .map(|e| (e.start.get() / 1_000_000, e.end.get() / 1_000_000, e.re_faults, e.pages))
             .collect();
-        assert_eq!(found, [(1_000, 3_000, 12, 6), (4_000, 5_000, 5, 1)]);
+        assert_eq!(found, [(1_000, 3_000, 12, 6), (4_000, 4_700, 5, 1)]);
         assert_eq!(episodes[0].most, (ProcessIndex(1), 8));
     }
 
     #[test]
     fn without_refaults_there_is_no_episode() {
-        assert_eq!(Finder::new(Limits::default()).finish(), []);
+        assert_eq!(Finder::new(Limits::default()).finish(Nanos(1)), []);
         let none = Limits { rate: 0.0, ..Limits::default() };
-        assert_eq!(Finder::new(none).finish(), [], "a window without refaults never thrashes");
+        assert_eq!(
+            Finder::new(none).finish(Nanos(1)),
+            [],
+            "a window without refaults never thrashes"
+        );
     }
 }
