@@ -156,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn the_course_has_no_more_slices_than_that_of_one_start() {
+        // Each start has a sample in each of its slices.
+        let samples = vec![7; 240];
+        for (starts, most) in [(2, 240), (7, 240), (100, 240), (300, 300)] {
+            let pooled = pool((0..starts).map(|n| start(n, &samples)).collect()).unwrap();
+            let slices = &only(&pooled).slices;
+            assert!(slices.len() <= most, "{starts} starts: {}", slices.len());
+            assert_eq!(slices.iter().map(|slice| slice.n).sum::<u64>(), starts * 240);
+        }
+    }
+
+    #[test]
     fn the_interval_includes_the_spread_between_starts() {
         // Each start is steady by itself.
         let starts = (0..8).map(|n| start(n, &[1_000 + 100 * n; 50])).collect();

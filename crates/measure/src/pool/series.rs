@@ -69,10 +69,12 @@ fn one(group: &Group<'_>, starts: usize) -> Result<SeriesRecord> {
 }
 
 /// The courses of all starts, one after the other, in no more slices than a
-/// single start has.
+/// single start has, or in one for each start.
 fn slices(group: &Group<'_>, starts: usize) -> Vec<Slice> {
+    let for_each = (SLICES / starts.max(1)).max(1);
+    let together = SLICES.div_ceil(for_each);
     let of_one = |&(at, series): &(Nanos, &SeriesRecord)| -> Vec<Slice> {
-        let joined = series.slices.chunks(starts.max(1)).filter_map(|slices| {
+        let joined = series.slices.chunks(together).filter_map(|slices| {
             let mut slices = slices.iter();
             let mut joined = *slices.next()?;
             for slice in slices {
@@ -81,7 +83,7 @@ fn slices(group: &Group<'_>, starts: usize) -> Vec<Slice> {
             joined.at = joined.at.saturating_add(at.get());
             Some(joined)
         });
-        joined.take(SLICES).collect()
+        joined.collect()
     };
     let mut slices: Vec<Slice> = group.iter().flat_map(of_one).collect();
     // A start's last slice may begin when the next start does.
