@@ -202,12 +202,13 @@ impl Effect {
     /// The effect as a verdict of a run record, in answer to `question`.
     pub fn verdict(&self, question: impl Into<String>) -> Verdict {
         let n = self.b.n.unwrap_or(0);
+        let is_measured = self.b.n != Some(0);
         Verdict {
             question: question.into(),
             subject: self.subject.clone(),
             labels: self.labels.clone(),
             answer: self.answer,
-            measured: Some(Quantity {
+            measured: is_measured.then(|| Quantity {
                 name: self.quantity.clone(),
                 value: self.b.value,
                 unit: self.unit,
@@ -299,5 +300,15 @@ mod tests {
         let verdict = effect.verdict("Is it slower?");
         assert_eq!(verdict.answer, Answer::Worse);
         assert_eq!(verdict.effect.unwrap().interval, effect.difference.map(|d| d.interval));
+        assert_eq!(verdict.measured.unwrap().n, 7);
+    }
+
+    #[test]
+    fn a_verdict_without_a_sample_has_no_value() {
+        let mut asked = asked(105.0, 115.0, Some(Direction::Smaller));
+        asked.weighed = Err("stopped".to_owned());
+        asked.sides.iter_mut().for_each(|side| side.n = Some(0));
+        let verdict = decide(vec![asked], 0.02).remove(0).verdict("Is it slower?");
+        assert_eq!((verdict.answer, verdict.measured), (Answer::CannotTell, None));
     }
 }
