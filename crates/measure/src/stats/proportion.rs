@@ -17,7 +17,9 @@ pub(crate) fn interval_of_share(share: f64, n: f64) -> [f64; 2] {
     let centre = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;
-    [((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0)]
+    // At a share of 0 or 1, an end is equal to the share; rounding must not move it past.
+    let (low, high) = ((centre - spread) / scale, (centre + spread) / scale);
+    [low.min(share).max(0.0), high.max(share).min(1.0)]
 }
 
 #[cfg(test)]
@@ -29,6 +31,22 @@ mod tests {
         let [low, high] = interval(0, 10_000);
         assert!(low.abs() < 1e-12);
         assert!((high - 3.84e-4).abs() < 1e-6, "{high}");
+    }
+
+    #[test]
+    fn the_interval_contains_the_share() {
+        for n in 1..2_000 {
+            for hits in [0, 1, n / 2, n] {
+                let share = hits as f64 / n as f64;
+                let [low, high] = interval(hits, n);
+                assert!(
+                    (0.0..=share).contains(&low) && (share..=1.0).contains(&high),
+                    "{hits}/{n}"
+                );
+            }
+            let (none, all) = (interval(0, n), interval(n, n));
+            assert!(none[0] <= 0.0 && all[1] >= 1.0, "{n}");
+        }
     }
 
     #[test]
