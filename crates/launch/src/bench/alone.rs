@@ -19,6 +19,9 @@ pub(super) struct Measured {
     most: f64,
     n: usize,
     never_ready: usize,
+    /// Launches, with those that lack the value, and those of them that succeeded.
+    launches: usize,
+    succeeded: usize,
     pairs: usize,
     /// The smallest difference that would have been found, as a share of the median.
     noise_floor: Option<f64>,
@@ -46,6 +49,8 @@ impl Measured {
             most: values[values.len() - 1],
             n: values.len(),
             never_ready: launches().filter(|launch| !launch.was_ready()).count(),
+            launches: launches().count(),
+            succeeded: launches().filter(|launch| launch.succeeded()).count(),
             pairs: trials.pairs.len(),
             noise_floor,
         })
@@ -98,11 +103,17 @@ pub(super) fn note(program: &str, arm: &str, measured: &[Measured], findings: &m
 }
 
 /// `Launching xterm takes 123 ms (120 ms to 130 ms), the median of 20 launches`; of several loads,
-/// the shortest and the longest median.
+/// the shortest and the longest median. A program that never succeeded does not launch.
 fn headline(program: &str, measured: &[Measured]) -> Option<String> {
     let totals = || measured.iter().filter(|it| it.metric.ends_with("/total"));
     let show = |value| Unit::Nanoseconds.show(value);
     let first = totals().next()?;
+    if totals().all(|it| it.succeeded == 0) {
+        let all: usize = totals().map(|it| it.launches).sum();
+        return Some(format!(
+            "None of {all} launches of {program} succeeded; the times are those of failed launches"
+        ));
+    }
     if totals().count() > 1 {
         let shortest = totals().map(|it| it.median).fold(f64::INFINITY, f64::min);
         let longest = totals().map(|it| it.median).fold(0.0, f64::max);
@@ -115,4 +126,37 @@ fn headline(program: &str, measured: &[Measured]) -> Option<String> {
     let (time, n) = (show(first.median), first.n);
     let interval = interval.unwrap_or_default();
     Some(format!("Launching {program} takes {time}{interval}, the median of {n} launches"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(median: f64, succeeded: usize) -> Measured {
+        Measured {
+            metric: "launch/bench/total".to_owned(),
+            unit: Unit::Nanoseconds,
+            median,
+            interval: None,
+            least: median,
+            most: median,
+            n: 4,
+            never_ready: 0,
+            launches: 4,
+            succeeded,
+            pairs: 2,
+            noise_floor: None,
+        }
+    }
+
+    #[test]
+    fn the_headline_says_how_long_a_launch_takes_unless_none_succeeded() {
+        let of = |measured: &[Measured]| headline("xterm", measured).unwrap();
+        let one = of(&[measured(2e6, 1)]);
+        assert_eq!(one, "Launching xterm takes 2.00 ms, the median of 4 launches");
+        let loads = of(&[measured(2e6, 0), measured(3e6, 4)]);
+        assert_eq!(loads, "Launching xterm takes 2.00 ms to 3.00 ms, medians of each load");
+        let none = of(&[measured(2e6, 0), measured(3e6, 0)]);
+        assert!(none.starts_with("None of 8 launches of xterm succeeded; "), "{none}");
+    }
 }
