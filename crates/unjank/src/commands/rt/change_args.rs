@@ -20,7 +20,7 @@ pub(super) struct ChangeArgs {
     /// Rules for a known program: unjank rt profiles
     #[arg(long, value_name = "NAME", value_parser = profile)]
     profile: Option<&'static Profile>,
-    /// Put back a thread that computes for longer without a sleep; 0 for no limit
+    /// Put back a thread that computes for longer without a sleep; 0, with --force, for no limit
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration_or_zero)]
     max_busy: Nanos,
     /// Accept priorities above 90, machines without real-time throttling, and no limit
