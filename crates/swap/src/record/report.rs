@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use unjank_host::Nanos;
 use unjank_host::memory::page_size;
 use unjank_host::tracefs::Lost;
+use unjank_measure::number::grouped;
 use unjank_measure::record::{Answer, Quantity};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
@@ -17,7 +18,7 @@ use super::counters::{Growth, get};
 /// The tolerated difference between the trace and the kernel's counters.
 const AGREE: f64 = 0.02;
 /// The minimum number of pages for a comparison: unrelated programs can move fewer.
-const ENOUGH: f64 = 1000.0;
+const ENOUGH: u64 = 1_000;
 /// The maximum number of processes with facts about their page-ins and page-outs.
 const MAX_PROCESSES: usize = 10;
 
@@ -166,13 +167,13 @@ impl Recorded<'_> {
 
     /// Compares the trace with the kernel's own counters.
     fn note_agreement(&self, traced: [f64; 2], findings: &mut Findings) {
-        let mut worst: Option<(f64, &str, f64)> = None;
+        let mut worst: Option<(f64, &str, u64)> = None;
         for (name, traced) in ["pswpin", "pswpout"].into_iter().zip(traced) {
-            let Some(counted) = get(&self.growth, name).map(|pages| pages as f64) else { continue };
+            let Some(counted) = get(&self.growth, name) else { continue };
             if counted < ENOUGH {
                 continue;
             }
-            let share = traced / counted;
+            let share = traced / counted as f64;
             let fact = format!("swap/record/traced_of_{name}");
             findings.facts.push(Fact::new(fact, share, Unit::Ratio));
             if worst.is_none_or(|(other, ..)| (share - 1.0).abs() > (other - 1.0).abs()) {
@@ -185,10 +186,11 @@ impl Recorded<'_> {
             Some(_) => Answer::No,
         };
         let reason = match worst {
-            None => format!("the kernel counted fewer than {ENOUGH} pages each way"),
+            None => format!("the kernel counted fewer than {} pages each way", grouped(ENOUGH)),
             Some((share, name, counted)) => format!(
-                "the trace has {:.2} % of the {counted} pages that the kernel counted as {name}",
-                share * 100.0
+                "the trace has {:.2} % of the {} pages that the kernel counted as {name}",
+                share * 100.0,
+                grouped(counted)
             ),
         };
         if answer == Answer::No {
@@ -202,7 +204,7 @@ impl Recorded<'_> {
                 unit: Unit::Ratio,
                 interval: None,
                 at_least: None,
-                n: counted as u64,
+                n: counted,
             }),
             ..Verdict::new(
                 "swap/record",

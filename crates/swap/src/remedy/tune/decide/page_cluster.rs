@@ -6,6 +6,7 @@
 
 use unjank_host::Nanos;
 use unjank_measure::Unit;
+use unjank_measure::number::grouped;
 
 use super::super::measured::{Measured, Storage};
 use super::backend::Backend;
@@ -59,8 +60,9 @@ fn for_storage(area: &Storage, used: Option<f64>) -> Result<(u32, String), Strin
                 Ok((none, "the best, however many of the pages read together are used".to_owned()))
             }
             _ => Err(format!(
-                "fewer than {ENOUGH} pages were read ahead since the boot, so it is not known how \
-                 many are used; tune again after a while with swap"
+                "fewer than {} pages were read ahead since the boot, so it is not known how \
+                 many are used; tune again after a while with swap",
+                grouped(ENOUGH)
             )),
         };
     };

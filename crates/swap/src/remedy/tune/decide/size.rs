@@ -2,6 +2,7 @@
 
 use unjank_host::Bytes;
 use unjank_measure::Unit;
+use unjank_measure::number::grouped;
 
 use super::super::reuse::Reuse;
 use super::setting::mib;
@@ -24,7 +25,7 @@ pub(super) fn decide(ratio: f64, memory: Bytes, reuse: Option<&Reuse>) -> (Bytes
         let why = format!(
             "holds {} of the {} page-ins of the recording; all of them needed {all}",
             Unit::Ratio.show(1.0 - reuse.misses(enough)),
-            reuse.page_ins()
+            grouped(reuse.page_ins())
         );
         return (enough, why);
     }
@@ -68,7 +69,7 @@ mod tests {
         let reuse = Reuse::read(&mut trace, &Silent).unwrap().unwrap();
         let (size, why) = decide(3.0, Bytes::from_mib(1024), Some(&reuse));
         assert_eq!(size, Bytes::from_mib(80), "{why}");
-        assert!(why.starts_with("holds 100 % of the 20480 page-ins"), "{why}");
+        assert!(why.starts_with("holds 100 % of the 20,480 page-ins"), "{why}");
         let (size, why) = decide(2.0, Bytes::from_mib(70), Some(&reuse));
         assert_eq!(size, Bytes::from_mib(70));
         assert!(why.contains("12.5 % of the recording's page-ins needed more, up to 80"), "{why}");
