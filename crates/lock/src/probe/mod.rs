@@ -38,8 +38,7 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Findings> {
     let count = cells.len();
     cells.rotate_left(options.turn % count);
     if two.is_none() {
-        findings
-            .not_supported("lock hand-offs between two CPUs", "this process may use one CPU only");
+        findings.not_supported("lock hand-offs between two CPUs", options.why_one_cpu(&allowed));
     }
     let share = Nanos(options.duration.get() / cells.len() as u64);
     for (index, handoff) in cells.iter().enumerate() {

@@ -29,6 +29,14 @@ impl Options {
             .ok_or_else(|| Error::Invalid("no CPU to measure on".to_owned()))?;
         Ok((one, chosen.pair(self.turn)))
     }
+
+    /// Why there is no pair of CPUs.
+    pub(crate) fn why_one_cpu(&self, allowed: &CpuSet) -> &'static str {
+        match allowed.pair(self.turn) {
+            Some(_) => "--cpus names one CPU only",
+            None => "this process may use one CPU only",
+        }
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +49,9 @@ mod tests {
         let allowed = CpuSet::new([2, 5, 7]);
         assert_eq!(options(None).cpus(&allowed).unwrap(), (2, Some((2, 5))));
         assert_eq!(options(Some(CpuSet::new([7]))).cpus(&allowed).unwrap(), (7, None));
+        let why = |allowed: &CpuSet| options(Some(CpuSet::new([7]))).why_one_cpu(allowed);
+        assert_eq!(why(&allowed), "--cpus names one CPU only");
+        assert_eq!(why(&CpuSet::new([7])), "this process may use one CPU only");
         assert!(options(Some(CpuSet::new([3]))).cpus(&allowed).is_err());
         assert!(options(Some(CpuSet::default())).cpus(&allowed).is_err());
     }
