@@ -83,7 +83,9 @@ fn runs_are_kept_listed_shown_and_pruned() {
     let ids = kept.ids();
     assert_eq!(ids.len(), 3);
     assert_eq!(kept.prints(&["runs", "list", "--limit", "1"]).lines().count(), 2);
-    assert!(kept.prints(&["runs", "list", "--command", "jitter"]).starts_with("no run in "));
+    assert!(
+        kept.prints(&["runs", "list", "--command", "jitter"]).starts_with("no run of jitter in ")
+    );
 
     assert!(kept.prints(&["runs", "show", "last"]).contains(&ids[0]));
     let shown: Value =

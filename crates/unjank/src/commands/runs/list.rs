@@ -39,7 +39,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         output::print(&output::json(&entries)?)?;
     } else if entries.is_empty() {
-        let line = format!("no run in {}", store.path().display());
+        let of = args.command.as_ref().map_or_else(String::new, |command| format!(" of {command}"));
+        let line = format!("no run{of} in {}", store.path().display());
         output::print(&visible(&line))?;
         args.store.tell_of_others();
     } else {
