@@ -110,6 +110,19 @@ impl Bytes {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// The amount as it is typed, in the largest unit in which it is whole: `4GiB`, `4097MiB`.
+    pub fn typed(self) -> String {
+        const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+        let (mut value, mut unit) = (self.0, "");
+        for larger in UNITS {
+            if value == 0 || value % 1024 != 0 {
+                break;
+            }
+            (value, unit) = (value / 1024, larger);
+        }
+        format!("{value}{unit}")
+    }
 }
 
 impl FromStr for Bytes {
@@ -271,6 +284,14 @@ mod tests {
                 "61.0 s"
             ]
         );
+    }
+
+    #[test]
+    fn a_typed_amount_is_exact() {
+        for text in ["0", "512", "4097MiB", "4GiB", "1KiB", "5000TiB"] {
+            assert_eq!(text.parse::<Bytes>().unwrap().typed(), text);
+        }
+        assert_eq!(Bytes::from_kib(4 << 20).typed(), "4GiB");
     }
 
     #[test]

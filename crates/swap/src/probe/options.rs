@@ -46,9 +46,9 @@ impl Options {
         } else {
             Err(Error::Invalid(format!(
                 "cannot evict {}; the size is {} to {}",
-                self.size,
-                Self::SMALLEST,
-                Self::LARGEST
+                self.size.typed(),
+                Self::SMALLEST.typed(),
+                Self::LARGEST.typed()
             )))
         }
     }

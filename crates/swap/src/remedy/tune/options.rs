@@ -28,9 +28,9 @@ impl Options {
         if !(Self::SMALLEST..=Self::LARGEST).contains(&self.sample) {
             return Err(Error::Invalid(format!(
                 "a sample of {} is not possible: use {} to {}",
-                self.sample,
-                Self::SMALLEST,
-                Self::LARGEST
+                self.sample.typed(),
+                Self::SMALLEST.typed(),
+                Self::LARGEST.typed()
             )));
         }
         Ok((self.sample.get() / page_size().get()) as usize)
