@@ -48,6 +48,24 @@ impl FromStr for Ready {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        Self::parse(text, "exit, stdout:REGEX, notify, port:N, window or activity")
+    }
+}
+
+impl Ready {
+    /// Parses a way that a process of this machine shows by itself: all but that of Android's
+    /// activities, whose time another program reports.
+    ///
+    /// # Errors
+    /// What is accepted.
+    pub fn of_process(text: &str) -> Result<Self, String> {
+        match Self::parse(text, "exit, stdout:REGEX, notify, port:N or window")? {
+            Self::Activity => Err("activity is for launch bench only".to_owned()),
+            ready => Ok(ready),
+        }
+    }
+
+    fn parse(text: &str, accepted: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "exit" => Ok(Self::Exit),
             None if text == "notify" => Ok(Self::Notify),
@@ -62,12 +80,10 @@ impl FromStr for Ready {
                 Ok(port) if port > 0 => Ok(Self::Port(port)),
                 _ => Err("a port is a number from 1 to 65535".to_owned()),
             },
-            _ => Err("expected exit, stdout:REGEX, notify, port:N, window or activity".to_owned()),
+            _ => Err(format!("expected {accepted}")),
         }
     }
-}
 
-impl Ready {
     /// Whether a line reports it, if lines do.
     pub(super) fn line(&self) -> Option<IsReady> {
         match self {
@@ -120,5 +136,14 @@ mod tests {
         for text in ["", "stdout", "window:1", "exits", "started"] {
             assert!(says(text).starts_with("expected exit,"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_process_does_not_show_is_not_offered_for_one() {
+        assert!(Ready::of_process("port:8080").is_ok());
+        let says = |text: &str| Ready::of_process(text).unwrap_err();
+        let expected = "expected exit, stdout:REGEX, notify, port:N or window";
+        assert_eq!(says("bogus"), expected);
+        assert_eq!(says("activity"), "activity is for launch bench only");
     }
 }

@@ -19,7 +19,6 @@ use unjank_measure::{Answer, Findings, Load, Monitor, Verdict, pool};
 
 use super::measured::{self, Outcome, OutputArgs, Settings};
 use super::repeated;
-use crate::commands::launch::bench::ready_of_process;
 use crate::{began, exit};
 use budget::Budget;
 use deadline::Deadline;
@@ -60,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND")]
     launch: Option<CommandLine>,
     /// When its launch is over: exit, stdout:REGEX, notify, port:N or window
-    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = ready_of_process, requires = "launch")]
+    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = Ready::of_process, requires = "launch")]
     ready: Ready,
     #[command(flatten)]
     output: OutputArgs,

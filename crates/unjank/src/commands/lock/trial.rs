@@ -13,7 +13,7 @@ use unjank_lock::preload::{self, CountsFile};
 use unjank_measure::record::Answer;
 use unjank_measure::{Findings, Monitor};
 
-use crate::commands::launch::bench::{ready_means, ready_of_process};
+use crate::commands::launch::bench::ready_means;
 use crate::commands::measured::{self, Outcome, OutputArgs, Settings};
 use crate::{paths, values};
 
@@ -36,7 +36,7 @@ and how often its threads waited. Programs that are linked statically, and those
 locks of their own (Go, Rust, the JVM), do not load it or have nothing to change.")]
 pub(crate) struct Args {
     /// When a run is over: exit, stdout:REGEX, notify, port:N or window
-    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = ready_of_process)]
+    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = Ready::of_process)]
     ready: Ready,
     /// Pairs of runs
     #[arg(long, value_name = "N", default_value_t = 10)]

@@ -11,7 +11,6 @@ use super::file::FileArgs;
 use super::file::KEPT;
 use super::prove::{self, TriedChange};
 use super::window::WindowArgs;
-use crate::commands::launch::bench::ready_of_process;
 use crate::commands::measured::OutputArgs;
 use crate::values;
 
@@ -65,7 +64,7 @@ rt=fifo:10. Launches without the change are as above.
 Without root nothing is recorded; the output has the resources that the program used.")]
 pub(crate) struct Args {
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
-    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = ready_of_process, conflicts_with_all = KEPT)]
+    #[arg(long, value_name = "WAY", default_value = "exit", value_parser = Ready::of_process, conflicts_with_all = KEPT)]
     pub(super) ready: Ready,
     /// Number of launches; the one of median length is shown [default: 1; with --prove 6]
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with_all = KEPT, value_parser = clap::value_parser!(u32).range(1..=100))]

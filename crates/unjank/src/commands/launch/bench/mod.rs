@@ -192,15 +192,6 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     Ok(findings)
 }
 
-/// A way of being ready that a process of this machine shows by itself: all but that of Android's
-/// activities, whose time another program reports.
-pub(crate) fn ready_of_process(text: &str) -> Result<Ready, String> {
-    match text.parse()? {
-        Ready::Activity => Err("activity is for launch bench only".to_owned()),
-        ready => Ok(ready),
-    }
-}
-
 /// The temporary directory and the displays of this user.
 pub(crate) fn ready_means() -> ReadyMeans {
     let display = env::var("DISPLAY").ok().filter(|display| !display.is_empty());
