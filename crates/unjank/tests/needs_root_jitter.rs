@@ -42,7 +42,7 @@ fn every_policy_measures_and_is_put_back() {
         return;
     }
     let record = native(&["--sched=rr,deadline", "--runtime=200us", "--period=4ms", "--count=50"]);
-    for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200000/4000000/4000000")] {
+    for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200us/4ms/4ms")] {
         let name = format!("jitter/native/{name}/wakeup");
         if let Some(reason) = reason(&record, &name) {
             // The control group has no real-time share, or other deadline threads use it up.

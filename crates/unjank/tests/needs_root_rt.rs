@@ -380,6 +380,6 @@ fn a_nice_value_is_the_last_resort() {
     let output = set_by_nobody(&place, &program, &unjank, &REALTIME);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("→ other:nice-5 by nice instead of fifo:2: "), "{said}");
+    assert!(said.contains("→ other:-5 by nice instead of fifo:2: "), "{said}");
     assert!(said.contains("rtkit: no bus at unix:path=/no/such/bus"), "{said}");
 }

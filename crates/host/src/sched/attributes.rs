@@ -222,7 +222,7 @@ mod tests {
         let text = |errno| says(errno).unwrap().to_string();
         assert!(text(libc::EPERM).contains("on every CPU of its root domain"));
         assert!(text(libc::EBUSY).contains("admits no more"));
-        assert!(text(libc::EINVAL).starts_with("deadline:9/10/10: the kernel requires"));
+        assert!(text(libc::EINVAL).starts_with("deadline:9ns/10ns/10ns: the kernel requires"));
         assert!(says(libc::ESRCH).is_none());
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::typed::Typed;
 use unjank_units::Nanos;
 
 /// The parameters of a thread of `SCHED_OTHER` or `SCHED_BATCH`.
@@ -31,19 +32,15 @@ impl Fair {
     }
 }
 
-/// The suffix of a policy's name: `:nice-5`, `:nice-20/100us`, empty for an
-/// ordinary thread.
+/// The suffix of a policy's name as it is typed: `:-5`, `:-20/100us`, empty for
+/// an ordinary thread.
 impl fmt::Display for Fair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::default() {
             return Ok(());
         }
-        write!(f, ":nice{:+}", self.nice)?;
-        match self.slice {
-            None => Ok(()),
-            Some(Nanos(slice)) if slice % 1_000 == 0 => write!(f, "/{}us", slice / 1_000),
-            Some(Nanos(slice)) => write!(f, "/{slice}ns"),
-        }
+        write!(f, ":{}", self.nice)?;
+        self.slice.map_or(Ok(()), |slice| write!(f, "/{}", Typed(slice)))
     }
 }
 
@@ -54,8 +51,9 @@ mod tests {
     #[test]
     fn a_slice_is_printed_with_its_nice_value() {
         let fair = |nice, slice| Fair { nice, slice: Some(Nanos(slice)) }.to_string();
-        assert_eq!(fair(-20, 100_000), ":nice-20/100us");
-        assert_eq!(fair(0, 1_234_567), ":nice+0/1234567ns");
+        assert_eq!(fair(-20, 100_000), ":-20/100us");
+        assert_eq!(fair(5, 10_000_000), ":5/10ms");
+        assert_eq!(fair(0, 1_234_567), ":0/1234567ns");
         assert_eq!(Fair::default().to_string(), "");
     }
 }

@@ -14,6 +14,7 @@ mod realtime;
 mod rights;
 mod run_limit;
 mod slack;
+mod typed;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use attributes::{be_ordinary, policy_of, set_policy};

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::fair::Fair;
+use super::typed::Typed;
 use crate::error::{Error, Result};
+use unjank_units::Nanos;
 
 /// A thread id of the kernel: `gettid(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,6 +127,8 @@ impl fmt::Display for Policy {
             Self::Fifo(priority) => write!(f, "fifo:{}", priority.0),
             Self::RoundRobin(priority) => write!(f, "rr:{}", priority.0),
             Self::Deadline { runtime, deadline, period } => {
+                let [runtime, deadline, period] =
+                    [runtime, deadline, period].map(|time| Typed(Nanos(*time)));
                 write!(f, "deadline:{runtime}/{deadline}/{period}")
             }
         }

@@ -19,7 +19,8 @@ impl FromStr for Policy {
 
     /// Parses `other[:NICE[/SLICE]]`, `batch[:NICE[/SLICE]]`, `idle`, `fifo:N`,
     /// `rr:N` and `deadline:RUNTIME/DEADLINE/PERIOD`. Times have a unit or are
-    /// nanoseconds. Parses every policy that [`Policy`] prints.
+    /// nanoseconds. Parses every policy that [`Policy`] prints, and the forms in
+    /// older records: `other:nice+5`, times without a unit.
     fn from_str(text: &str) -> Result<Self> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, Some(rest)),
@@ -119,6 +120,18 @@ mod tests {
         let deadline =
             Policy::Deadline { runtime: 2_000_000, deadline: 10_000_000, period: 20_000_000 };
         assert_eq!(policy("deadline:2ms/10ms/20ms"), Some(deadline));
+    }
+
+    #[test]
+    fn policies_in_older_records_can_be_parsed() {
+        let cases = [
+            ("other:nice+5/10000us", "other:5/10ms"),
+            ("batch:nice-20/1234567ns", "batch:-20/1234567ns"),
+            ("deadline:1000000/10000000/10000000", "deadline:1ms/10ms/10ms"),
+        ];
+        for (older, typed) in cases {
+            assert_eq!(policy(older).unwrap().to_string(), typed);
+        }
     }
 
     #[test]

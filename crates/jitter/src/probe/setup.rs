@@ -101,13 +101,13 @@ mod tests {
         let deadline = Scheduling::Deadline { runtime: Nanos::from_micros(100), deadline: None };
         let found = setups(&apart, deadline);
         assert_eq!(found[2].period, Nanos::from_millis(2));
-        assert_eq!(found[2].policy.to_string(), "deadline:100000/2000000/2000000");
+        assert_eq!(found[2].policy.to_string(), "deadline:100us/2ms/2ms");
         assert!(found.iter().all(|setup| setup.cpu.is_none()), "the kernel places them");
         let early = Scheduling::Deadline {
             runtime: Nanos::from_micros(100),
             deadline: Some(Nanos::from_micros(400)),
         };
         let policy = setups(&apart, early)[0].policy.to_string();
-        assert_eq!(policy, "deadline:100000/400000/1000000");
+        assert_eq!(policy, "deadline:100us/400us/1ms");
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         let rules = Rules::new(typed, None, Some(profile)).unwrap();
         let priority = |name: &str| rules.choose(name).map(|(_, policy)| policy.to_string());
         for (name, policy) in [
-            ("VM Thread", "other:nice-20/100us"),
+            ("VM Thread", "other:-20/100us"),
             ("GC Thread#0", "fifo:70"),
             ("RuntimeWorker#1", "fifo:70"),
         ] {
