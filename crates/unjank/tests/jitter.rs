@@ -80,6 +80,16 @@ fn invalid_options_are_refused_before_the_run() {
     assert!(refused(&["--cpus=1023"]).contains("CPU 1023 does not exist or is not allowed"));
     let short = refused(&["--sched=deadline", "--runtime=100ns"]);
     assert!(short.contains("1024 ns <= run time <= deadline <= period"), "{short}");
+    for (option, policies) in [
+        ("--runtime=100us", "deadline"),
+        ("--deadline=1ms", "deadline"),
+        ("--priority=50", "fifo or rr"),
+        ("--priority-step=1", "fifo or rr"),
+    ] {
+        let said = refused(&["--sched=other", option]);
+        let name = option.split('=').next().unwrap();
+        assert!(said.contains(&format!("{name} is for --sched {policies}")), "{said}");
+    }
     assert!(refused(&["--count=0"]).contains("0 is not in 1.."));
     assert!(refused(&["--count=5", "--quick"]).contains("cannot be used with"));
     assert!(refused(&["--sched=batch"]).contains("[possible values: other, fifo, rr, deadline]"));

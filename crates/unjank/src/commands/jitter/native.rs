@@ -4,15 +4,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::Nanos;
 use unjank_host::files::Destination;
 use unjank_host::sched::{CpuSet, Priority};
+use unjank_host::{Error, Nanos};
 use unjank_jitter::{Moments, Options, Scheduling, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::commands::repeated::{self, Repeated, StartArgs};
 use crate::commands::repetition::Task;
 use crate::values;
+
+const USUAL_PRIORITY: u8 = 80;
 
 /// Arguments of `unjank jitter native`.
 #[derive(Debug, clap::Args)]
@@ -54,12 +56,12 @@ pub(crate) struct Args {
         default_value = "other,fifo"
     )]
     sched: Vec<Policy>,
-    /// Real-time priority for fifo and rr (above 90 only with --force)
-    #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
-    priority: Priority,
-    /// Lower the priority of each further thread by this
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    priority_step: u8,
+    /// Real-time priority for fifo and rr (above 90 only with --force) [default: 80]
+    #[arg(long, value_name = "1-99", value_parser = values::priority)]
+    priority: Option<Priority>,
+    /// Lower the priority of each further thread by this, for fifo and rr [default: 0]
+    #[arg(long, value_name = "N")]
+    priority_step: Option<u8>,
     /// Guaranteed run time in each period, for deadline [default: a tenth of the period]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     runtime: Option<Nanos>,
@@ -167,8 +169,29 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
+/// Refuses options for policies that are not measured.
+fn check_policies(args: &Args) -> Result<(), Error> {
+    let given = [
+        ("--priority", args.priority.is_some(), &[Policy::Fifo, Policy::Rr][..]),
+        ("--priority-step", args.priority_step.is_some(), &[Policy::Fifo, Policy::Rr]),
+        ("--runtime", args.runtime.is_some(), &[Policy::Deadline]),
+        ("--deadline", args.deadline.is_some(), &[Policy::Deadline]),
+    ];
+    for (option, is_given, policies) in given {
+        if is_given && !args.sched.iter().any(|policy| policies.contains(policy)) {
+            let of = if policies.contains(&Policy::Fifo) { "fifo or rr" } else { "deadline" };
+            return Err(Error::Invalid(format!("{option} is for --sched {of}")));
+        }
+    }
+    Ok(())
+}
+
 fn options(args: &Args) -> Result<Options> {
-    let priority = args.priority;
+    check_policies(args)?;
+    let priority = match args.priority {
+        Some(priority) => priority,
+        None => Priority::new(USUAL_PRIORITY)?,
+    };
     let cpus = match &args.cpus {
         Some(cpus) => cpus.clone(),
         None => CpuSet::allowed()?,
@@ -190,7 +213,7 @@ fn options(args: &Args) -> Result<Options> {
         threads: args.threads.unwrap_or(cpus.len()),
         period: args.period,
         distance: args.distance,
-        priority_step: args.priority_step,
+        priority_step: args.priority_step.unwrap_or(0),
         moments: match args.moments {
             When::Staggered => Moments::Staggered,
             When::Together => Moments::Together,
