@@ -66,7 +66,7 @@ fn line(line: &Line) -> String {
     let entry = match line {
         Line::Raw(text) => return text.replace('\n', " "),
         Line::At(path) => {
-            let change = Change::File { before: value(0), wanted: value(1) };
+            let change = Change::File { before: value(0), wanted: value(1), dependant: false };
             intent(1, path, change)
         }
         Line::Entry(step, seq, one, other) => {
@@ -74,7 +74,8 @@ fn line(line: &Line) -> String {
             let number = u64::from(seq & 7);
             match step {
                 Step::File => {
-                    let change = Change::File { before: value(*other), wanted: value(other >> 4) };
+                    let (before, wanted) = (value(*other), value(other >> 4));
+                    let change = Change::File { before, wanted, dependant: one & 8 != 0 };
                     intent(*seq, place, change)
                 }
                 Step::Directory => intent(*seq, place, Change::Directory),

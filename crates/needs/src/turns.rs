@@ -58,6 +58,16 @@ pub fn swap() -> File {
     take("unjank-swap", 1)
 }
 
+/// Waits until no other test changes the limits of dirty pages or of committed memory. The turn
+/// ends when the result is dropped.
+///
+/// # Panics
+/// As [`take`].
+#[must_use]
+pub fn memory_limits() -> File {
+    take("unjank-memory-limits", 1)
+}
+
 /// Waits until no other test uses the trace buffer of the machine, as trace-cmd does, or watches
 /// its state. The turn ends when the result is dropped.
 ///

@@ -88,6 +88,9 @@ pub enum Change {
         before: String,
         /// The value about to be written.
         wanted: String,
+        /// Whether the kernel changes it with another knob, and no value is wanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dependant: bool,
     },
     /// A directory is made.
     Directory,
@@ -138,7 +141,11 @@ pub(super) mod tests {
         Entry::Intent {
             seq: 1,
             path: "/proc/sys/vm/swappiness".to_owned(),
-            change: Change::File { before: "60".to_owned(), wanted: "10".to_owned() },
+            change: Change::File {
+                before: "60".to_owned(),
+                wanted: "10".to_owned(),
+                dependant: false,
+            },
         }
     }
 
@@ -154,6 +161,13 @@ pub(super) mod tests {
             json(&swappiness()),
             "{\"intent\":{\"seq\":1,\"path\":\"/proc/sys/vm/swappiness\",\"kind\":\"file\",\
              \"before\":\"60\",\"wanted\":\"10\"}}"
+        );
+        let change =
+            Change::File { before: "1".to_owned(), wanted: "1".to_owned(), dependant: true };
+        assert_eq!(
+            json(&Entry::Intent { seq: 2, path: "/sys/a".to_owned(), change }),
+            "{\"intent\":{\"seq\":2,\"path\":\"/sys/a\",\"kind\":\"file\",\"before\":\"1\",\
+             \"wanted\":\"1\",\"dependant\":true}}"
         );
         let directory =
             Entry::Intent { seq: 2, path: "/sys/a".to_owned(), change: Change::Directory };
@@ -171,9 +185,12 @@ pub(super) mod tests {
         let seq = 1_u64..4;
         let value = ".{0,12}";
         prop_oneof![
-            (seq.clone(), ".{0,12}", value, value).prop_map(|(seq, path, before, wanted)| {
-                Entry::Intent { seq, path, change: Change::File { before, wanted } }
-            }),
+            (seq.clone(), ".{0,12}", value, value, any::<bool>()).prop_map(
+                |(seq, path, before, wanted, dependant)| {
+                    let change = Change::File { before, wanted, dependant };
+                    Entry::Intent { seq, path, change }
+                }
+            ),
             (seq.clone(), ".{0,12}").prop_map(|(seq, path)| Entry::Intent {
                 seq,
                 path,

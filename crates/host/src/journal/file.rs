@@ -234,7 +234,8 @@ mod tests {
     }
 
     fn intent(seq: u64) -> Entry {
-        let change = Change::File { before: "a".to_owned(), wanted: "b".to_owned() };
+        let change =
+            Change::File { before: "a".to_owned(), wanted: "b".to_owned(), dependant: false };
         Entry::Intent { seq, path: "/sys/x".to_owned(), change }
     }
 

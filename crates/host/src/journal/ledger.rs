@@ -50,6 +50,8 @@ pub struct Held {
     pub settled: bool,
     /// Whether a damaged line follows, which may have recorded more about it.
     pub doubtful: bool,
+    /// Whether it is held only because the kernel changes it with another knob.
+    pub dependant: bool,
 }
 
 /// All changes that a session holds, in the order in which they were made.
@@ -142,8 +144,11 @@ impl Ledger {
             ));
         }
         self.last_seq = seq;
+        let dependant = matches!(change, Change::File { dependant: true, .. });
         let (kind, before, during) = match change {
-            Change::File { before, wanted } => (ChangeKind::File, before.as_str(), wanted.as_str()),
+            Change::File { before, wanted, .. } => {
+                (ChangeKind::File, before.as_str(), wanted.as_str())
+            }
             Change::Directory => (ChangeKind::Directory, ABSENT, PRESENT),
             Change::SwapArea => (ChangeKind::SwapArea, OFF, ON),
             Change::Zram => (ChangeKind::Zram, REMOVED, ADDED),
@@ -157,6 +162,7 @@ impl Ledger {
             ours: BTreeSet::from([during.to_owned()]),
             settled: false,
             doubtful: false,
+            dependant,
         });
         Ok(())
     }
@@ -177,7 +183,11 @@ mod tests {
         Entry::Intent {
             seq,
             path: "/proc/sys/vm/swappiness".to_owned(),
-            change: Change::File { before: before.to_owned(), wanted: wanted.to_owned() },
+            change: Change::File {
+                before: before.to_owned(),
+                wanted: wanted.to_owned(),
+                dependant: false,
+            },
         }
     }
 

@@ -45,12 +45,14 @@
 //! | `undo` | applying the rule |
 //! | `report` | the result of putting a change back |
 //! | `visible`, `covered` | whether a file is gone or only hidden, and whether another is mounted over it |
-//! | `dependants` | knobs that the kernel resets when another one changes |
+//! | `couplings`, `dependants`, `coupled` | knobs that the kernel changes with another one: which, where, and how they are put back |
 //! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place`, `zram_place` | what may be changed, and how |
 //! | `state_dir`, `file` | the directory of the journals, the files and their locks |
 //! | `failpoint` | failures for tests |
 
 mod content;
+mod coupled;
+mod couplings;
 mod covered;
 mod dependants;
 mod directory;

@@ -17,6 +17,9 @@ pub(super) struct PendingChange<'a> {
     pub(super) nested: bool,
     /// Knobs that have to be put back with it: their numbers in the journal.
     pub(super) dependants: Vec<u64>,
+    /// The file that puts it back, and the value, if that is not its own: of a pair,
+    /// the member in force.
+    pub(super) way_back: Option<(KnobFile, String)>,
 }
 
 impl PendingChange<'_> {
@@ -33,10 +36,14 @@ impl PendingChange<'_> {
     }
 
     fn try_the_way_back(&self) -> Result<()> {
-        let Self { file, before, .. } = self;
+        let (file, before) = match &self.way_back {
+            Some((file, value)) => (file, value),
+            None => (&self.file, &self.before),
+        };
         let path = file.path();
         let cannot = |why: String| {
-            Error::Unsupported(format!("{path} could not be put back afterwards: {why}"))
+            let knob = self.file.path();
+            Error::Unsupported(format!("{knob} could not be put back afterwards: {why}"))
         };
         file.write(before).map_err(|source| match refusal(path, before, source) {
             Error::Invalid(why) => cannot(why),

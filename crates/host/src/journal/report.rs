@@ -137,6 +137,8 @@ impl fmt::Display for ChangeReport {
             RestoreOutcome::PutBack if self.kind == ChangeKind::SwapArea => {
                 write!(f, "turned off again")
             }
+            // The kernel removed the file with another knob, so it had no other value.
+            RestoreOutcome::PutBack if before == during => write!(f, "put back to {before}"),
             RestoreOutcome::PutBack => write!(f, "{during} → {before}, as it was"),
             RestoreOutcome::AlreadyBack => write!(f, "already back at {before}"),
             RestoreOutcome::LeftToOthers => {
@@ -195,6 +197,9 @@ mod tests {
     fn every_outcome_is_shown_in_one_line() {
         let said = |outcome| report(outcome).to_string();
         assert_eq!(said(RestoreOutcome::PutBack), "/proc/sys/vm/swappiness: 10 → 60, as it was");
+        let before = report(RestoreOutcome::PutBack).before;
+        let gone = ChangeReport { during: before, ..report(RestoreOutcome::PutBack) };
+        assert_eq!(gone.to_string(), "/proc/sys/vm/swappiness: put back to 60");
         assert_eq!(
             said(RestoreOutcome::LeftToOthers),
             "/proc/sys/vm/swappiness: left at 60, which another program wrote after our 10"

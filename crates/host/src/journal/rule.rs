@@ -104,6 +104,7 @@ mod tests {
             ours: ["010", "10"].map(str::to_owned).into(),
             settled,
             doubtful: false,
+            dependant: false,
         }
     }
 

@@ -101,12 +101,17 @@ impl Session {
     ///
     /// A knob whose present value cannot be written is not changed at all, and
     /// that is tried first: some knobs refuse the value that they start with
-    /// (`vm.dirty_bytes` starts at 0).
+    /// (`kernel.kexec_load_disabled` starts at 0).
+    ///
+    /// Knobs that the kernel changes with one of these are put back, too. Of two
+    /// knobs that are one setting (`vm.dirty_bytes` and `vm.dirty_ratio`), a
+    /// session can hold one.
     ///
     /// # Errors
     /// `Unsupported` if the knob does not exist or could not be put back;
     /// `Invalid` for a path that is not a knob or a value that the kernel
-    /// refuses; `Permission`; `Busy` if another session holds the knob; `File`
+    /// refuses; `Permission`; `Busy` if another session holds the knob, the same
+    /// setting, or a knob that the kernel changes with it; `File`
     /// if the journal cannot be written. The error names the knob, and those
     /// before it are put back.
     pub fn change_all<P: AsRef<Path>, V: AsRef<str>>(

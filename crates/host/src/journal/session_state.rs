@@ -2,6 +2,7 @@
 //! them back. The order of the steps makes a kill at any moment harmless:
 //! announce → write → read back → note, and at the end write → note.
 
+mod coupled;
 mod take;
 
 use std::collections::BTreeMap;
@@ -45,8 +46,6 @@ struct Live {
 struct HeldKnob {
     file: KnobFile,
     layers: Vec<Layer>,
-    /// Numbers of the knobs that the kernel resets with it, which are put back with it.
-    dependants: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -94,7 +93,7 @@ impl SessionState {
         knob.file.check_value(value)?;
         knob.file.stay_open();
         let in_force = knob.layers.last().is_some_and(|top| top.id == layer);
-        let reading = if in_force { self.write(seq, value)? } else { value.to_owned() };
+        let reading = if in_force { self.write_coupled(seq, value)? } else { value.to_owned() };
         let layers = self.knobs.get_mut(&seq).into_iter().flat_map(|knob| &mut knob.layers);
         layers.filter(|each| each.id == layer).for_each(|each| each.value.clone_from(&reading));
         Ok(())
@@ -121,16 +120,11 @@ impl SessionState {
         knob.layers.retain(|each| each.id != layer);
         let below = knob.layers.last().map(|top| top.value.clone());
         match below {
-            None => {
-                let mut seqs =
-                    self.knobs.remove(&seq).map(|knob| knob.dependants).unwrap_or_default();
-                seqs.push(seq);
-                self.put_back(&seqs);
-            }
+            None => self.put_back_coupled(seq),
             Some(value) if was_in_force && self.has_our_value(seq) => {
                 // If the kernel refuses it now, the drop of the last guard still
                 // finds one of our values and puts the first value back.
-                let _the_last_guard_restores_it = self.write(seq, &value);
+                let _the_last_guard_restores_it = self.write_coupled(seq, &value);
             }
             Some(_) => {}
         }
@@ -227,8 +221,8 @@ impl SessionState {
         let held: Vec<Held> = held.cloned().collect();
         let live = &mut self.live;
         let ledger = &mut self.ledger;
-        let reports = put_back_all(&self.site, &held, Mode::Act, |held| {
-            let entry = [Entry::Restored { seq: held.seq }];
+        let reports = put_back_all(&self.site, &held, Mode::Act, |progress, held| {
+            let entry = [progress.entry(held)];
             // If this cannot be written, the next reader finds it already back.
             let _best_effort = live.as_mut().map(|live| live.journal.note(&entry));
             ledger.apply(&entry[0]).expect("it is held");

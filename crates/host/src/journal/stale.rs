@@ -1,5 +1,6 @@
 //! Stale journals, whose sessions are over: finding, putting back, removing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::content::Journal;
-use super::entry::{Entry, Header};
+use super::couplings::setting;
+use super::entry::Header;
 use super::file::{Claim, JournalFile};
 use super::report::{ChangeReport, RestoreOutcome};
 use super::site::Site;
@@ -221,10 +223,10 @@ pub(super) fn clear(
         if mode == Mode::Act {
             file.cut_after(&journal, bytes);
         }
-        put_back_all(site, held, mode, |held| {
+        put_back_all(site, held, mode, |progress, held| {
             // If this cannot be written, the next reader finds it already back.
             let _best_effort = match mode {
-                Mode::Act => file.note(&[Entry::Restored { seq: held.seq }]),
+                Mode::Act => file.note(&[progress.entry(held)]),
                 Mode::DryRun => Ok(()),
             };
         })
@@ -278,8 +280,8 @@ fn owner(bytes: &[u8]) -> Option<Header> {
     Header::parse(text).ok()
 }
 
-/// Makes sure that no other session holds one of `paths`: puts back stale
-/// journals that do, and waits for keepers that are at work.
+/// Makes sure that no other session holds the setting of one of `paths`: puts back
+/// stale journals that do, and waits for keepers that are at work.
 ///
 /// # Errors
 /// `Busy` names the process that holds a path, or the journal that cannot be
@@ -325,6 +327,8 @@ fn first_conflict(
     own: &str,
     paths: &[&str],
 ) -> Result<Option<Conflict>> {
+    let wanted: BTreeSet<&str> = paths.iter().map(|path| setting(path)).collect();
+    let is_wanted = |path: &str| wanted.contains(setting(path));
     for name in state.journals()?.into_iter().filter(|name| name != own) {
         let conflict = match JournalFile::claim(state, &name) {
             Ok(Claim::Held(bytes)) => {
@@ -335,7 +339,7 @@ fn first_conflict(
                     continue;
                 };
                 let held = journal.ledger.held().iter();
-                held.map(|held| held.path.as_str()).find(|path| paths.contains(path)).map(|path| {
+                held.map(|held| held.path.as_str()).find(|path| is_wanted(path)).map(|path| {
                     let pid = header.pid;
                     let reason = format!("{path} is held by another unjank, process {pid}");
                     Conflict { pid: Some(pid), reason }
@@ -344,16 +348,14 @@ fn first_conflict(
             Ok(Claim::Ours(journal, bytes)) => {
                 let found = clear(site, state, journal, &bytes, Mode::Act, None);
                 let failed = found.changes.iter().filter(|change| change.outcome.is_failure());
-                failed.map(|change| &change.path).find(|path| paths.contains(&path.as_str())).map(
-                    |path| {
-                        let journal = found.file.display();
-                        let reason = format!(
-                            "an earlier session left {path} changed, and it cannot be put back; \
-                             `unjank restore` gives the reason; remove {journal} to give it up"
-                        );
-                        Conflict { pid: None, reason }
-                    },
-                )
+                failed.map(|change| &change.path).find(|path| is_wanted(path)).map(|path| {
+                    let journal = found.file.display();
+                    let reason = format!(
+                        "an earlier session left {path} changed, and it cannot be put back; \
+                         `unjank restore` gives the reason; remove {journal} to give it up"
+                    );
+                    Conflict { pid: None, reason }
+                })
             }
             // Unreadable journals are reported when a session begins.
             Ok(Claim::Gone) | Err(_) => None,

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::dependants;
+use super::coupled::{Course, Links};
 use super::directory::DirectoryPlace;
+use super::entry::Entry;
 use super::knob_file::{KnobFile, lags, refusal};
 use super::ledger::{ABSENT, ADDED, ChangeKind, Held, OFF, ON, PRESENT, REMOVED};
 use super::report::{ChangeReport, Obstacle, RestoreOutcome};
@@ -29,36 +30,71 @@ pub enum Mode {
 /// members of a cgroup, disappear a moment after the process.
 const BUSY_RETRIES: (u32, Duration) = (250, Duration::from_millis(20));
 
+/// What the journal should record about a change while it is put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The kernel is about to change it with another knob: until it has ended, no
+    /// value that it reads shows that another program wrote it.
+    IsReset,
+    /// It is done with.
+    Ended,
+}
+
+impl Progress {
+    /// The line of the journal.
+    pub(super) fn entry(self, held: &Held) -> Entry {
+        match self {
+            Self::IsReset => Entry::Set { seq: held.seq, value: held.during.clone() },
+            Self::Ended => Entry::Restored { seq: held.seq },
+        }
+    }
+}
+
 /// Puts everything back, newest first, and reports in the order of `held`.
-/// Calls `ended` for each change that is done with.
+/// Calls `note` for what should be recorded.
 ///
-/// Failures are tried again after the rest, because knobs can depend on each
-/// other: a lower limit may not rise above an upper one.
+/// A change that the kernel makes again when another one is put back waits for that
+/// one. Failures are tried again after the rest, because knobs can depend on each
+/// other in other ways, too: a lower limit may not rise above an upper one.
 pub(super) fn put_back_all(
     site: &Site,
     held: &[Held],
     mode: Mode,
-    mut ended: impl FnMut(&Held),
+    mut note: impl FnMut(Progress, &Held),
 ) -> Vec<ChangeReport> {
     let mut reports: Vec<Option<ChangeReport>> = vec![None; held.len()];
-    let mut waiting: Vec<usize> = (0..held.len()).rev().collect();
+    let links = Links::of(held);
+    let courses = courses(site, held, &links);
+    let mut ended: Vec<bool> = courses.iter().map(|course| *course == Course::Leave).collect();
+    for (held, course) in held.iter().zip(&courses) {
+        match course {
+            Course::Leave => note(Progress::Ended, held),
+            Course::Again { .. } if held.settled => note(Progress::IsReset, held),
+            _ => {}
+        }
+    }
+    let mut waiting: Vec<usize> = (0..held.len()).rev().filter(|&index| !ended[index]).collect();
     let mut retries = BUSY_RETRIES.0;
     while !waiting.is_empty() {
         let before = waiting.len();
         let mut busy = false;
         waiting.retain(|&index| {
-            let report = put_back(site, &held[index], mode);
+            let (change, course) = (&held[index], &courses[index]);
+            if *course != Course::ByRule && links.after(index).iter().any(|&first| !ended[first]) {
+                return true;
+            }
+            let report = put_back_by(course, site, change, mode);
             let failed = report.outcome.is_failure();
             busy |=
                 matches!(report.outcome, RestoreOutcome::Failed { obstacle: Obstacle::Busy, .. });
             if !failed {
-                ended(&held[index]);
+                ended[index] = true;
+                note(Progress::Ended, change);
             }
             // An untouched dependant is not reported.
             let untouched =
                 matches!(report.outcome, RestoreOutcome::AlreadyBack | RestoreOutcome::Gone);
-            reports[index] =
-                (!(untouched && dependants::is_dependant(&held[index]))).then_some(report);
+            reports[index] = (!(untouched && change.dependant)).then_some(report);
             failed
         });
         if waiting.len() < before {
@@ -70,7 +106,50 @@ pub(super) fn put_back_all(
         retries -= 1;
         thread::sleep(BUSY_RETRIES.1);
     }
+    for index in waiting {
+        let first = links.after(index).iter().find(|&&first| !ended[first]);
+        if let Some(&first) = first.filter(|_| reports[index].is_none()) {
+            let why = format!("{} must be put back first", held[first].path);
+            let outcome = RestoreOutcome::failed(why);
+            reports[index] = Some(ChangeReport::new(&held[index], None, outcome));
+        }
+    }
     reports.into_iter().flatten().collect()
+}
+
+/// How each change is put back, from what coupled ones read before the first write.
+fn courses(site: &Site, held: &[Held], links: &Links) -> Vec<Course> {
+    let look_first = |(index, held): (usize, &Held)| {
+        links.is_coupled(index).then(|| {
+            let seen = look(site, held);
+            let action = decide(held, &seen);
+            (seen, action)
+        })
+    };
+    let now: Vec<_> = held.iter().enumerate().map(look_first).collect();
+    (0..held.len()).map(|index| links.course(index, &now)).collect()
+}
+
+fn put_back_by(course: &Course, site: &Site, held: &Held, mode: Mode) -> ChangeReport {
+    // Not settled: whatever it reads is the kernel's value.
+    let put_back_to = |before: &str| {
+        let before = before.to_owned();
+        put_back(site, &Held { before, settled: false, doubtful: false, ..held.clone() }, mode)
+    };
+    match course {
+        Course::Again { is_changed } if mode == Mode::Act => {
+            let mut report = put_back_to(&held.before);
+            if *is_changed && report.outcome == RestoreOutcome::AlreadyBack {
+                report.outcome = RestoreOutcome::PutBack;
+            }
+            report
+        }
+        Course::Keep(value) if mode == Mode::Act => {
+            let now = put_back_to(value).after;
+            ChangeReport::new(held, now, RestoreOutcome::LeftToOthers)
+        }
+        _ => put_back(site, held, mode),
+    }
 }
 
 /// Reads the current state of a change.
@@ -217,6 +296,7 @@ mod tests {
             ours: ["10".to_owned()].into(),
             settled: true,
             doubtful: false,
+            dependant: false,
         }
     }
 
@@ -240,7 +320,7 @@ mod tests {
         let all =
             ["/sys/a", "/sys/b", "/sys/c", "/sys/d"].map(|path| held(1, path, ChangeKind::File));
         let mut order = Vec::new();
-        let reports = put_back_all(&site, &all, Mode::Act, |held| order.push(held.path.clone()));
+        let reports = put_back_all(&site, &all, Mode::Act, |_, held| order.push(held.path.clone()));
         assert_eq!(order, ["/sys/d", "/sys/c", "/sys/b", "/sys/a"]);
         assert_eq!(
             outcomes(&reports),
@@ -260,7 +340,7 @@ mod tests {
     fn a_knob_that_lags_is_written_though_it_reads_its_old_value() {
         let (dir, site) = machine(&[("scaling_min_freq", "60"), ("a", "60")]);
         let all = ["/sys/scaling_min_freq", "/sys/a"].map(|path| held(1, path, ChangeKind::File));
-        let reports = put_back_all(&site, &all, Mode::Act, |_| {});
+        let reports = put_back_all(&site, &all, Mode::Act, |_, _| {});
         assert_eq!(
             outcomes(&reports),
             [&RestoreOutcome::AlreadyBack, &RestoreOutcome::AlreadyBack]
@@ -279,7 +359,7 @@ mod tests {
             held(2, "/sys/b", ChangeKind::File),
             held(3, "/sys/made", ChangeKind::Directory),
         ];
-        let reports = put_back_all(&site, &all, Mode::DryRun, |_| {});
+        let reports = put_back_all(&site, &all, Mode::DryRun, |_, _| {});
         assert_eq!(
             outcomes(&reports),
             [
@@ -302,7 +382,7 @@ mod tests {
             held(1, "/sys/outer/inner", ChangeKind::Directory),
             held(2, "/sys/outer", ChangeKind::Directory),
         ];
-        let reports = put_back_all(&site, &all, Mode::Act, |_| {});
+        let reports = put_back_all(&site, &all, Mode::Act, |_, _| {});
         assert_eq!(outcomes(&reports), [&RestoreOutcome::PutBack, &RestoreOutcome::PutBack]);
         assert!(!dir.path().join("sys/outer").exists());
     }
@@ -315,7 +395,7 @@ mod tests {
         symlink("../etc/shadow", dir.path().join("sys/link")).unwrap();
         for path in ["/etc/shadow", "/../etc/shadow", "/sys/link", "/sys", "etc/shadow", ""] {
             let forged = Held { settled: false, ..held(1, path, ChangeKind::File) };
-            let reports = put_back_all(&site, &[forged], Mode::Act, |_| panic!("it ended"));
+            let reports = put_back_all(&site, &[forged], Mode::Act, |_, _| panic!("it ended"));
             assert!(reports[0].outcome.is_failure(), "{path}");
         }
         assert_eq!(fs::read_to_string(dir.path().join("etc/shadow")).unwrap(), "10");

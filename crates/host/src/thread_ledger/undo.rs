@@ -231,5 +231,6 @@ fn as_held(held: &HeldThread) -> Held {
     let &HeldThread { settled, doubtful, .. } = held;
     let (before, during) = (held.intent.before.to_string(), held.during().to_string());
     let (path, ours) = (String::new(), held.ours.iter().map(ToString::to_string).collect());
-    Held { seq: 0, path, kind: ChangeKind::File, before, during, ours, settled, doubtful }
+    let (kind, dependant) = (ChangeKind::File, false);
+    Held { seq: 0, path, kind, before, during, ours, settled, doubtful, dependant }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use unjank_units::Bytes;
 
+use super::super::couplings::{Couplings, setting};
 use super::super::dependants;
 use super::super::directory::DirectoryPlace;
 use super::super::entry::{Change, Entry};
@@ -23,8 +24,6 @@ use crate::zram_device;
 struct Wanted<'a> {
     file: KnobFile,
     value: &'a str,
-    /// Files that may disappear with the change, and their values.
-    dependants: Vec<(String, String)>,
 }
 
 impl SessionState {
@@ -39,29 +38,20 @@ impl SessionState {
             file.check_both_ways()?;
             file.check_value(value)?;
             // Two paths can lead to one file: CPUs that share a clock.
-            match knobs.iter().find(|other| other.file.path() == file.path()) {
-                None => knobs.push(Wanted { file, value, dependants: Vec::new() }),
-                Some(same) if same.value == value => {}
-                Some(_) => {
-                    let path = file.path();
-                    return Err(Error::Invalid(format!("{path} is given two values")));
+            let path = file.path();
+            match knobs.iter().find(|other| setting(other.file.path()) == setting(path)) {
+                None => knobs.push(Wanted { file, value }),
+                Some(same) if same.file.path() != path => {
+                    let other = same.file.path();
+                    let what = format!("{other} and {path} are one setting: give one of them");
+                    return Err(Error::Invalid(what));
                 }
+                Some(same) if same.value == value => {}
+                Some(_) => return Err(Error::Invalid(format!("{path} is given two values"))),
             }
         }
-        let mut paths: Vec<String> =
-            knobs.iter().map(|wanted| wanted.file.path().to_owned()).collect();
-        let batch = paths.clone();
-        for wanted in &mut knobs {
-            let Wanted { file, value, .. } = wanted;
-            let before = file.read().map_err(classified)?;
-            wanted.dependants = dependants::of(&self.site, file, &before, value, &batch);
-            // Held knobs are put back anyway.
-            wanted
-                .dependants
-                .retain(|(path, _)| !paths.contains(path) && self.ledger.at(path).is_none());
-            paths.extend(wanted.dependants.iter().map(|(path, _)| path.clone()));
-        }
-        let steps = self.announce(&paths, |holding| holding.plan(knobs))?;
+        let paths: Vec<String> = knobs.iter().map(|wanted| wanted.file.path().to_owned()).collect();
+        let steps = self.announce(&paths, |holding| holding.plan(knobs, &paths))?;
         let mut readings = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             match step.attempt() {
@@ -75,6 +65,9 @@ impl SessionState {
                 }
             }
         }
+        // After all of them: a later one may have changed an earlier one again.
+        let changed = steps.iter().flat_map(|step| self.changed_with(step.seq));
+        readings.extend(self.readings(&changed.collect::<Vec<_>>()));
         if let Err(error) = self.note(&readings) {
             self.roll_back(&steps, steps.len());
             return Err(error);
@@ -170,27 +163,74 @@ impl SessionState {
     ) -> Result<T> {
         let live = self.running()?;
         live.keeper.ensure()?;
-        let own = live.journal.name().to_owned();
         let _lock = self.state.lock()?;
-        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        free_paths(&self.site, &self.state, &own, &paths)?;
+        self.free(paths)?;
         let (planned, entries) = plan(self)?;
         self.running()?.journal.announce(&entries)?;
         self.apply(&entries);
         Ok(planned)
     }
 
-    fn plan<'a>(&mut self, knobs: Vec<Wanted<'a>>) -> Result<(Vec<PendingChange<'a>>, Vec<Entry>)> {
+    /// Makes sure that no other session holds `paths`.
+    fn free(&mut self, paths: &[String]) -> Result<()> {
+        let own = self.running()?.journal.name().to_owned();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        free_paths(&self.site, &self.state, &own, &paths)
+    }
+
+    /// The knobs that the kernel changes with each of `knobs`, which are free, and
+    /// that are not held or about to be.
+    fn dependants(&mut self, knobs: &[Wanted<'_>], batch: &[String]) -> Result<Vec<Vec<KnobFile>>> {
+        let mut paths: Vec<String> = Vec::new();
+        let mut all = Vec::new();
+        for Wanted { file, value } in knobs {
+            if self.ledger.at(file.path()).is_some() {
+                all.push(Vec::new());
+                continue;
+            }
+            let before = file.read().map_err(classified)?;
+            let mut found = dependants::of(&self.site, file, &before, value, batch)?;
+            found.retain(|file| {
+                let path = file.path();
+                let is_held = self.ledger.at(path).is_some() || paths.iter().any(|p| p == path);
+                !is_held && !batch.iter().any(|wanted| wanted == path)
+            });
+            paths.extend(found.iter().map(|file| file.path().to_owned()));
+            all.push(found);
+        }
+        if !paths.is_empty() {
+            self.free(&paths)?;
+        }
+        Ok(all)
+    }
+
+    /// Refuses a knob that this session holds under another name.
+    fn check_not_held(&self, path: &str) -> Result<()> {
+        let mut knobs = self.ledger.held().iter().filter(|held| !held.dependant);
+        let same = knobs.find(|held| held.path != path && setting(&held.path) == setting(path));
+        same.map_or(Ok(()), |same| {
+            let other = &same.path;
+            Err(Error::Busy(format!("{path} is one setting with {other}, which is held already")))
+        })
+    }
+
+    fn plan<'a>(
+        &mut self,
+        knobs: Vec<Wanted<'a>>,
+        batch: &[String],
+    ) -> Result<(Vec<PendingChange<'a>>, Vec<Entry>)> {
+        let dependants = self.dependants(&knobs, batch)?;
         let mut steps = Vec::new();
         let mut entries = Vec::new();
         let mut next = self.ledger.next_seq();
-        let mut announce = |path: String, before: String, wanted: String| {
-            let seq = next;
+        let mut announce = |path: &str, before: String, wanted: String, dependant: bool| {
+            let (seq, path) = (next, path.to_owned());
             next = next.saturating_add(1);
-            let change = Change::File { before, wanted };
+            let change = Change::File { before, wanted, dependant };
             (seq, Entry::Intent { seq, path, change })
         };
-        for Wanted { file, value, dependants } in knobs {
+        for (Wanted { file, value }, dependants) in knobs.into_iter().zip(dependants) {
+            self.check_not_held(file.path())?;
             let wanted = value.to_owned();
             let held = self.ledger.at(file.path()).map(|held| (held.seq, held.during.clone()));
             let (seq, before, nested) = if let Some((seq, before)) = held {
@@ -200,32 +240,36 @@ impl SessionState {
                 let before = file.read().map_err(classified)?;
                 (0, before, false)
             };
-            let mut step =
-                PendingChange { seq, file, value, before, nested, dependants: Vec::new() };
-            if !nested {
-                // Announced before the knob itself, so put back after it.
-                for (path, reads) in dependants {
-                    let (seq, entry) = announce(path, reads.clone(), reads);
-                    step.dependants.push(seq);
-                    entries.push(entry);
-                }
-                let (seq, entry) =
-                    announce(step.file.path().to_owned(), step.before.clone(), wanted);
-                step.seq = seq;
-                entries.push(entry);
+            // The kernel changes held knobs with it.
+            let changed = self.changed_by(&Couplings::of(file.path(), &before));
+            entries.extend(self.unsettled(&changed));
+            let way_back = dependants::way_back(&self.site, file.path(), &before);
+            let mut announced = Vec::new();
+            for dependant in dependants {
+                let Ok(reads) = dependant.read() else { continue };
+                announced.push(announce(dependant.path(), reads.clone(), reads, true));
             }
-            steps.push(step);
+            let (dependants, intents): (Vec<u64>, Vec<Entry>) = announced.into_iter().unzip();
+            entries.extend(intents);
+            let seq = if nested {
+                seq
+            } else {
+                let (seq, intent) = announce(file.path(), before.clone(), wanted, false);
+                entries.push(intent);
+                seq
+            };
+            steps.push(PendingChange { seq, file, value, before, nested, dependants, way_back });
         }
         Ok((steps, entries))
     }
 
     fn hold(&mut self, step: PendingChange<'_>) -> TakenKnob {
         self.last_layer += 1;
-        let PendingChange { seq, file, before, value: asked, dependants, .. } = step;
+        let PendingChange { seq, file, before, value: asked, .. } = step;
         let id = self.last_layer;
         let path = file.path().to_owned();
         let value = self.ledger.get(seq).map_or_else(String::new, |held| held.during.clone());
-        let fresh = HeldKnob { file, layers: Vec::new(), dependants };
+        let fresh = HeldKnob { file, layers: Vec::new() };
         let knob = self.knobs.entry(seq).or_insert(fresh);
         knob.layers.push(Layer { id, value });
         TakenKnob { seq, layer: id, path, asked: asked.to_owned(), before }
@@ -244,7 +288,16 @@ impl SessionState {
             let fresh = steps.iter().filter(|step| !step.nested);
             fresh.flat_map(|step| step.dependants.iter().chain([&step.seq])).copied().collect()
         };
-        self.forget(&fresh(&steps[attempted..]));
-        self.put_back(&fresh(&steps[..attempted]));
+        let changed: Vec<_> = steps.iter().flat_map(|step| self.changed_with(step.seq)).collect();
+        // What was not tried may have changed with what was.
+        let (also, never): (Vec<u64>, Vec<u64>) =
+            fresh(&steps[attempted..]).into_iter().partition(|seq| {
+                let mut tried = steps[..attempted].iter();
+                tried.any(|step| self.changed_with(step.seq).iter().any(|(with, _)| with == seq))
+            });
+        self.forget(&never);
+        self.put_back(&[fresh(&steps[..attempted]), also].concat());
+        // Those that other guards hold.
+        let _best_effort = self.note(&self.readings(&changed));
     }
 }

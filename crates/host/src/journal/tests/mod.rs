@@ -1,6 +1,7 @@
 //! Sessions on a tree that stands for a machine: what they leave behind when
 //! they end, fail, or are killed.
 
+mod coupled;
 mod damage;
 mod hidden;
 mod interleavings;
