@@ -8,6 +8,7 @@
 mod machine;
 
 use std::fs::{self, File};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use unjank_needs::printed::{stderr, stdout};
@@ -69,6 +70,15 @@ fn a_real_refusal_leaves_everything_as_it_was() {
     assert_eq!((code, said.contains("/proc/1/oom_score_adj is not a knob")), (Some(2), true));
     let (code, said) = refused("/proc/self/root/etc/hostname=x");
     assert_eq!((code, said.contains("is not a knob")), (Some(2), true));
+    // After 1 the kernel refuses 0.
+    let one_way = "/proc/sys/kernel/unprivileged_bpf_disabled";
+    if Path::new(one_way).exists() {
+        let before = fs::read_to_string(one_way).unwrap();
+        let (code, said) = refused("kernel.unprivileged_bpf_disabled=1");
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains(&format!("{one_way} could not be put back afterwards")), "{said}");
+        assert_eq!(fs::read_to_string(one_way).unwrap(), before);
+    }
 }
 
 #[test]

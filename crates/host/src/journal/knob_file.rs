@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::failpoint;
 use super::kernel_fs::KernelFs;
+use super::one_way::is_final;
 use super::site::{Site, no_knob};
 use super::value::in_force;
 use crate::error::{Error, Result};
@@ -77,15 +78,22 @@ impl KnobFile {
         Err(Error::Unsupported(format!("{} {missing}", self.path)))
     }
 
-    /// Checks that `value` can be written.
+    /// Checks that `value` can be written and taken back.
     ///
     /// # Errors
-    /// `Invalid` if it is too long or has a null byte.
+    /// `Invalid` if it is too long or has a null byte; `Unsupported` if the kernel
+    /// keeps it until the next boot.
     pub(super) fn check_value(&self, value: &str) -> Result<()> {
         let wrong = if value.len() > LARGEST_VALUE {
             format!("is longer than {LARGEST_VALUE} bytes")
         } else if value.contains('\0') {
             "contains a null byte".to_owned()
+        } else if is_final(&self.path, value) {
+            return Err(Error::Unsupported(format!(
+                "{} could not be put back afterwards: the kernel refuses other values after \
+                 {value:?} until the next boot",
+                self.path
+            )));
         } else {
             return Ok(());
         };

@@ -46,6 +46,7 @@
 //! | `report` | the result of putting a change back |
 //! | `visible`, `covered` | whether a file is gone or only hidden, and whether another is mounted over it |
 //! | `couplings`, `dependants`, `coupled` | knobs that the kernel changes with another one: which, where, and how they are put back |
+//! | `one_way` | knobs that cannot be put back: pure |
 //! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place`, `zram_place` | what may be changed, and how |
 //! | `state_dir`, `file` | the directory of the journals, the files and their locks |
 //! | `failpoint` | failures for tests |
@@ -64,6 +65,7 @@ mod kept;
 mod kernel_fs;
 mod knob_file;
 mod ledger;
+mod one_way;
 mod pending_change;
 mod report;
 mod rule;
