@@ -128,6 +128,34 @@ fn links_do_not_lead_root_to_another_directory() {
 }
 
 #[test]
+fn links_do_not_lead_root_to_make_directories_elsewhere() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let roots = places.dir.path().join("roots");
+    fs::create_dir(&roots).unwrap();
+    symlink(&roots, places.theirs("link")).unwrap();
+    lchown(places.theirs("link"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let record = places.dir.path().join("record.json");
+    fs::write(&record, imported()).unwrap();
+    let show = ["runs", "show", record.to_str().unwrap(), "--figures"];
+    for command in [&show[..], &["man"]] {
+        let output = run(command, &places.theirs("link/new"));
+        assert_eq!(output.status.code(), Some(4), "{command:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("link (a link: it belongs to user 65534"));
+        assert_eq!(fs::read_dir(&roots).unwrap().count(), 0, "{command:?}");
+    }
+}
+
+/// A record as JSON.
+fn imported() -> String {
+    let output = run(&["jitter", "import", "--no-store", "--json"], Path::new(FINDINGS));
+    assert!(output.status.success(), "{}", stderr(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
 fn links_do_not_lead_roots_scratch_files_to_another_disk() {
     if !unjank_needs::root() {
         return;

@@ -1,12 +1,11 @@
 //! `unjank man`: the manual pages.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Command;
-use unjank_host::files::Destination;
+use unjank_host::files::{Destination, make_directory};
 
 use crate::cli::manual;
 use crate::{exit, output};
@@ -28,8 +27,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, mut all: Command) -> Result<ExitCode> {
     all.build();
     let directory = &args.directory;
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
+    make_directory(directory)?;
     let pages = manual::pages(&all)?;
     for page in &pages {
         let file = directory.join(&page.file);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
-use unjank_host::files::{Destination, is_untrusted, resolve_links};
+use unjank_host::files::{Destination, is_untrusted, make_directory, resolve_links};
 use unjank_host::process::is_root;
 use unjank_host::{Error, Root};
 
@@ -108,7 +108,7 @@ impl Installer<'_> {
         let packaged = self.packaged().filter(|path| reads(path, &text) && !was_there);
         if packaged.is_none() {
             let above = self.own.parent().context("while making the directory of units")?;
-            fs::create_dir_all(above).map_err(|why| Error::file("create", above, why))?;
+            make_directory(above)?;
             Destination::open(&self.own)?.write(text.as_bytes())?;
         }
         if let Err(error) = self.tell(Change::Written) {

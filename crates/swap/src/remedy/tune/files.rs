@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use unjank_host::files::Destination;
+use unjank_host::files::{Destination, make_directory};
 use unjank_host::{Error, Result};
 
 use super::decide::{Backend, Proposal};
@@ -41,8 +41,7 @@ pub fn write(proposal: &Proposal, etc: &Path) -> Result<Vec<PathBuf>> {
     for (name, text) in texts {
         let path = etc.join(name);
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)
-                .map_err(|source| Error::file("make", directory, source))?;
+            make_directory(directory)?;
         }
         Destination::open_file(&path)?.write(text.as_bytes())?;
         paths.push(path);
@@ -139,7 +138,7 @@ fn texts(proposal: &Proposal) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{lchown, symlink};
 
     use unjank_host::Bytes;
 
@@ -188,5 +187,17 @@ mod tests {
         symlink(etc.path().join("other"), &path).unwrap();
         assert!(write(&zram(), etc.path()).is_err());
         assert!(undo(etc.path()).unwrap().is_empty() && path.exists());
+    }
+    #[test]
+    fn root_makes_no_directory_behind_a_link_of_others() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        fs::create_dir(at("there")).unwrap();
+        symlink("there", at("link")).unwrap();
+        if lchown(at("link"), Some(65534), None).is_err() {
+            return println!("only root can give links to another user");
+        }
+        assert!(write(&zram(), &at("link/etc")).is_err());
+        assert_eq!(fs::read_dir(at("there")).unwrap().count(), 0);
     }
 }

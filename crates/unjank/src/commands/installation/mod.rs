@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use unjank_host::files::Destination;
+use unjank_host::files::{Destination, make_directory};
 use unjank_host::{Error, Root};
 
 use super::unit::{self, Installer, Unit};
@@ -57,7 +57,7 @@ impl<'a> Installation<'a> {
             output::remark(&format!("{} stays as it is", place.display()));
         } else if let Some(Settings { text, about }) = settings {
             let above = place.parent().context("while making the directory of settings")?;
-            fs::create_dir_all(above).map_err(|error| Error::file("create", above, error))?;
+            make_directory(above)?;
             Destination::open(place)?.write(text.as_bytes())?;
             output::remark(&format!("{}: {about}", place.display()));
         }

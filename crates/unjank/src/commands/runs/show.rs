@@ -1,11 +1,10 @@
 //! `unjank runs show`: prints stored runs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_host::files::Destination;
+use anyhow::Result;
+use unjank_host::files::{Destination, make_directory};
 use unjank_measure::RunRecord;
 use unjank_report::{Picture, TerminalStyle};
 
@@ -92,8 +91,7 @@ struct Written {
 
 /// Writes the charts of all runs; those of a second run have its number in their names.
 fn figures(records: &[RunRecord], directory: &Path) -> Result<Vec<Written>> {
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create {}", directory.display()))?;
+    make_directory(directory)?;
     let mut written = Vec::new();
     for (number, record) in (1..).zip(records) {
         for Picture { title, name, svg } in unjank_report::pictures(record) {
