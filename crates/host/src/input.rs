@@ -83,7 +83,7 @@ impl Input {
     /// Errors of `open(2)`; `IsADirectory`.
     pub fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-        Self::new(OpenOptions::new().read(true).custom_flags(flags).open(path)?, stop)
+        Self::of(OpenOptions::new().read(true).custom_flags(flags).open(path)?, stop)
     }
 
     /// Stdin, beyond the data that this process has already buffered.
@@ -91,7 +91,7 @@ impl Input {
     /// # Errors
     /// If no file descriptor is left.
     pub fn stdin(stop: &Stop) -> io::Result<Self> {
-        Self::new(io::stdin().as_fd().try_clone_to_owned()?.into(), stop)
+        Self::of(io::stdin().as_fd().try_clone_to_owned()?.into(), stop)
     }
 
     /// Stdin if the name is `-`, otherwise the file of that name.
@@ -102,7 +102,11 @@ impl Input {
         if name == Path::new("-") { Self::stdin(stop) } else { Self::open(name, stop) }
     }
 
-    fn new(file: File, stop: &Stop) -> io::Result<Self> {
+    /// An open file.
+    ///
+    /// # Errors
+    /// The kernel's error of `fstat(2)`; `IsADirectory`.
+    pub fn of(file: File, stop: &Stop) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());

@@ -8,9 +8,13 @@ mod boosted;
 mod places;
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{lchown, symlink};
 use std::path::Path;
 use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use boosted::{NOBODY, Phone, unjank, until};
 use places::{Places, run};
@@ -153,6 +157,49 @@ fn imported() -> String {
     let output = run(&["jitter", "import", "--no-store", "--json"], Path::new(FINDINGS));
     assert!(output.status.success(), "{}", stderr(&output));
     String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn links_beside_a_store_of_incidents_do_not_lead_to_roots_recordings() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let record = places.dir.path().join("record.json");
+    let mut incident: serde_json::Value = serde_json::from_str(&imported()).unwrap();
+    incident["command"] = "watch".into();
+    fs::write(&record, incident.to_string()).unwrap();
+    let roots = places.dir.path().join("watch.sqlite");
+    let made = run(&["runs", "import", record.to_str().unwrap(), "--store"], &roots);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let store = places.theirs("watch.sqlite");
+    fs::copy(&roots, &store).unwrap();
+    // A trace of one packet.
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&[0x0a, 1, 0]).unwrap();
+    fs::write(places.secret(), packed.finish().unwrap()).unwrap();
+    fs::create_dir(places.theirs("watch.sqlite.incidents")).unwrap();
+    let recording =
+        format!("watch.sqlite.incidents/{}.pftrace.gz", incident["id"].as_str().unwrap());
+    let out = places.dir.path().join("out.pftrace");
+    let commands: [&[&str]; 2] = [
+        &["incidents", "perfetto", "last", out.to_str().unwrap(), "--store"],
+        &["why", "--no-store", "--last", "--incident-store"],
+    ];
+    for plant in [Places::plant_link, Places::plant_pipe] {
+        plant(&places, &recording);
+        for command in commands {
+            let output = run(command, &store);
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {}", stderr(&output));
+            assert!(stderr(&output).contains("is not a regular file"), "{}", stderr(&output));
+            assert!(!out.exists());
+        }
+        fs::remove_file(places.theirs(&recording)).unwrap();
+    }
+    fs::copy(places.secret(), places.theirs(&recording)).unwrap();
+    let output = run(commands[0], &store);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(fs::read(&out).unwrap(), [0x0a, 1, 0]);
 }
 
 #[test]

@@ -24,7 +24,8 @@ mod unnamed;
 mod whole_file;
 
 pub use crate::trusted_place::{
-    is_untrusted, is_untrusted_directory, read_trusted, read_untrusted, resolve_links,
+    is_untrusted, is_untrusted_directory, open_untrusted, read_trusted, read_untrusted,
+    resolve_links,
 };
 pub use alone::open_for_this_alone;
 pub use destination::{Destination, is_stdout};

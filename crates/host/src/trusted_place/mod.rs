@@ -28,7 +28,9 @@ use rustix::process::geteuid;
 
 use crate::error::{Error, Result};
 
-pub use untrusted::{is_untrusted, is_untrusted_directory, read_untrusted, resolve_links};
+pub use untrusted::{
+    is_untrusted, is_untrusted_directory, open_untrusted, read_untrusted, resolve_links,
+};
 
 /// The number of links that the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;

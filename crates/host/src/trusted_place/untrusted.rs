@@ -71,28 +71,40 @@ fn ours_alone(path: &Path) -> Result<()> {
     }
 }
 
-/// The bytes of another user's file `path`, at most `most`. It opens only a
-/// regular file, and does not block.
+/// Opens the file `path` of another user for reading. It opens only a regular file, without
+/// blocking. Root follows no link of another user to its directory. A link in its place is refused.
 ///
 /// # Errors
-/// `File` if it cannot be read or is larger, `Invalid` if it is not a regular
-/// file, `Permission` for a link that belongs to another user.
-pub fn read_untrusted(path: &Path, most: Bytes) -> Result<Vec<u8>> {
-    let error = |source: io::Error| Error::file("read", path, source);
-    let name = path.file_name().ok_or_else(|| error(Errno::ISDIR.into()))?;
+/// `File` if it cannot be opened, `Invalid` if it is not a regular file, `Permission` for a link
+/// that belongs to another user.
+pub fn open_untrusted(path: &Path) -> Result<File> {
+    let error = |errno: Errno| Error::file("read", path, errno.into());
+    let not_regular = || Error::Invalid(format!("{} is not a regular file", path.display()));
+    let name = path.file_name().ok_or_else(|| error(Errno::ISDIR))?;
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let (directory, _) =
         open_untrusted_directory(parent.unwrap_or(Path::new(".")), Missing::Refuse)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = openat(&directory, name, flags | OFlags::CLOEXEC, Mode::empty());
-    let opened = opened.map_err(|errno| error(errno.into()))?;
-    let stat = fstat(&opened).map_err(|errno| error(errno.into()))?;
+    let opened = match openat(&directory, name, flags | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::LOOP) => return Err(not_regular()),
+        opened => opened.map_err(error)?,
+    };
+    let stat = fstat(&opened).map_err(error)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(Error::Invalid(format!("{} is not a regular file", path.display())));
+        return Err(not_regular());
     }
+    Ok(opened.into())
+}
+
+/// The bytes of another user's file `path`, at most `most`, opened as by [`open_untrusted`].
+///
+/// # Errors
+/// As `open_untrusted`; `File` if it cannot be read or is larger.
+pub fn read_untrusted(path: &Path, most: Bytes) -> Result<Vec<u8>> {
+    let error = |source: io::Error| Error::file("read", path, source);
     let mut bytes = Vec::new();
     let limit = most.get().saturating_add(1);
-    File::from(opened).take(limit).read_to_end(&mut bytes).map_err(error)?;
+    open_untrusted(path)?.take(limit).read_to_end(&mut bytes).map_err(error)?;
     if bytes.len() as u64 > most.get() {
         return Err(error(io::ErrorKind::FileTooLarge.into()));
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use unjank_host::files::open_untrusted;
 use unjank_host::input::{Input, Stop, Stopped};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::trace_file::{self, NamedTimes, Recorded};
@@ -122,10 +123,25 @@ impl RecordingArgs {
 /// # Errors
 /// The file, and what is wrong with it.
 pub(super) fn read(file: &Path, named: NamedTimes) -> Result<Recorded> {
-    let failed = |why| failed(file, why);
     let stop = interrupt::stop();
-    let input = Input::named(file, &stop).map_err(failed)?;
-    Ok(trace_file::read_from(input, named, &stop).map_err(failed)?)
+    let input = Input::named(file, &stop).map_err(|why| failed(file, why))?;
+    read_input(file, input, named, &stop)
+}
+
+/// As [`read`], the recording of an incident. Its directory may belong to another user, so only a
+/// regular file is read, and no link is followed.
+///
+/// # Errors
+/// As `read`.
+pub(super) fn read_kept(file: &Path, named: NamedTimes) -> Result<Recorded> {
+    let stop = interrupt::stop();
+    let opened = open_untrusted(file).map_err(Error::of_named_file)?;
+    let input = Input::of(opened, &stop).map_err(|why| failed(file, why))?;
+    read_input(file, input, named, &stop)
+}
+
+fn read_input(file: &Path, input: Input, named: NamedTimes, stop: &Stop) -> Result<Recorded> {
+    Ok(trace_file::read_from(input, named, stop).map_err(|why| failed(file, why))?)
 }
 
 /// The error of a file that the user named.

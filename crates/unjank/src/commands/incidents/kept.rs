@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, TryLockError};
-use std::io::{BufWriter, ErrorKind, Read as _, Write as _};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use unjank_host::files::{Existing, Readers, WholeFile, make_private_directory};
 use unjank_host::{Bytes, Error};
@@ -125,7 +124,7 @@ impl Kept {
     /// The record of an incident: `last`, `last~1`, or the beginning of its id.
     ///
     /// # Errors
-    /// No incident or several are meant.
+    /// No incident or several are meant, or its id cannot be the name of a recording.
     pub(crate) fn find(&self, name: &str) -> Result<RunRecord> {
         let entries = self.list()?;
         let selector: Selector = name.parse().unwrap_or(Selector::Last(0));
@@ -145,23 +144,12 @@ impl Kept {
             0 => Error::Invalid("no incident has been kept yet".to_owned()),
             kept => Error::Invalid(format!("there is no incident {name}; {kept} are kept")),
         })?;
-        Ok(self.store.get(&Selector::Prefix(id))?)
+        Ok(with_file_name(self.store.get(&Selector::Prefix(id))?)?)
     }
 
     /// The recording of an incident, for `unjank why FILE`.
     pub(crate) fn recording(&self, id: &str) -> PathBuf {
         self.recordings.join(format!("{id}{SUFFIX}"))
-    }
-
-    /// The recording of an incident as a trace of Perfetto.
-    pub(crate) fn unpacked(&self, id: &str) -> Result<Vec<u8>> {
-        let path = self.recording(id);
-        let packed = fs::File::open(&path).map_err(|why| Error::file("open", &path, why))?;
-        let mut bytes = Vec::new();
-        GzDecoder::new(packed)
-            .read_to_end(&mut bytes)
-            .map_err(|why| Error::file("read", &path, why))?;
-        Ok(bytes)
     }
 
     /// The number of kept incidents with this cause.
@@ -248,7 +236,8 @@ impl Kept {
 
     /// The size of a record and its recording, in bytes.
     pub(crate) fn size(&self, entry: &Entry) -> u64 {
-        let recording = fs::metadata(self.recording(&entry.id)).map_or(0, |file| file.len());
+        let recording =
+            fs::symlink_metadata(self.recording(&entry.id)).map_or(0, |file| file.len());
         entry.size.get().saturating_add(recording)
     }
 
@@ -269,7 +258,33 @@ impl Kept {
     }
 }
 
+/// Refuses a record whose id cannot be the name of a recording, as of a store that another user has
+/// written.
+fn with_file_name(record: RunRecord) -> Result<RunRecord, Error> {
+    if record.id.contains('/') {
+        return Err(Error::Invalid(format!("{:?} is not the id of an incident", record.id)));
+    }
+    Ok(record)
+}
+
 /// The cause of an incident, by which incidents are counted together.
 pub(crate) fn cause_of(record: &RunRecord) -> Option<&str> {
     record.settings.get("cause").and_then(|cause| cause.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_lead_to_another_directory() {
+        for (id, is_one) in [("a", true), ("../b", false), ("/c", false)] {
+            let json = serde_json::json!({
+                "schema": "unjank.run/1", "id": id, "tool": { "version": "" }, "command": COMMAND,
+                "started_at": "z", "elapsed": 0, "host": {}, "settings": {},
+            });
+            let record = serde_json::from_value(json).unwrap();
+            assert_eq!(with_file_name(record).is_ok(), is_one, "{id}");
+        }
+    }
 }

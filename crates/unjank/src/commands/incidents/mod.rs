@@ -2,6 +2,7 @@
 
 mod kept;
 mod list;
+mod unpack;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use clap::Subcommand;
 use unjank_host::Bytes;
 use unjank_host::files::Destination;
 
-use crate::{output, values};
+use crate::{interrupt, output, values};
 
 pub(crate) use kept::{COMMAND, Kept, KeptArgs, STORE};
 
@@ -109,8 +110,8 @@ fn perfetto(args: &FileArgs) -> Result<ExitCode> {
     let place = Destination::open_binary(&args.file)?;
     let kept = args.kept.open_existing()?;
     let record = kept.find(&args.incident)?;
-    let trace = kept.unpacked(&record.id)?;
-    output::unless_reader_left(place.write(&trace))?;
+    let recording = kept.recording(&record.id);
+    output::unless_reader_left(unpack::unpack(&recording, place, &interrupt::stop()))?;
     Ok(ExitCode::SUCCESS)
 }
 

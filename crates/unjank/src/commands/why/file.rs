@@ -20,7 +20,7 @@ use super::about::of_output;
 use super::named::NamedArgs;
 use crate::commands::incidents::{KeptArgs, STORE};
 use crate::commands::measured::{OutputArgs, Settings};
-use crate::commands::recording::{failed, moment, read};
+use crate::commands::recording::{failed, moment, read, read_kept};
 use crate::interrupt;
 
 /// The group `kept`, member by member: an error then names only the one that was typed.
@@ -100,7 +100,8 @@ pub(super) fn explain(
     let by_name = args.process.is_some() || thread.is_some();
     let by_name = by_name || args.since.is_some() || args.until.is_some();
     let named = if by_name && !args.named.is_given() { NamedTimes::Skip } else { NamedTimes::Read };
-    let mut recorded = read(file, named)?;
+    let is_kept = args.file.is_none();
+    let mut recorded = if is_kept { read_kept(file, named)? } else { read(file, named)? };
     let mut notes = std::mem::take(&mut recorded.notes);
     notes.extend(translate_calls(&mut recorded));
     let annex = recorded.annex.take();

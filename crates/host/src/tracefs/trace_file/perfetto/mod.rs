@@ -65,7 +65,7 @@ use unpack::unpack;
 use wire::{Fields, Malformed, Small};
 
 pub use annex::{ANNOTATION, EVENT};
-pub(super) use stream::begins;
+pub use stream::begins;
 
 /// Reads a trace.
 pub(super) fn read(input: impl Read, named: NamedTimes, stop: &Stop) -> Result<Recorded, Fault> {

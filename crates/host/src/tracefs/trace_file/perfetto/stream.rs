@@ -18,7 +18,7 @@ const START: usize = 64;
 const LARGEST: usize = 64 << 20;
 
 /// Whether bytes begin as a Perfetto trace, or as a gzip file that contains one.
-pub(in super::super) fn begins(bytes: &[u8]) -> bool {
+pub fn begins(bytes: &[u8]) -> bool {
     let is_plain = |bytes: &[u8]| bytes.first() == Some(&PACKET) && !looks_like_text(bytes);
     if bytes.starts_with(&gzip::MAGIC) {
         is_plain(&gzip::unpacked_start(bytes, START as u64))
