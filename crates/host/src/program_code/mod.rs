@@ -6,6 +6,7 @@ mod demangle;
 mod perf_map;
 mod program_file;
 mod segments;
+mod stabbing_max;
 mod symbols;
 
 use std::collections::BTreeMap;

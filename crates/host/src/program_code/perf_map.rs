@@ -3,20 +3,24 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::time::Duration;
 
+use memchr::memchr_iter;
 use unjank_units::Nanos;
 
+use super::stabbing_max::StabbingMax;
 use crate::clock::Timestamp;
 use crate::process::pid;
 use crate::root::Root;
 
 /// The longest part of a file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
-/// Longer lines are skipped.
-const LONGEST_LINE: u64 = 4_096;
+/// Of a longer line, only the beginning counts.
+const LONGEST_LINE: usize = 4_096;
+/// The part of a file that is searched for lines at once.
+const BLOCK: usize = 1 << 16;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
@@ -27,7 +31,7 @@ pub(crate) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u6
     let file = open(root, process);
     let age = file.as_ref().and_then(|_| pid::age(root, process));
     let file = file.filter(|file| age.is_some_and(|age| is_newer(file, age)));
-    file.map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
+    file.map(|file| search(BufReader::with_capacity(BLOCK, file), addresses)).unwrap_or_default()
 }
 
 /// As `names`, of a process that began after `began` and may have ended.
@@ -39,7 +43,7 @@ pub(crate) fn names_since(
 ) -> BTreeMap<u64, String> {
     let file = open(root, process).or_else(|| open_left(root, process));
     let file = file.filter(|file| is_newer(file, Timestamp::now().since(began)));
-    file.map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
+    file.map(|file| search(BufReader::with_capacity(BLOCK, file), addresses)).unwrap_or_default()
 }
 
 /// The file as the process sees it.
@@ -78,38 +82,85 @@ fn is_newer(file: &File, ago: Nanos) -> bool {
 
 /// Lines are `START SIZE NAME`, in hexadecimal. The last one that contains an
 /// address counts: code may replace other code.
-fn search(file: impl BufRead, addresses: &[u64]) -> BTreeMap<u64, String> {
+fn search(mut file: impl BufRead + Seek, addresses: &[u64]) -> BTreeMap<u64, String> {
     let mut asked: Vec<u64> = addresses.to_vec();
     asked.sort_unstable();
+    asked.dedup();
+    let mut last_lines = StabbingMax::of(&asked);
+    each_line((&mut file).take(LARGEST), |at, line| {
+        if let Some((start, size, _)) = entry(line) {
+            last_lines.add(&(start..start.saturating_add(size)), at);
+        }
+    });
+    let mut wanted: Vec<(u64, u64)> =
+        last_lines.greatest().map(|(address, at)| (at, address)).collect();
+    wanted.sort_unstable();
     let mut found = BTreeMap::new();
-    let mut file = file.take(LARGEST);
+    for addresses in wanted.chunk_by(|(at, _), (next, _)| at == next) {
+        let Some(name) = name_at(&mut file, addresses[0].0) else { continue };
+        found.extend(addresses.iter().map(|(_, address)| (*address, name.clone())));
+    }
+    found
+}
+
+/// Calls `each` with the position of each line, and with the line or the beginning of a long one.
+fn each_line(mut file: impl BufRead, mut each: impl FnMut(u64, &[u8])) {
+    let (mut at, mut begins) = (0, 0);
+    // The part of a line that was in an earlier block.
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        match (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(1..) => {}
-            _ => return found,
+    while let Ok(block) = file.fill_buf()
+        && !block.is_empty()
+    {
+        let mut from = 0;
+        for end in memchr_iter(b'\n', block) {
+            let part = &block[from..end];
+            if line.is_empty() {
+                each(begins, beginning(part, LONGEST_LINE));
+            } else {
+                line.extend(beginning(part, LONGEST_LINE - line.len()));
+                each(begins, &line);
+                line.clear();
+            }
+            from = end + 1;
+            begins = at + from as u64;
         }
-        let Some((start, size, name)) = std::str::from_utf8(&line).ok().and_then(entry) else {
-            continue;
-        };
-        let from = asked.partition_point(|address| *address < start);
-        for &address in asked[from..].iter().take_while(|address| **address - start < size) {
-            found.insert(address, name.chars().take(LONGEST_NAME).collect());
-        }
+        line.extend(beginning(&block[from..], LONGEST_LINE - line.len()));
+        let length = block.len();
+        at += length as u64;
+        file.consume(length);
+    }
+    if !line.is_empty() {
+        each(begins, &line);
     }
 }
 
-fn entry(line: &str) -> Option<(u64, u64, &str)> {
-    let mut words = line.trim_end().splitn(3, ' ');
-    let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+fn beginning(bytes: &[u8], most: usize) -> &[u8] {
+    &bytes[..bytes.len().min(most)]
+}
+
+/// The name in the line at this position.
+fn name_at(file: &mut (impl BufRead + Seek), at: u64) -> Option<String> {
+    let mut line = Vec::new();
+    file.seek(SeekFrom::Start(at)).ok()?;
+    file.take(LONGEST_LINE as u64).read_until(b'\n', &mut line).ok()?;
+    let (_, _, name) = entry(&line)?;
+    Some(String::from_utf8_lossy(name).chars().take(LONGEST_NAME).collect())
+}
+
+fn entry(line: &[u8]) -> Option<(u64, u64, &[u8])> {
+    let mut words = line.splitn(3, |byte| *byte == b' ');
+    let mut number = || {
+        let word = std::str::from_utf8(words.next()?).ok()?;
+        u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+    };
     let (start, size) = (number()?, number()?);
-    let name = words.next()?.trim();
+    let name = words.next()?.trim_ascii();
     (!name.is_empty()).then_some((start, size, name))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -118,7 +169,7 @@ mod tests {
     fn the_last_name_of_an_address_counts() {
         let text =
             "1000 20 first\nnonsense\n0x2000 10 Lpkg/Class;::method with spaces\n1010 8 later\n";
-        let found = search(text.as_bytes(), &[0x2005, 0xfff, 0x1015, 0x1018, 0x1020]);
+        let found = search(Cursor::new(text), &[0x2005, 0xfff, 0x1015, 0x1018, 0x1020]);
         let found: Vec<_> = found.iter().map(|(at, name)| (*at, name.as_str())).collect();
         let method = "Lpkg/Class;::method with spaces";
         assert_eq!(found, [(0x1015, "later"), (0x1018, "first"), (0x2005, method)]);
@@ -127,8 +178,21 @@ mod tests {
     #[test]
     fn long_lines_and_names_are_bounded() {
         let text = format!("1 1 {}\n5 1 b", "a".repeat(10_000));
-        let found = search(text.as_bytes(), &[1, 5]);
-        assert_eq!((found[&1].len(), found[&5].as_str()), (LONGEST_NAME, "b"));
+        for block in [1, 3, 7, BLOCK] {
+            let text = BufReader::with_capacity(block, Cursor::new(&text));
+            let found = search(text, &[1, 5]);
+            assert_eq!((found[&1].len(), found[&5].as_str()), (LONGEST_NAME, "b"));
+        }
+    }
+
+    /// Each line for each address would be 10¹⁰ names: hours.
+    #[test]
+    fn many_lines_may_contain_every_address() {
+        let addresses: Vec<u64> = (0..50_000).collect();
+        let text = "0 7fffffffffffffff A\n".repeat(200_000) + "7 1 B\n";
+        let found = search(Cursor::new(text), &addresses);
+        assert_eq!(found.len(), addresses.len());
+        assert!(found.iter().all(|(at, name)| name == if *at == 7 { "B" } else { "A" }));
     }
 
     #[test]
@@ -172,7 +236,26 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_parsed(bytes in proptest::collection::vec(0_u8.., 0..300)) {
-            let _either = search(&bytes[..], &[0, 1, u64::MAX]);
+            let _either = search(Cursor::new(&bytes), &[0, 1, u64::MAX]);
+        }
+
+        #[test]
+        fn lines_are_found_across_blocks(lines in proptest::collection::vec("[a-c]{0,9}", 0..20)) {
+            let text = lines.join("\n");
+            let mut found: Vec<(u64, String)> = Vec::new();
+            each_line(BufReader::with_capacity(4, text.as_bytes()), |at, line| {
+                found.push((at, String::from_utf8(line.to_vec()).unwrap()));
+            });
+            let starts = lines.iter().scan(0, |at, line| {
+                let start = *at;
+                *at += line.len() as u64 + 1;
+                Some((start, line.clone()))
+            });
+            let mut expected: Vec<(u64, String)> = starts.collect();
+            if expected.last().is_some_and(|(_, line)| line.is_empty()) {
+                expected.pop();
+            }
+            proptest::prop_assert_eq!(found, expected);
         }
     }
 }
