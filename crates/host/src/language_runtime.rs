@@ -2,18 +2,17 @@
 //! outside.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 
 use memchr::memmem;
-use object::read::ReadCache;
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _};
 
 use crate::address_space::AddressSpace;
+use crate::program_code::{BoundedCache, open_file};
 use crate::root::Root;
 
 /// Larger sections are not searched.
-const LARGEST_TEXTS: u64 = 64 << 20;
+const LARGEST_SECTION: u64 = 64 << 20;
 
 /// A runtime with its own ways to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,11 +51,8 @@ pub fn of(root: &Root, process: u32) -> BTreeSet<LanguageRuntime> {
     let files = space.regions().iter().filter(|region| region.executable);
     let files = files.filter_map(|region| region.name.as_deref());
     let mut found: BTreeSet<LanguageRuntime> = files.filter_map(by_file).collect();
-    let program = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(root.resolve(format!("/proc/{process}/exe")));
-    found.extend(program.ok().and_then(by_program));
+    let program = open_file(&root.resolve(format!("/proc/{process}/exe")));
+    found.extend(program.and_then(by_program));
     found
 }
 
@@ -82,20 +78,22 @@ fn by_file(path: &str) -> Option<LanguageRuntime> {
 /// has its functions, and in a stripped program the names of its source files, for
 /// messages of panics.
 fn by_program(program: File) -> Option<LanguageRuntime> {
-    let cache = ReadCache::new(program);
+    let cache = BoundedCache::new(program);
     let program = object::File::parse(&cache).ok()?;
     if [".gopclntab", ".go.buildinfo"].iter().any(|name| program.section_by_name(name).is_some()) {
         return Some(LanguageRuntime::Go);
     }
-    let is_tokio = program.symbols().filter_map(|it| it.name_bytes().ok()).any(is_tokios);
-    let texts = program.section_by_name(".rodata").filter(|it| it.size() <= LARGEST_TEXTS);
-    let names_tokio = || texts.and_then(|it| it.data().ok()).is_some_and(names_tokio);
-    (is_tokio || names_tokio()).then_some(LanguageRuntime::Tokio)
+    let section = |name| {
+        let section = program.section_by_name(name).filter(|it| it.size() <= LARGEST_SECTION);
+        section.and_then(|it| it.data().ok()).unwrap_or_default()
+    };
+    let is_tokio = has_tokios(section(".strtab")) || names_tokio(section(".rodata"));
+    is_tokio.then_some(LanguageRuntime::Tokio)
 }
 
-/// Whether a symbol, in either of Rust's manglings, is of tokio's runtime.
-fn is_tokios(symbol: &[u8]) -> bool {
-    memmem::find(symbol, b"5tokio7runtime").is_some()
+/// Whether one of these symbols, in either of Rust's manglings, is of tokio's runtime.
+fn has_tokios(symbols: &[u8]) -> bool {
+    memmem::find(symbols, b"5tokio7runtime").is_some()
 }
 
 /// Whether there is a path such as `tokio-1.48.0/src/task/spawn.rs`.
@@ -111,7 +109,30 @@ fn names_tokio(texts: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use object::elf::{SHT_PROGBITS, SHT_STRTAB};
+
     use super::*;
+    use crate::program_code::made_elf::{MadeSection, made_elf};
+
+    #[test]
+    fn a_runtime_is_recognised_by_the_sections_of_a_program() {
+        let top = tempfile::tempdir().unwrap();
+        let process = top.path().join("proc/7");
+        std::fs::create_dir_all(&process).unwrap();
+        let program = process.join("exe");
+        let found = |sections: &[MadeSection<'_>]| {
+            std::fs::write(&program, made_elf(sections)).unwrap();
+            of(&Root::at(top.path()), 7)
+        };
+        let symbols = |content| MadeSection::new(".strtab", SHT_STRTAB, content);
+        assert!(found(&[symbols(b"\0main\0")]).is_empty());
+        let tokio = found(&[symbols(b"\0_ZN5tokio7runtime4park17h0123456789abcdefE\0")]);
+        assert_eq!(tokio, BTreeSet::from([LanguageRuntime::Tokio]));
+        let go = found(&[MadeSection::new(".gopclntab", SHT_PROGBITS, b"")]);
+        assert_eq!(go, BTreeSet::from([LanguageRuntime::Go]));
+        File::options().write(true).open(&program).unwrap().set_len(3 << 30).unwrap();
+        assert!(of(&Root::at(top.path()), 7).is_empty(), "it is too large");
+    }
 
     #[test]
     fn a_runtime_is_recognised_by_a_file_name() {
@@ -139,9 +160,9 @@ mod tests {
 
     #[test]
     fn tokio_has_its_name_in_symbols_or_texts() {
-        assert!(is_tokios(b"_ZN5tokio7runtime4park6Inner4park17h0123456789abcdefE"));
-        assert!(is_tokios(b"_RNvMs_NtNtCs1_5tokio7runtime4parkNtB4_5Inner4park"));
-        assert!(!is_tokios(b"_ZN10tokio_util7runtime4parkE") && !is_tokios(b"main"));
+        assert!(has_tokios(b"_ZN5tokio7runtime4park6Inner4park17h0123456789abcdefE"));
+        assert!(has_tokios(b"_RNvMs_NtNtCs1_5tokio7runtime4parkNtB4_5Inner4park"));
+        assert!(!has_tokios(b"_ZN10tokio_util7runtime4parkE") && !has_tokios(b"main"));
         // Or the test would recognise itself.
         let path = |version: &str| format!("crates.io/tokio-{version}/src/task/spawn.rs");
         assert!(names_tokio(path("1.48.0").as_bytes()));

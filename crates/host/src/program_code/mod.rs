@@ -1,8 +1,11 @@
 //! The function or variable at an address of another process, according to the
 //! symbols of its mapped files, of their debug files, and of generated code.
 
+mod bounded_cache;
 mod debug_file;
 mod demangle;
+#[cfg(test)]
+pub(crate) mod made_elf;
 mod perf_map;
 mod program_file;
 mod segments;
@@ -12,6 +15,7 @@ mod symbols;
 use std::collections::BTreeMap;
 use std::fs::File;
 
+pub(crate) use bounded_cache::BoundedCache;
 pub(crate) use perf_map::{names as generated_functions, names_since as generated_functions_since};
 pub(crate) use program_file::open_file;
 pub(crate) use segments::Segments;

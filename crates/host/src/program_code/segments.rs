@@ -2,6 +2,10 @@
 
 use object::{Object, ObjectSegment as _};
 
+/// The most segments that are kept. The kernel starts no program with more: `load_elf_phdrs` of
+/// `fs/binfmt_elf.c` reads at most 64 KiB of headers.
+const MOST: usize = (64 << 10) / 56;
+
 /// All segments of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments(Vec<Segment>);
@@ -19,7 +23,7 @@ impl Segments {
             let (offset, size) = it.file_range();
             Segment { address: it.address(), offset, size }
         });
-        Self(segments.collect())
+        Self(segments.take(MOST).collect())
     }
 
     /// The file's own address of an offset; `None` outside of all segments.

@@ -6,12 +6,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use object::read::ReadCache;
 use object::{Object as _, ObjectSection as _};
 
 use super::mappings::FileNumber;
 use crate::address_space::MappedFile;
-use crate::program_code::{Segments, open_file};
+use crate::program_code::{BoundedCache, Segments, open_file};
 use crate::root::Root;
 
 /// Larger sections are not read.
@@ -114,7 +113,7 @@ impl CodeFile {
 
 impl Unwinding {
     fn read(file: File) -> Option<Self> {
-        let cache = ReadCache::new(file);
+        let cache = BoundedCache::new(file);
         let file = object::File::parse(&cache).ok()?;
         let range = |name: &str| {
             let section = file.section_by_name(name)?;
