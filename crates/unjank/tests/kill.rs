@@ -244,7 +244,9 @@ impl Run {
             assert_eq!(self.read(knob), first(knob), "{attempt}: knob {knob}");
         }
         let state = fs::read_dir(self.dir.path().join("state")).into_iter().flatten();
-        let journals: Vec<PathBuf> = state.map(|entry| entry.unwrap().path()).collect();
+        let files = state.map(|entry| entry.unwrap().path());
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|end| end == "journal");
+        let journals: Vec<PathBuf> = files.filter(is_journal).collect();
         assert!(journals.is_empty(), "{attempt}: {journals:?}");
         // Stderr is closed, so a keeper is ending; wait until it has ended.
         let start = Instant::now();

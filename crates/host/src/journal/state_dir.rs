@@ -13,10 +13,13 @@ use rustix::io::Errno;
 
 use super::failpoint;
 use crate::error::{Error, Result};
-use crate::trusted_place::{Missing, check_private, open_directory};
+use crate::trusted_place::{Missing, check_hidden, check_private, open_directory};
 
 /// The suffix of every journal's name.
 const SUFFIX: &str = ".journal";
+/// The file whose lock is that of the directory. Anybody who can open a file or a directory can
+/// lock it, and other users may be able to open the directory.
+const LOCK: &str = "lock";
 /// The most journals in a directory. Each one is a live session or one that was
 /// cut off.
 const MOST_JOURNALS: usize = 4_096;
@@ -33,8 +36,7 @@ pub(crate) struct StateDir {
 #[derive(Debug)]
 pub(crate) struct StateDirLock(OwnedFd);
 
-/// A child that another thread is starting has a copy of the open directory
-/// until its exec. It must not keep the lock, so the lock is released explicitly.
+/// A child that another thread is starting has a copy of the open file until its exec. It must not keep the lock, so the lock is released explicitly.
 impl Drop for StateDirLock {
     fn drop(&mut self) {
         let _not_ours_any_more = flock(&self.0, FlockOperation::Unlock);
@@ -76,13 +78,24 @@ impl StateDir {
     /// Waits for the directory's lock. Keepers do not need it: each waits for
     /// one journal and clears it.
     pub(crate) fn lock(&self) -> Result<StateDirLock> {
-        let error = |source: Errno| Error::file("lock", &self.path, source.into());
+        let path = self.path.join(LOCK);
+        let error = |source: Errno| Error::file("lock", &path, source.into());
         // A separate open file description, so that two sessions of one process
         // exclude each other, too.
-        let dir = openat(&self.dir, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(error)?;
-        rustix::io::retry_on_intr(|| flock(&dir, FlockOperation::LockExclusive)).map_err(error)?;
-        Ok(StateDirLock(dir))
+        let flags = OFlags::RDWR
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let file = openat(&self.dir, LOCK, flags, Mode::RUSR | Mode::WUSR).map_err(error)?;
+        let stat = fstat(&file).map_err(error)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(Error::file("lock", &path, io::Error::other("not a regular file")));
+        }
+        check_hidden(&stat, &path)?;
+        rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive)).map_err(error)?;
+        Ok(StateDirLock(file))
     }
 
     /// The names of all journals, sorted.
@@ -227,12 +240,36 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::make(&dir.path().join("state")).unwrap();
         let held = state.lock().unwrap();
-        let second = File::open(state.path()).unwrap();
+        let second = File::open(state.path().join(LOCK)).unwrap();
         let attempt = || flock(&second, FlockOperation::NonBlockingLockExclusive);
         assert_eq!(attempt(), Err(Errno::WOULDBLOCK));
         // As a child of another thread has it before its exec.
         let _copy = held.0.try_clone().unwrap();
         drop(held);
         assert_eq!(attempt(), Ok(()));
+    }
+
+    #[test]
+    fn others_who_can_read_the_directory_cannot_hold_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::make(&dir.path().join("state")).unwrap();
+        fs::set_permissions(state.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        drop(state.lock().unwrap());
+        let lock = state.path().join(LOCK);
+        assert_eq!(mode(&lock), 0o600);
+        let directory = File::open(state.path()).unwrap();
+        let _held = state.lock().unwrap();
+        flock(&directory, FlockOperation::NonBlockingLockExclusive).expect("it is not used");
+        for wrong in [0o640, 0o604, 0o622] {
+            fs::set_permissions(&lock, fs::Permissions::from_mode(wrong)).unwrap();
+            let error = state.lock().unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("lock (others may open it (mode {wrong:o}))")),
+                "{error}"
+            );
+        }
+        fs::remove_file(&lock).unwrap();
+        symlink("elsewhere", &lock).unwrap();
+        assert!(state.lock().is_err(), "a link");
     }
 }

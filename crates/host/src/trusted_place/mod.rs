@@ -34,8 +34,10 @@ pub use untrusted::{
 
 /// The number of links that the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;
-/// Mode bits: writable by the group or all; only owners may remove entries.
+/// Mode bits: writable by the group or all; writable or readable by them; only owners may remove
+/// entries.
 const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_OPEN: u32 = 0o066;
 const STICKY: u32 = 0o1000;
 /// `PROC_SUPER_MAGIC` of `include/uapi/linux/magic.h`.
 const PROCFS: u32 = 0x9fa0;
@@ -157,6 +159,26 @@ pub(crate) fn check_private(stat: &Stat, path: &Path) -> Result<()> {
     } else {
         Err(not_trusted(path, &belongs_to(stat)))
     }
+}
+
+/// Checks that `stat` is of something that belongs to this user and that others
+/// cannot open, so they cannot lock it either.
+///
+/// # Errors
+/// `Permission` names the owner or the mode.
+pub(crate) fn check_hidden(stat: &Stat, path: &Path) -> Result<()> {
+    if stat.st_uid != geteuid().as_raw() {
+        return Err(not_trusted(path, &belongs_to(stat)));
+    }
+    let mode = stat.st_mode & 0o7777;
+    if mode & OTHERS_OPEN != 0 {
+        let path = path.display();
+        return Err(Error::Permission {
+            what: format!("trusting {path} (others may open it (mode {mode:o}))"),
+            needs: "a file that only this user can open".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// A walk along a path, from `/` to its end.

@@ -40,7 +40,13 @@ impl Machine {
     }
 
     pub(crate) fn journals(&self) -> usize {
-        fs::read_dir(self.state_dir()).map_or(0, Iterator::count)
+        self.journal_files().len()
+    }
+
+    pub(crate) fn journal_files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.state_dir()).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
     }
 
     /// `unjank VERB` on this machine; further arguments can be added.

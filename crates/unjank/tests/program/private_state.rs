@@ -34,7 +34,9 @@ impl PrivateState {
 
     /// The number of ledgers that sessions have left.
     pub(crate) fn ledgers(&self) -> usize {
-        fs::read_dir(self.state_dir().join("threads")).map_or(0, Iterator::count)
+        let entries = fs::read_dir(self.state_dir().join("threads")).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).count()
     }
 
     pub(crate) fn rt(&self, arguments: &[&str]) -> Command {

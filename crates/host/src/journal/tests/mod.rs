@@ -87,7 +87,8 @@ impl Bench {
     /// The journals in the state directory.
     fn journals(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.state_dir()).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
     }
 
     /// A session changes `a` to 1 and is killed.

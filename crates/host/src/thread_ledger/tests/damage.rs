@@ -13,7 +13,7 @@ fn cut_off() -> (Machine, PathBuf) {
     machine.change(&mut ledger, 79, fifo(70));
     machine.change(&mut ledger, 79, fifo(60));
     drop(ledger);
-    let file = fs::read_dir(&machine.place).unwrap().next().unwrap().unwrap().path();
+    let file = machine.files().remove(0);
     (machine, file)
 }
 

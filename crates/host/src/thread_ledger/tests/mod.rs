@@ -116,7 +116,14 @@ impl Machine {
     }
 
     fn ledgers(&self) -> usize {
-        fs::read_dir(&self.place).map_or(0, Iterator::count)
+        self.files().len()
+    }
+
+    /// The files of all ledgers.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.place).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
     }
 }
 
@@ -180,9 +187,8 @@ fn a_ledger_drops_finished_changes_before_it_is_full() {
         ledger.announce(&many).unwrap();
         ledger.forget(&many.iter().map(|intent| intent.thread).collect::<Vec<_>>()).unwrap();
     }
-    let size = |entry: fs::DirEntry| entry.metadata().unwrap().len();
-    let sizes: Vec<u64> =
-        fs::read_dir(&machine.place).unwrap().map(|entry| size(entry.unwrap())).collect();
+    let size = |path: &PathBuf| path.metadata().unwrap().len();
+    let sizes: Vec<u64> = machine.files().iter().map(size).collect();
     assert!(sizes.len() == 1 && sizes[0] < 6 << 20, "{sizes:?}");
     drop(ledger);
     let found = machine.restore(Selection::Process(77), Mode::Act);
