@@ -120,7 +120,8 @@ fn labels<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut text = String::new();
     for (name, value) in pairs {
         let mut name: String = name.chars().map(plain).collect();
-        if name.starts_with(|letter: char| letter.is_ascii_digit()) || name == "quantile" {
+        let is_number = name.starts_with(|letter: char| letter.is_ascii_digit());
+        if is_number || name.is_empty() || name == "quantile" {
             name.insert(0, '_');
         }
         while used.contains(&name) {
@@ -179,7 +180,8 @@ mod tests {
 
     #[test]
     fn hostile_labels_stay_labels() {
-        let text = labels([("run", "a\"\n} 1"), ("run", "\\"), ("0-x", "y")].into_iter());
-        assert_eq!(text, r#"run="a\"\n} 1",run_="\\",_0_x="y""#);
+        let hostile = [("run", "a\"\n} 1"), ("run", "\\"), ("0-x", "y"), ("", "e"), ("", "f")];
+        let text = labels(hostile.into_iter());
+        assert_eq!(text, r#"run="a\"\n} 1",run_="\\",_0_x="y",_="e",__="f""#);
     }
 }
