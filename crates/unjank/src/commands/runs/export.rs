@@ -186,20 +186,21 @@ fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
             }
             None => Default::default(),
         };
-        let mut row = vec![
-            record.id.clone(),
-            record.started_at.clone(),
-            record.command.clone(),
-            series.name.clone(),
-            labels.join(" "),
-            series.unit.name().to_owned(),
-            series.n.to_string(),
-            series.missed.to_string(),
-        ];
-        row.extend(quantiles);
+        let labels = labels.join(" ");
+        let names = [&record.id, &record.started_at, &record.command, &series.name, &labels];
+        let mut row: Vec<String> = names.into_iter().map(|name| no_formula(name)).collect();
+        let counts = [series.n.to_string(), series.missed.to_string()];
+        row.extend([series.unit.name().to_owned()].into_iter().chain(counts).chain(quantiles));
         rows.push_str(&line(&row)?);
     }
     Ok(rows)
+}
+
+/// A cell of text. A spreadsheet computes one that begins as a formula, and formulas start programs
+/// and open addresses; a quote makes it text.
+fn no_formula(text: &str) -> String {
+    let quote = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    format!("{quote}{text}")
 }
 
 /// A line of CSV, with its line end. A name cannot add a line or steer a terminal.
@@ -270,6 +271,22 @@ mod tests {
     }
 
     #[test]
+    fn text_is_no_formula() {
+        for (text, cell) in [
+            ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("lock/park=1", "lock/park=1"),
+            ("", ""),
+        ] {
+            assert_eq!(no_formula(text), cell);
+        }
+    }
+
+    #[test]
     fn a_quantile_that_few_samples_do_not_tell_is_empty() {
         let record = |n: u64| {
             let mut series = Series::new("test");
@@ -285,6 +302,10 @@ mod tests {
         assert_eq!(rows(&record(16), None).unwrap(), "x,z,y,test,,ns,16,0,1,8,15,,,,16\n");
         assert_eq!(rows(&record(100), None).unwrap(), "x,z,y,test,,ns,100,0,1,50,90,99,,,100\n");
         assert_eq!(rows(&record(0), None).unwrap(), "x,z,y,test,,ns,0,0,,,,,,,\n");
+        let mut hostile = RunRecord { started_at: "@a".into(), command: "=b".into(), ..record(0) };
+        hostile.findings.series[0].name = "+c".to_owned();
+        hostile.findings.series[0].labels.insert("-d".to_owned(), "1".to_owned());
+        assert_eq!(rows(&hostile, None).unwrap(), "x,'@a,'=b,'+c,'-d=1,ns,0,0,,,,,,,\n");
     }
 
     #[test]
