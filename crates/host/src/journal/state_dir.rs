@@ -36,7 +36,8 @@ pub(crate) struct StateDir {
 #[derive(Debug)]
 pub(crate) struct StateDirLock(OwnedFd);
 
-/// A child that another thread is starting has a copy of the open file until its exec. It must not keep the lock, so the lock is released explicitly.
+/// A child that another thread is starting has a copy of the open file until its exec.
+/// It must not keep the lock, so the lock is released explicitly.
 impl Drop for StateDirLock {
     fn drop(&mut self) {
         let _not_ours_any_more = flock(&self.0, FlockOperation::Unlock);
