@@ -11,6 +11,7 @@ use rustix::process::{Resource, getrlimit};
 use super::ring::Ring;
 use super::{Attributes, SIZE_WITH_CLOCK, Target, open};
 use crate::address_space::AddressSpace;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::memory::page_size;
 use crate::root::Root;
@@ -66,12 +67,16 @@ pub(crate) const REGISTERS: [u32; 0] = [];
 /// What is copied of a stack, after which frame pointers lead on. A multiple of
 /// eight.
 const STACK: u32 = 4096;
-/// The most switches of a thread on one CPU that are recorded in a second, about:
-/// each takes 4 µs. If a thread sleeps more often, the kernel skips some. It raises the
-/// period after two switches within a 4,000th of a second, and lowers it only at clock
-/// ticks in which the thread runs, or at samples that are less than two ticks apart
-/// (`perf_adjust_period` in `kernel/events/core.c`).
+/// The most switches of a thread on one CPU that are recorded in a second, about, once
+/// the CPU has had [too many](is_too_much): each takes 4 µs. The kernel skips some. It
+/// raises the period after two switches within a 4,000th of a second, and lowers it only
+/// at clock ticks in which the thread runs, or at samples that are less than two ticks
+/// apart (`perf_adjust_period` in `kernel/events/core.c`). So before that, every switch
+/// is recorded.
 const MOST_SWITCHES: u64 = 4_000;
+/// What 4,000 records of switches take, about, and how much more a CPU may have at once.
+const MOST_PER_SECOND: u64 = MOST_SWITCHES * (STACK as u64 + 256);
+const BURST: u64 = 4 << 20;
 const SUBJECT: &str = "the stacks of a program";
 /// Files that the rest of this process may need.
 const RESERVED_FILES: u64 = 256;
@@ -104,9 +109,38 @@ struct Settings {
 struct OfCpu {
     cpu: usize,
     // Closing these ends the recording.
-    events: Vec<File>,
+    threads: Vec<OfThread>,
     /// The ring buffer of the first event, to which all others write, too.
     ring: Option<Ring>,
+    began: Timestamp,
+    taken: u64,
+    /// Whether there were too many switches to record each of them.
+    skips: bool,
+}
+
+/// The events of a thread on a CPU.
+#[derive(Debug)]
+struct OfThread {
+    /// CPU time; also new mappings, and births and execs.
+    clock: File,
+    /// Every switch.
+    switches: File,
+    /// Switches, of which the kernel skips some.
+    some_switches: File,
+}
+
+impl OfThread {
+    /// How many files it is.
+    const FILES: usize = 3;
+
+    fn files(&self) -> [&File; Self::FILES] {
+        [&self.clock, &self.switches, &self.some_switches]
+    }
+
+    /// Makes an event write to the ring buffer of `clock`.
+    fn share_ring(&self, event: &File) -> Result<()> {
+        control(event, SET_OUTPUT, self.clock.as_raw_fd()).map_err(failed)
+    }
 }
 
 /// Recorded events by CPU, in the kernel's binary form.
@@ -136,7 +170,7 @@ impl StackRecorder {
     ///
     /// # Errors
     /// As there; `Unsupported` also for more threads than this process may open events
-    /// for: two files for each of them and each CPU.
+    /// for: three files for each of them and each CPU.
     pub fn of_threads(
         root: &Root,
         threads: &[ThreadId],
@@ -155,7 +189,15 @@ impl StackRecorder {
         let pages = usize::try_from(pages).unwrap_or(1).next_power_of_two();
         let limit = root.read(LIMIT).ok().and_then(|text| text.trim().parse().ok());
         let most_switches = MOST_SWITCHES.min(limit.unwrap_or(MOST_SWITCHES)).max(1);
-        let cpus = online.iter().map(|cpu| OfCpu { cpu, events: Vec::new(), ring: None });
+        let began = Timestamp::now();
+        let cpus = online.iter().map(|cpu| OfCpu {
+            cpu,
+            threads: Vec::new(),
+            ring: None,
+            began,
+            taken: 0,
+            skips: false,
+        });
         let settings = Settings { every, most_switches, pages };
         Ok(Self { settings, cpus: cpus.collect(), found: Vec::new() })
     }
@@ -166,8 +208,9 @@ impl StackRecorder {
     /// # Errors
     /// As of [`of_threads`](Self::of_threads).
     pub fn record_also(&mut self, root: &Root, threads: &[ThreadId]) -> Result<()> {
-        let open: usize = self.cpus.iter().map(|cpu| cpu.events.len()).sum();
-        let needed = (open + 2 * threads.len() * self.cpus.len()) as u64 + RESERVED_FILES;
+        let open: usize = self.cpus.iter().map(|cpu| cpu.threads.len()).sum();
+        let needed = OfThread::FILES * (open + threads.len() * self.cpus.len());
+        let needed = needed as u64 + RESERVED_FILES;
         if getrlimit(Resource::Nofile).current.is_some_and(|most| needed > most) {
             return Err(refusal(io::Error::from_raw_os_error(libc::EMFILE)));
         }
@@ -193,15 +236,13 @@ impl StackRecorder {
         records.found.append(&mut self.found);
         records.cpus.resize_with(self.cpus.len().max(records.cpus.len()), Vec::new);
         for (cpu, bytes) in self.cpus.iter_mut().zip(&mut records.cpus) {
-            if let Some(ring) = &mut cpu.ring {
-                ring.take(bytes);
-            }
+            cpu.take(bytes);
         }
     }
 
     /// Stops recording.
     pub fn stop(&self) {
-        for event in self.cpus.iter().flat_map(|cpu| &cpu.events) {
+        for event in self.cpus.iter().flat_map(|cpu| &cpu.threads).flat_map(OfThread::files) {
             // Fails only for a file that is no event.
             let _cannot_fail = control(event, DISABLE, 0);
         }
@@ -231,37 +272,84 @@ impl OfCpu {
             kind: SOFTWARE,
             size: SIZE_WITH_CLOCK,
             sample_type: TID | TIME | PERIOD | CALLCHAIN | of_stack,
-            flags: DISABLED | INHERIT | begin | SAMPLE_ID_ALL | USE_CLOCK_ID,
+            flags: DISABLED | INHERIT | SAMPLE_ID_ALL | USE_CLOCK_ID,
             sample_regs_user: REGISTERS.iter().fold(0, |mask, register| mask | 1 << register),
             sample_stack_user: if of_stack == 0 { 0 } else { STACK },
             clock_id: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
         };
+        let clock = Attributes {
+            config: CPU_CLOCK,
+            sample_period: settings.every.get().max(FEWEST_NANOS),
+            flags: common.flags | begin | MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
+            ..common.clone()
+        };
         let switches = Attributes {
+            config: CONTEXT_SWITCHES,
+            sample_period: 1,
+            flags: common.flags | begin,
+            ..common.clone()
+        };
+        let some_switches = Attributes {
             config: CONTEXT_SWITCHES,
             // With the flag, it is a frequency.
             sample_period: settings.most_switches,
-            flags: common.flags | FREQUENCY | MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
-            ..common.clone()
+            flags: common.flags | FREQUENCY,
+            ..common
         };
-        let every = settings.every.get().max(FEWEST_NANOS);
-        let clock = Attributes { config: CPU_CLOCK, sample_period: every, ..common };
-        for attributes in [&switches, &clock] {
-            let event = match open(attributes, target) {
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
-                event => event.map_err(refusal)?,
-            };
-            match self.events.first() {
-                None => self.ring = Some(Ring::map(&event, settings.pages, SUBJECT)?),
-                Some(first) => control(&event, SET_OUTPUT, first.as_raw_fd()).map_err(failed)?,
-            }
-            if begin == 0 {
-                control(&event, ENABLE, 0).map_err(failed)?;
-            }
-            self.events.push(event);
+        let open_all = || {
+            Ok::<_, io::Error>(OfThread {
+                clock: open(&clock, target)?,
+                switches: open(&switches, target)?,
+                some_switches: open(&some_switches, target)?,
+            })
+        };
+        let events = match open_all() {
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
+            events => events.map_err(refusal)?,
+        };
+        match self.threads.first() {
+            None => self.ring = Some(Ring::map(&events.clock, settings.pages, SUBJECT)?),
+            Some(first) => first.share_ring(&events.clock)?,
         }
+        let first = self.threads.first().unwrap_or(&events);
+        first.share_ring(&events.switches)?;
+        first.share_ring(&events.some_switches)?;
+        if begin == 0 {
+            let of_switches = if self.skips { &events.some_switches } else { &events.switches };
+            for event in [&events.clock, of_switches] {
+                control(event, ENABLE, 0).map_err(failed)?;
+            }
+        }
+        self.threads.push(events);
         Ok(())
     }
+
+    /// Moves the buffered records to `bytes`.
+    fn take(&mut self, bytes: &mut Vec<u8>) {
+        let Some(ring) = &mut self.ring else { return };
+        let before = bytes.len();
+        ring.take(bytes);
+        self.taken = self.taken.saturating_add((bytes.len() - before) as u64);
+        // Programs that were executed since have begun to record each switch again.
+        if is_too_much(self.taken, Timestamp::now().since(self.began)) {
+            for thread in &self.threads {
+                // Both fail only for a file that is no event.
+                let _cannot_fail = control(&thread.switches, DISABLE, 0);
+                if !self.skips {
+                    let _cannot_fail = control(&thread.some_switches, ENABLE, 0);
+                }
+            }
+            self.skips = true;
+        }
+    }
+}
+
+/// Whether a CPU had so many bytes of records in this time that recording every switch delays the
+/// program.
+fn is_too_much(bytes: u64, time: Nanos) -> bool {
+    let most = u128::from(MOST_PER_SECOND) * u128::from(time.get()) / 1_000_000_000;
+    u128::from(bytes) > u128::from(BURST) + most
 }
 
 fn failed(error: io::Error) -> Error {
@@ -298,6 +386,16 @@ mod tests {
 
     use super::super::records::{RecordedEvent, StackCause, times};
     use super::*;
+
+    #[test]
+    fn a_burst_or_a_steady_rate_is_not_too_much() {
+        let second = Nanos(1_000_000_000);
+        assert!(!is_too_much(BURST, Nanos::ZERO));
+        assert!(is_too_much(BURST + 1, Nanos::ZERO));
+        assert!(!is_too_much(MOST_PER_SECOND, second));
+        assert!(is_too_much(2 * MOST_PER_SECOND + BURST, second));
+        assert!(is_too_much(u64::MAX, Nanos(u64::MAX)));
+    }
 
     #[test]
     fn a_thread_that_ended_is_left_out() {
