@@ -13,8 +13,8 @@ use super::rule::{Action, CurrentState};
 pub(super) enum Course {
     /// By the rule.
     ByRule,
-    /// When the changes before it are put back, whatever it reads then: the kernel
-    /// has changed it with them.
+    /// When the changes before it are put back. Its value then does not matter: the
+    /// kernel has changed it with them.
     Again {
         /// Whether it is still changed now.
         is_changed: bool,

@@ -131,7 +131,7 @@ fn courses(site: &Site, held: &[Held], links: &Links) -> Vec<Course> {
 }
 
 fn put_back_by(course: &Course, site: &Site, held: &Held, mode: Mode) -> ChangeReport {
-    // Not settled: whatever it reads is the kernel's value.
+    // Not settled: the kernel chose its present value.
     let put_back_to = |before: &str| {
         let before = before.to_owned();
         put_back(site, &Held { before, settled: false, doubtful: false, ..held.clone() }, mode)

@@ -4,6 +4,7 @@ mod records;
 mod ring;
 mod samples;
 mod stack_recorder;
+mod switch_budget;
 
 pub use records::StackCause;
 pub(crate) use records::{Mapped, RecordedEvent, Sample, times};

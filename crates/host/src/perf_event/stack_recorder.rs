@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd as _;
 use rustix::process::{Resource, getrlimit};
 
 use super::ring::Ring;
+use super::switch_budget::{MOST_SWITCHES, STACK, is_too_much};
 use super::{Attributes, SIZE_WITH_CLOCK, Target, open};
 use crate::address_space::AddressSpace;
 use crate::clock::Timestamp;
@@ -64,19 +65,6 @@ pub(crate) const REGISTERS: [u32; 4] = [29, 30, 31, 32];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) const REGISTERS: [u32; 0] = [];
 
-/// What is copied of a stack, after which frame pointers lead on. A multiple of
-/// eight.
-const STACK: u32 = 4096;
-/// The most switches of a thread on one CPU that are recorded in a second, about, once
-/// the CPU has had [too many](is_too_much): each takes 4 µs. The kernel skips some. It
-/// raises the period after two switches within a 4,000th of a second, and lowers it only
-/// at clock ticks in which the thread runs, or at samples that are less than two ticks
-/// apart (`perf_adjust_period` in `kernel/events/core.c`). So before that, every switch
-/// is recorded.
-const MOST_SWITCHES: u64 = 4_000;
-/// What 4,000 records of switches take, about, and how much more a CPU may have at once.
-const MOST_PER_SECOND: u64 = MOST_SWITCHES * (STACK as u64 + 256);
-const BURST: u64 = 4 << 20;
 const SUBJECT: &str = "the stacks of a program";
 /// Files that the rest of this process may need.
 const RESERVED_FILES: u64 = 256;
@@ -345,13 +333,6 @@ impl OfCpu {
     }
 }
 
-/// Whether a CPU had so many bytes of records in this time that recording every switch delays the
-/// program.
-fn is_too_much(bytes: u64, time: Nanos) -> bool {
-    let most = u128::from(MOST_PER_SECOND) * u128::from(time.get()) / 1_000_000_000;
-    u128::from(bytes) > u128::from(BURST) + most
-}
-
 fn failed(error: io::Error) -> Error {
     Error::syscall("ioctl", SUBJECT, error)
 }
@@ -386,16 +367,6 @@ mod tests {
 
     use super::super::records::{RecordedEvent, StackCause, times};
     use super::*;
-
-    #[test]
-    fn a_burst_or_a_steady_rate_is_not_too_much() {
-        let second = Nanos(1_000_000_000);
-        assert!(!is_too_much(BURST, Nanos::ZERO));
-        assert!(is_too_much(BURST + 1, Nanos::ZERO));
-        assert!(!is_too_much(MOST_PER_SECOND, second));
-        assert!(is_too_much(2 * MOST_PER_SECOND + BURST, second));
-        assert!(is_too_much(u64::MAX, Nanos(u64::MAX)));
-    }
 
     #[test]
     fn a_thread_that_ended_is_left_out() {

@@ -32,16 +32,14 @@ pub(super) fn of_path(
 /// A warning about a group.
 pub(super) fn warning(group: &ThrottledGroup) -> String {
     let ThrottledGroup { path, time, has_process } = group;
-    let (which, whose) = if *has_process {
-        ("its", "")
+    let (which, counts) = if *has_process {
+        ("its", ", and that time counts")
     } else {
-        ("the", "; if the program or its server is in it,")
+        ("the", "; if the program or its server is in it, that time counts")
     };
-    let then = if whose.is_empty() { ", and" } else { "" };
     format!(
         "{which} control group {path} used up its CPU quota and was held back for {time} (summed \
-         over CPUs){whose}{then} that time counts as waiting for a CPU: a larger quota saves it, a \
-         priority does not"
+         over CPUs){counts} as waiting for a CPU: a larger quota saves it, a priority does not"
     )
 }
 

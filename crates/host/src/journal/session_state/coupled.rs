@@ -19,7 +19,7 @@ impl SessionState {
         }
         self.note(&self.unsettled(&changed))?;
         let reading = self.write(seq, value);
-        // Those that are not recorded are put back whatever they read.
+        // A knob without a recorded reading is put back in any case.
         let _best_effort = self.note(&self.readings(&changed));
         reading
     }
