@@ -87,7 +87,8 @@ fn the_quota_of_its_control_group_is_named() {
     let keeper =
         HelperCommand::new(unjank_needs::unjank!(), ["keeper".as_ref(), place.path().as_os_str()]);
     let session = Session::open(&root, place.path(), keeper).unwrap();
-    let quota = Quota { time: Nanos::from_millis(40), period: Nanos::from_millis(100) };
+    // Less than its share of the CPUs, also beside twenty busy threads.
+    let quota = Quota { time: Nanos::from_millis(10), period: Nanos::from_millis(100) };
     let group = match CpuGroup::make(&session, &root, quota).unwrap() {
         Support::Yes(group) => group,
         Support::No(reason) => return unjank_needs::skip(reason),
@@ -297,15 +298,19 @@ fn the_beginning_of_a_program_that_does_not_end_is_explained() {
     if !unjank_needs::root() {
         return;
     }
-    let record = record(&["--timeout", "300ms", "-n", "3"], &["sleep", "60"]);
-    let warnings = record["warnings"].as_array().unwrap();
-    let late = "the program had not ended within 300 ms (--timeout): the recording ended then";
-    assert!(warnings.iter().any(|warning| warning == late), "{warnings:?}");
-    let reason = record["verdicts"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("The first "), "{reason}");
-    let (cells, total) = cells(&record).unwrap();
-    assert!(total <= 300_000_000, "{cells:?}");
-    assert!(of(&cells, "own", "timer") > 0, "{cells:?}");
+    // The ring buffer sometimes lacks a switch or a system call.
+    until_ok(|| {
+        let record = record(&["--timeout", "300ms", "-n", "3"], &["sleep", "60"]);
+        let warnings = record["warnings"].as_array().unwrap();
+        let late = "the program had not ended within 300 ms (--timeout): the recording ended then";
+        assert!(warnings.iter().any(|warning| warning == late), "{warnings:?}");
+        let reason = record["verdicts"][0]["reason"].as_str().unwrap();
+        assert!(reason.starts_with("The first "), "{reason}");
+        let (cells, total) = cells(&record)?;
+        assert!(total <= 300_000_000, "{cells:?}");
+        assert!(of(&cells, "own", "timer") > 0, "{cells:?}");
+        Ok(())
+    });
 }
 
 #[test]
